@@ -1,0 +1,123 @@
+"""Messages between an assistant and a chat model: ordered, typed, frozen blocks.
+
+Four roles, four kinds of block. A message is never edited; a conversation grows by appending. Each message keeps
+the bytes it was encoded to, per dialect, so a request costs the new messages and not the whole history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+#: What JSON can hold. Values are treated as read-only everywhere.
+JSON = str | int | float | bool | None | Sequence["JSON"] | Mapping[str, "JSON"]
+JSONObject = Mapping[str, JSON]
+
+
+class Role(StrEnum):
+    """Who speaks; the values are the wire names that Chat Completions and Ollama share."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Plain text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """What a model thought before it answered; never shown to a player."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's request to run one tool.
+
+    `problem` is empty, or says why the arguments could not be read (cut off, not an object, not JSON); such a call
+    is answered with that sentence and never run (edge cases 16, 18, 61, 88).
+    """
+
+    id: str
+    name: str
+    arguments: JSONObject
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool call came to, as the model reads it."""
+
+    call_id: str
+    name: str
+    text: str
+    failed: bool = False
+
+
+Block = Text | Reasoning | ToolCall | ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of the conversation. `wire` holds its encoded bytes by dialect; it is a cache, not a value."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+    wire: dict[str, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined without a separator."""
+        return "".join(block.text for block in self.blocks if isinstance(block, Text))
+
+    @property
+    def reasoning(self) -> str:
+        """The reasoning blocks, joined without a separator."""
+        return "".join(block.text for block in self.blocks if isinstance(block, Reasoning))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls, in the model's order."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolCall))
+
+    @property
+    def tool_results(self) -> tuple[ToolResult, ...]:
+        """The tool results, in the order of the calls they answer."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolResult))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model sees it. `parameters` is a JSON Schema of type object."""
+
+    name: str
+    description: str
+    parameters: JSONObject
+
+
+def system(text: str) -> Message:
+    """A system message."""
+    return Message(Role.SYSTEM, (Text(text),))
+
+
+def user(text: str) -> Message:
+    """A user message."""
+    return Message(Role.USER, (Text(text),))
+
+
+def assistant(*blocks: Block) -> Message:
+    """An assistant message of the given blocks."""
+    return Message(Role.ASSISTANT, blocks)
+
+
+def tool_results(results: Sequence[ToolResult]) -> Message:
+    """One message that answers every call of the assistant message before it, in order."""
+    return Message(Role.TOOL, tuple(results))

@@ -1,0 +1,33 @@
+"""What a tool call came to, with what the loop needs to know of it beside the text for the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from llm.messages import ToolCall, ToolResult
+    from tools.tool import Category
+
+
+class Status(StrEnum):
+    """How a call ended."""
+
+    DONE = "done"
+    FORMAT_ERROR = "format_error"  # unknown tool or arguments that do not fit; counts against the run
+    FAILED = "failed"  # the world said no
+    REFUSED = "refused"  # policy said no
+    TIMED_OUT = "timed_out"
+    CRASHED = "crashed"  # a bug in the tool, logged
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """One answered call. `category` is None when no such tool exists; `seconds` is how long it ran."""
+
+    call: ToolCall
+    result: ToolResult
+    status: Status
+    category: Category | None
+    seconds: float

@@ -1,0 +1,70 @@
+"""What a tool is: a name, a description, typed arguments, a category, a time-out and `execute`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from llm.messages import ToolSpec
+from tools.context import ToolContext
+
+
+class Category(StrEnum):
+    """How the loop treats a call (design 4.3)."""
+
+    SAFE_CHAIN = "safe_chain"  # reads; chain freely, may run concurrently
+    TERMINAL = "terminal"  # speaks; the run ends after this step's calls
+    DANGEROUS = "dangerous"  # changes the game; one per run, policy decides
+    ASYNC_REQUIRED = "async_required"  # reads over a network, with a deadline of its own
+
+
+class Arguments(BaseModel):
+    """Base of every argument model: unknown names are refused, values are bounded by the subclass."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NoArguments(Arguments):
+    """A tool that takes nothing."""
+
+
+#: What `execute` may return: a pydantic model reaches the model as JSON, a string as it is.
+Answer = BaseModel | str
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One thing the model may do.
+
+    `execute(arguments, context)` gets an instance of `arguments`; it is async or returns a Deferred. It raises
+    `ToolRetry` when the model should try differently and `ToolFailed` when the world said no; anything else is a
+    bug, logged and told to the model as a failure. `timeout_seconds` cancels it.
+    """
+
+    name: str
+    description: str
+    arguments: type[Arguments]
+    category: Category
+    # Any: each tool takes its own arguments model; dispatch validates before it calls.
+    execute: Callable[[Any, ToolContext], Awaitable[Answer]]
+    timeout_seconds: float = 10.0
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as a model sees it."""
+        schema = self.arguments.model_json_schema()
+        return ToolSpec(self.name, self.description, plain_schema(schema))
+
+
+def plain_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without pydantic's titles and docstrings: fewer tokens, and byte-stable."""
+    plain = {key: value for key, value in schema.items() if key not in {"title", "description"}}
+    plain["properties"] = {
+        name: {key: value for key, value in prop.items() if key != "title"}
+        for name, prop in schema.get("properties", {}).items()
+    }
+    return plain
