@@ -8,6 +8,7 @@
     ├── BadCredential          key refused or missing
     ├── ModelNotFound          the provider does not have this model
     ├── ToolsUnsupported       this model takes no tools (edge case 85); the client learns and falls back
+    ├── OutputUnreadable       the server could not read its own model's tool call (llama.cpp, Groq)
     ├── ContextOverflow        the prompt is too long; `limit` in tokens when told
     ├── Rejected               any other 4xx: our request was wrong for this provider
     ├── ProtocolError          it answered, and the answer is not one
@@ -84,6 +85,13 @@ class ModelNotFound(LLMError):
 @dataclass(eq=False)
 class ToolsUnsupported(LLMError):
     """The model takes no tools; the client remembers it and asks for JSON instead."""
+
+
+@dataclass(eq=False)
+class OutputUnreadable(LLMError):
+    """The server answered with an error because its parser gave up on the model's tool call; asking as text helps."""
+
+    retryable = True
 
 
 @dataclass(eq=False)

@@ -1,0 +1,54 @@
+# `make trial` and `make test` each set up all they need; the second time they start at once.
+# Set-up output goes to standard error, so that standard output is the transcript's.
+#
+#   make trial ARGS="--provider ollama --model qwen3:4b"
+#   make test ARGS="tests/llm -k ollama"
+#   make lock        renew the hash-pinned lock files
+#
+# PYTHON chooses the interpreter (3.11 or later); uv is used when it is there.
+
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+OLDEST := .venv-oldest
+ARGS ?=
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_PYTHON_VERSION_WARNING := 1
+
+.PHONY: help trial test check lock clean
+
+help:
+	@sed -n '1,8s/^# \{0,1\}//p' Makefile
+
+trial: $(VENV)/.run
+	@$(VENV)/bin/mud-assistant trial $(ARGS)
+
+test: check $(VENV)/.dev $(OLDEST)/.dev
+	$(VENV)/bin/python -m pytest $(ARGS)
+	@echo "the same on Twisted 24.11, the oldest we run on (all but the live tests):"
+	$(OLDEST)/bin/python -m pytest --ignore=tests/live -q $(ARGS)
+
+check: $(VENV)/.dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/lint-imports
+	$(VENV)/bin/mypy
+
+# What a trial needs, and what work on the code needs beside it.
+$(VENV)/.run: requirements.lock pyproject.toml
+	@scripts/setup.sh "$(PYTHON)" $(VENV) requirements.lock 1>&2
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock pyproject.toml
+	@scripts/setup.sh "$(PYTHON)" $(VENV) requirements-dev.lock 1>&2
+	@touch $@ $(VENV)/.run
+
+$(OLDEST)/.dev: requirements-oldest.lock pyproject.toml
+	@scripts/setup.sh "$(PYTHON)" $(OLDEST) requirements-oldest.lock 1>&2
+	@touch $@
+
+lock:
+	@scripts/lock.sh
+
+clean:
+	rm -rf $(VENV) $(OLDEST) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

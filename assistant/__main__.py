@@ -1,0 +1,127 @@
+"""The command `mud-assistant`: reads the command line, starts the reactor, and is the only one that imports it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Coroutine, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import globalLogBeginner, textFileLogObserver
+from twisted.python.failure import Failure
+
+from assistant.settings import SettingsError, read_settings
+
+_EPILOG = """examples:
+  mud-assistant trial
+      a local Ollama when one answers, else the small embedded model
+  mud-assistant trial --provider ollama --model qwen3:4b
+  mud-assistant trial --url http://127.0.0.1:8080/v1
+      any OpenAI-compatible server: llama.cpp, LM Studio, vLLM
+  printf 'Hello Sage\\n' | mud-assistant trial --json
+      one JSON object for each step of the assistant's thinking
+
+Settings are read from assistant.toml in this folder; options come before settings."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit status: 0 after a conversation, 2 when there is no model or a setting is wrong."""
+    options = _parser().parse_args(arguments)
+    overrides = {
+        "model": {
+            name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)
+        },
+        "assistant": {"name": options.name} if options.name else {},
+    }
+    try:
+        config = read_settings(options.config, overrides)
+    except SettingsError as error:
+        print(f"mud-assistant: {error}", file=sys.stderr)
+        return 2
+    _begin_logging(options.log)
+    if sys.stdin.isatty() and sys.stdout.isatty() and not options.json:
+        from twisted.internet import asyncioreactor  # noqa: PLC0415  (must be installed before any reactor import)
+
+        asyncioreactor.install()
+    from assistant.trial.run import TrialOptions, run_trial  # noqa: PLC0415  (after the reactor is chosen)
+
+    trial = TrialOptions(config, as_json=options.json, tracing=options.trace)
+    from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
+
+    return _run(reactor, run_trial(reactor, trial, os.environ))
+
+
+def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int]) -> int:
+    """Run the reactor until `work` is over; Ctrl-C and SIGTERM cancel it and wait for its clean end."""
+    status = 1
+    leaving = False
+    over: Deferred[None] = Deferred()
+
+    def leave(running: Deferred[int]) -> Deferred[None]:
+        nonlocal leaving
+        leaving = True
+        running.cancel()
+        return over
+
+    def begin() -> None:
+        running = Deferred.fromCoroutine(work)
+        reactor.addSystemEventTrigger("before", "shutdown", leave, running)
+        running.addBoth(end)
+
+    def end(result: int | Failure) -> None:
+        nonlocal status
+        if not isinstance(result, Failure):
+            status = result
+        elif result.check(CancelledError):
+            status = 0
+        else:
+            print(f"mud-assistant: {result.getErrorMessage()}", file=sys.stderr)
+            result.printTraceback(sys.stderr)
+        over.callback(None)
+        if not leaving:
+            reactor.stop()
+
+    reactor.callWhenRunning(begin)
+    reactor.run()
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mud-assistant",
+        description="AI characters that live inside a text game.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"mud-assistant {version('mud-assistant')}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    trial = commands.add_parser(
+        "trial",
+        help="talk to an assistant in a small place, in this terminal",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    trial.add_argument("--provider", help="auto, ollama, local or embedded (default: auto)")
+    trial.add_argument("--model", help="the model's name; for the embedded model the path of a GGUF file")
+    trial.add_argument("--url", help="the server's address, such as http://127.0.0.1:8080/v1")
+    trial.add_argument("--key", metavar="env:NAME", help="where the key is: the name of an environment variable")
+    trial.add_argument("--name", help="what the assistant is called (default: Sage)")
+    trial.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")
+    trial.add_argument("--trace", action="store_true", help="show each step of the thinking (as /trace does)")
+    trial.add_argument("--json", action="store_true", help="print one JSON object per step instead of the transcript")
+    trial.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file")
+    return parser
+
+
+def _begin_logging(path: Path | None) -> None:
+    """Log to a file or not at all: the terminal belongs to the conversation."""
+    observers = [textFileLogObserver(path.open("a", encoding="utf-8"))] if path else []
+    globalLogBeginner.beginLoggingTo(observers, discardBuffer=True, redirectStandardIO=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

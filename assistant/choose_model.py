@@ -1,0 +1,193 @@
+"""Which model thinks: what the settings ask for or the best at hand, said in one line, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from twisted.internet.interfaces import IReactorTime
+
+from assistant.config import ModelConfig
+from assistant.keys import KeyReferenceError, resolve_key
+from llm import (
+    BadCredential,
+    LLMError,
+    LLMProvider,
+    ModelNotFound,
+    Rejected,
+    Unavailable,
+    UnknownProviderError,
+    get_provider,
+)
+from llm.discover import OfferedModel, chat_models, ollama_model, ollama_models
+from llm.embedded import EmbeddedModel, EmbeddedUnavailable
+from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
+from resilience import Deadline, HttpExchange, Limits
+
+#: How long to wait for a server to say what it has, in seconds. A local Ollama answers in milliseconds.
+LOOK_SECONDS = 10.0
+PROBE_SECONDS = 2.0
+#: The embedded model: its context in tokens, and the seconds its first word may take on a busy machine.
+EMBEDDED_CONTEXT = 4096
+EMBEDDED_FIRST_BYTE_SECONDS = 300.0
+#: How many of an Ollama's models are asked whether they know tools.
+_MAX_ASKED = 8
+
+
+class NoModelError(Exception):
+    """There is no model to think with; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """The model in use, and in one line why it is this one."""
+
+    provider: LLMProvider
+    why: str
+    config: ModelConfig
+    embedded: EmbeddedModel | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of one exchange with it."""
+        config = self.config
+        return Limits(config.connect_seconds, config.first_byte_seconds, config.idle_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """What choosing needs. `make_embedded` is given the path of a model file, or None for the default one."""
+
+    exchange: HttpExchange
+    clock: IReactorTime
+    environment: Mapping[str, str]
+    make_embedded: Callable[[Path | None], EmbeddedModel]
+
+    async def choose(self, config: ModelConfig) -> ChosenModel:
+        """The model to use. Raises NoModelError. The embedded model is started; its owner must stop it."""
+        try:
+            key = resolve_key(config.key, self.environment)
+            match config.provider:
+                case "auto":
+                    return await self._auto(config, key)
+                case "embedded":
+                    return await self._embedded(config, "as asked for")
+                case "ollama":
+                    return await self._ollama(config, key)
+                case "local":
+                    return await self._local(config, key)
+                case _:
+                    return self._named(config, key)
+        except (KeyReferenceError, UnknownProviderError) as error:
+            raise NoModelError(str(error)) from error
+        except EmbeddedUnavailable as error:
+            raise NoModelError(str(error)) from error
+
+    async def _auto(self, config: ModelConfig, key: str) -> ChosenModel:
+        """An Ollama at the usual place or at `url`, an OpenAI-compatible server at `url`, else the embedded model."""
+        if config.model.endswith(".gguf"):
+            return await self._embedded(config, "a model file was given")
+        probe = get_provider("ollama", config.url or OLLAMA_URL, config.model, key=key)
+        try:
+            offered = await ollama_models(probe, self.exchange, Deadline.after(self.clock, PROBE_SECONDS))
+        except LLMError as error:
+            if config.url:
+                return await self._local(config, key)
+            if config.model:
+                raise NoModelError(
+                    f"there is no Ollama at {OLLAMA_URL} to ask for '{config.model}': start it with 'ollama serve', "
+                    "or give another server with --url, or leave --model out for the embedded model"
+                ) from error
+            return await self._embedded(config, f"no Ollama answers at {OLLAMA_URL}")
+        if not offered and not config.model and not config.url:
+            return await self._embedded(config, f"the Ollama at {OLLAMA_URL} has no model")
+        return await self._ollama(config, key)
+
+    async def _ollama(self, config: ModelConfig, key: str) -> ChosenModel:
+        provider = get_provider("ollama", config.url, config.model, key=key, num_ctx=config.context_tokens)
+        try:
+            offered = await ollama_models(provider, self.exchange, self._soon())
+            names = [model.name for model in offered]
+            if config.model and not _has(names, config.model):
+                raise NoModelError(_no_such_model("the Ollama", provider.api_url, config.model, names))
+            if not config.model:
+                if not names:
+                    raise NoModelError(
+                        f"the Ollama at {provider.api_url} has no model: run 'ollama pull qwen3:4b' or another"
+                    )
+                provider.model = await self._best(provider, names)
+        except LLMError as error:
+            raise NoModelError(_cause(error, provider.api_url, "start it with 'ollama serve'")) from error
+        return ChosenModel(provider, f"Ollama at {provider.api_url}, model {provider.model}", config)
+
+    async def _best(self, provider: LLMProvider, names: list[str]) -> str:
+        """The first model that knows tools, else the first that can chat at all, else the first."""
+        asked: list[OfferedModel] = []
+        for name in names[:_MAX_ASKED]:
+            offered = await ollama_model(provider, name, self.exchange, self._soon())
+            if "tools" in offered.capabilities:
+                return name
+            asked.append(offered)
+        return next((model.name for model in asked if "completion" in model.capabilities), names[0])
+
+    async def _local(self, config: ModelConfig, key: str) -> ChosenModel:
+        if not config.url:
+            raise NoModelError("the provider 'local' needs the address of the server: --url http://HOST:PORT/v1")
+        provider = get_provider("local", config.url, config.model, key=key)
+        try:
+            names = [model.name for model in await chat_models(provider, self.exchange, self._soon())]
+        except (ModelNotFound, Rejected):
+            names = []  # a server without a list of its models
+        except LLMError as error:
+            raise NoModelError(_cause(error, provider.api_url, "start the server")) from error
+        if config.model and names and not _has(names, config.model):
+            raise NoModelError(_no_such_model("the server", provider.api_url, config.model, names))
+        if not config.model:
+            if not names:
+                raise NoModelError(f"the server at {provider.api_url} does not list its models: name one with --model")
+            provider.model = names[0]
+        return ChosenModel(provider, f"the server at {provider.api_url}, model {provider.model}", config)
+
+    def _named(self, config: ModelConfig, key: str) -> ChosenModel:
+        """A provider that needs nothing but its name. Raises UnknownProviderError."""
+        provider = get_provider(config.provider, config.url, config.model, key=key)
+        return ChosenModel(provider, f"{config.provider}, model {provider.model}", config)
+
+    async def _embedded(self, config: ModelConfig, because: str) -> ChosenModel:
+        embedded = self.make_embedded(Path(config.model) if config.model else None)
+        endpoint = await embedded.start()
+        provider = get_provider("local", endpoint.url, endpoint.model, key=endpoint.key)
+        patient = config.model_copy(
+            update={
+                "context_tokens": min(config.context_tokens, EMBEDDED_CONTEXT),
+                "first_byte_seconds": max(config.first_byte_seconds, EMBEDDED_FIRST_BYTE_SECONDS),
+                "idle_seconds": max(config.idle_seconds, EMBEDDED_FIRST_BYTE_SECONDS),
+                "temperature": 0.2 if config.temperature is None else config.temperature,
+                "max_answer_tokens": min(config.max_answer_tokens, 200),
+                "tool_choice": "required",
+            }
+        )
+        return ChosenModel(provider, f"the embedded model {endpoint.model} ({because})", patient, embedded)
+
+    def _soon(self) -> Deadline:
+        return Deadline.after(self.clock, LOOK_SECONDS)
+
+
+def _has(names: list[str], model: str) -> bool:
+    """Whether the list holds the model; Ollama's names carry a tag that defaults to latest."""
+    return model in names or f"{model}:latest" in names
+
+
+def _no_such_model(what: str, url: str, model: str, names: list[str]) -> str:
+    there = ", ".join(names[:10]) or "none at all"
+    return f"{what} at {url} has no model '{model}'; it has: {there}"
+
+
+def _cause(error: LLMError, url: str, remedy: str) -> str:
+    """One sentence for a server that cannot be used, with what to do."""
+    if isinstance(error, BadCredential):
+        return f"the server at {url} refused the key: give the right one with --key env:NAME"
+    if isinstance(error, Unavailable):
+        return f"{error.message}: {remedy}, or give another address with --url"
+    return f"the server at {url} cannot be used: {error.message}"

@@ -1,0 +1,84 @@
+"""The settings of an assistant and its model: bounded, frozen, and read once at the composition root."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from assistant.classify import Verdict
+
+Seconds = Annotated[float, Field(gt=0, le=3600)]
+
+DEFAULT_PERSONA = "You are an old, kind scholar who keeps the library of a small hamlet and knows its stories."
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ModelConfig(_Settings):
+    """Which model thinks, and how it is asked."""
+
+    #: "auto" takes a local Ollama that answers and has a model, else the embedded model.
+    provider: str = "auto"
+    #: Empty: the provider's own choice where it has one. For the embedded model, the path of a GGUF file.
+    model: str = ""
+    #: Base URL; empty for the provider's usual place.
+    url: str = ""
+    #: A reference to the key, never the key itself: env:NAME.
+    key: str = ""
+    #: The context window in tokens.
+    context_tokens: int = Field(8192, ge=1024, le=2_000_000)
+    #: The longest answer in tokens.
+    max_answer_tokens: int = Field(400, ge=16, le=32_000)
+    temperature: float | None = Field(None, ge=0, le=2)
+    #: Turns a thinking model's thoughts on or off; unset leaves it to the model.
+    think: bool | None = None
+    #: "required" makes servers that can enforce it answer with a tool call.
+    tool_choice: Literal["auto", "required"] = "auto"
+    #: Show the model examples of how to act; small models need them.
+    examples: bool = True
+    connect_seconds: Seconds = 5.0
+    first_byte_seconds: Seconds = 60.0
+    idle_seconds: Seconds = 60.0
+
+    @field_validator("key")
+    @classmethod
+    def _by_reference(cls, value: str) -> str:
+        if value and not value.startswith("env:"):
+            raise ValueError("a key is given by reference, as env:NAME, never written out")
+        return value
+
+
+class AssistantConfig(_Settings):
+    """Who the assistant is and how it behaves."""
+
+    name: str = Field("Sage", min_length=1, max_length=40, pattern=r"^\w[\w' -]*$")
+    aliases: tuple[str, ...] = ()
+    persona: str = Field(DEFAULT_PERSONA, max_length=8000)
+    #: What happens to text without a tool call: kept as a thought, spoken, or spoken when the assistant was addressed.
+    plain_text: Literal["think", "speak", "speak_if_addressed"] = "speak_if_addressed"
+    #: The tools it may use; unset means all there are.
+    tools: tuple[str, ...] | None = None
+    max_steps: int = Field(5, ge=1, le=10)
+    run_seconds: Seconds = 120.0
+    max_run_tokens: int = Field(60_000, ge=1000)
+    max_format_errors: int = Field(3, ge=1, le=10)
+    #: Done, as an emote, when the model cannot be reached or loses its thread; at most once in `excuse_every_seconds`.
+    excuse: str = Field("looks lost in thought and does not answer just now.", min_length=1, max_length=200)
+    excuse_every_seconds: Seconds = 60.0
+    awake_seconds: Seconds = 5.0
+    asleep_seconds: Seconds = 60.0
+    join_seconds: Annotated[float, Field(ge=0, le=10)] = 0.25
+    inbox_limit: int = Field(500, ge=1, le=100_000)
+    min_permission: int = Field(0, ge=0, le=5)
+    room_speech: Verdict = Verdict.CONTEXT
+    channel_speech: Verdict = Verdict.CONTEXT
+
+
+class Config(_Settings):
+    """The whole of `assistant.toml`."""
+
+    model: ModelConfig = ModelConfig()
+    assistant: AssistantConfig = AssistantConfig()

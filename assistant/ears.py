@@ -1,0 +1,65 @@
+"""From what a world's body perceives to events in the assistant's inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from twisted.internet.interfaces import IReactorTime
+
+from assistant.character import Assistant
+from assistant.events import Arrived, Emoted, Event, Left, Said, Whispered
+from assistant.journal import InboxFullError
+from resilience import Launcher
+from tools import Principal
+
+
+@dataclass(slots=True)
+class AssistantEars:
+    """Hears for one assistant in the embedded world. `alone_with` tells whether only the two are there."""
+
+    assistant: Assistant
+    me: Principal
+    clock: IReactorTime
+    alone_with: Callable[[Principal], bool]
+    launcher: Launcher
+    heard: int = 0
+
+    def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
+        """Somebody spoke aloud."""
+        to_me = target is not None and target.id == self.me.id
+        self._hear(
+            Said(id=self._id(), at=self._now(), who=speaker, text=text, to_me=to_me, alone=self.alone_with(speaker))
+        )
+
+    def heard_whisper(self, speaker: Principal, text: str) -> None:
+        """Somebody whispered to the assistant."""
+        self._hear(Whispered(id=self._id(), at=self._now(), who=speaker, text=text))
+
+    def saw_emote(self, actor: Principal, text: str) -> None:
+        """Somebody did something visible."""
+        self._hear(Emoted(id=self._id(), at=self._now(), who=actor, text=text))
+
+    def saw_arrival(self, who: Principal, from_direction: str) -> None:
+        """Somebody came in."""
+        self._hear(Arrived(id=self._id(), at=self._now(), who=who, origin=from_direction))
+
+    def saw_departure(self, who: Principal, direction: str) -> None:
+        """Somebody went away."""
+        self._hear(Left(id=self._id(), at=self._now(), who=who, direction=direction))
+
+    def _hear(self, event: Event) -> None:
+        self.launcher.launch(self._accept(event), "hearing")
+
+    async def _accept(self, event: Event) -> None:
+        try:
+            await self.assistant.hear(event)
+        except InboxFullError:
+            return  # the assistant has logged it and made its excuse
+
+    def _id(self) -> str:
+        self.heard += 1
+        return f"{self.me.id}.{self.heard}"
+
+    def _now(self) -> float:
+        return self.clock.seconds()

@@ -1,0 +1,119 @@
+"""What happened round a character. Frozen values, each with who caused it; text in them was written by strangers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from tools.clean import clean_heard
+from tools.context import Principal
+
+#: Characters of one person's words that reach a prompt.
+MAX_HEARD = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Perceived:
+    """What every event has: an id that is never used twice, clock seconds, and its principal."""
+
+    id: str
+    at: float
+    who: Principal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said(Perceived):
+    """Somebody spoke aloud. `alone` when nobody else was there to be meant."""
+
+    text: str
+    to_me: bool = False
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whispered(Perceived):
+    """Somebody whispered to the assistant."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paged(Perceived):
+    """Somebody paged the assistant from anywhere."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelSaid(Perceived):
+    """Somebody spoke on a channel."""
+
+    channel: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emoted(Perceived):
+    """Somebody did something visible; `text` follows the name."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrived(Perceived):
+    """Somebody came in; `origin` is where from, empty when unknown."""
+
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left(Perceived):
+    """Somebody went away; `direction` is where to, empty when unknown."""
+
+    direction: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noticed(Perceived):
+    """Anything else the game told the character."""
+
+    text: str
+
+
+Event = Said | Whispered | Paged | ChannelSaid | Emoted | Arrived | Left | Noticed
+
+
+def told(event: Event) -> str:
+    """The event as one line of the perception stream.
+
+    Strangers' text is cut, cleaned and kept on its line, so that nobody can write a line that he did not cause.
+    """
+    who = _line(event.who.name)
+    match event:
+        case Said():
+            return f'{who} says{" to you" if event.to_me else ""}: "{_line(event.text)}"'
+        case Whispered():
+            return f'{who} whispers to you: "{_line(event.text)}"'
+        case Paged():
+            return f'{who} pages you: "{_line(event.text)}"'
+        case ChannelSaid():
+            return f'{who} says on {_line(event.channel)}: "{_line(event.text)}"'
+        case Emoted():
+            return f"{who} {_line(event.text)}"
+        case Arrived():
+            return f"{who} arrives{f' from {_line(event.origin)}' if event.origin else ''}."
+        case Left():
+            return f"{who} leaves{f' {_line(event.direction)}' if event.direction else ''}."
+        case Noticed():
+            return _line(event.text)
+        case _:
+            assert_never(event)
+
+
+def spoken_text(event: Event) -> str:
+    """The words somebody said in the event, empty when it holds none."""
+    return event.text if isinstance(event, Said | Whispered | Paged | ChannelSaid | Emoted) else ""
+
+
+def _line(text: str) -> str:
+    return " ".join(clean_heard(text, max_chars=MAX_HEARD).split())

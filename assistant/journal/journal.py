@@ -1,0 +1,62 @@
+"""What the loop writes down, and when. The loop knows only this interface (design.md section 8).
+
+The order is the promise: an event is accepted when `accept` returns; a response is written before any of its calls
+runs; an intent before its effect and the result after it; the events of a run are acknowledged with its outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from assistant.classify import Attention
+from assistant.events import Event
+from assistant.outcome import Outcome
+from llm.messages import ToolCall
+from llm.response import LLMResponse
+from tools.result import Executed
+
+
+class InboxFullError(Exception):
+    """The inbox takes no more: said before an event is accepted, never after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """An event in the inbox, with the attention it got."""
+
+    event: Event
+    attention: Attention
+
+
+class Journal(Protocol):
+    """The written memory of one assistant. Every method returns when what it wrote is safe."""
+
+    def accept(self, event: Event, attention: Attention) -> Awaitable[None]:
+        """Take an event into the inbox. Raises InboxFullError, and then has not taken it."""
+        ...
+
+    def pending(self) -> Awaitable[Sequence[Accepted]]:
+        """The events accepted and not yet acknowledged, oldest first."""
+        ...
+
+    def open_run(self, events: Sequence[Accepted]) -> Awaitable[str]:
+        """The id of a new run over these events."""
+        ...
+
+    def record_response(self, run_id: str, step: int, response: LLMResponse) -> Awaitable[None]:
+        """Keep a model's answer; `step` counts from 1."""
+        ...
+
+    def record_intent(self, run_id: str, step: int, index: int, call: ToolCall) -> Awaitable[None]:
+        """Keep that a call is about to run; `index` counts from 0 within the step."""
+        ...
+
+    def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> Awaitable[None]:
+        """Keep what a call came to."""
+        ...
+
+    def close_run(self, run_id: str, outcome: Outcome) -> Awaitable[None]:
+        """Keep how the run ended and, when that settles them, acknowledge its events."""
+        ...

@@ -1,0 +1,66 @@
+"""What a run may cost: steps, seconds, tokens and format errors in a row. Checked before each step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assistant.outcome import Limit
+from llm.response import Usage
+from resilience import Deadline
+
+#: Shares of the context window at which the model is told, softly and then strongly, to come to an end.
+SOFT_ADVICE, STRONG_ADVICE = 0.6, 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """The limits of one run; tokens are input and output of all its steps together."""
+
+    max_steps: int = 5
+    seconds: float = 120.0
+    max_tokens: int = 60_000
+    max_format_errors: int = 3
+
+
+class Meter:
+    """What one run has used of its limits."""
+
+    def __init__(self, limits: RunLimits, deadline: Deadline) -> None:
+        self._limits = limits
+        self.deadline = deadline
+        self.steps = 0
+        self.tokens = 0
+        self.format_errors = 0
+
+    def reached(self) -> Limit | None:
+        """The limit that forbids another step, None when there is none."""
+        if self.format_errors >= self._limits.max_format_errors:
+            return Limit.FORMAT_ERRORS
+        if self.steps >= self._limits.max_steps:
+            return Limit.STEPS
+        if self.deadline.remaining() <= 0:
+            return Limit.TIME
+        if self.tokens >= self._limits.max_tokens:
+            return Limit.TOKENS
+        return None
+
+    def count_step(self, usage: Usage, estimated_tokens: int) -> None:
+        """Book one answered model call; the estimate stands in when the provider reported nothing."""
+        self.steps += 1
+        reported = usage.total_tokens
+        self.tokens += estimated_tokens if reported is None else reported
+
+    def count_format(self, *, wrong: bool) -> None:
+        """Book whether the step's answer could be read; only errors in a row add up."""
+        self.format_errors = self.format_errors + 1 if wrong else 0
+
+    def advice(self, prompt_tokens: int, window_tokens: int) -> str:
+        """A hint for the model to go with a tool result, empty while there is room."""
+        if self.steps + 1 >= self._limits.max_steps:
+            return "This is your last step: answer now."
+        share = prompt_tokens / window_tokens if window_tokens else 0.0
+        if share >= STRONG_ADVICE:
+            return "Almost no room is left: answer now, in one call."
+        if share >= SOFT_ADVICE:
+            return "Room is getting short: come to an answer soon."
+        return ""

@@ -1,0 +1,175 @@
+"""When to think: a trigger wakes at once, bursts are joined, a timer comes round otherwise; one run at a time.
+
+    trigger, idle                     -> run now
+    trigger, a run is going           -> run again when it is over
+    trigger, join_seconds not over    -> run when they are
+    timer (awake 5 s, asleep 60 s)    -> run, which takes in what was only overheard
+    the model could not be asked      -> pause: 5 s, doubling to 60 s, or until the provider's own time; then run
+    5 crashed runs in a row           -> emergency stop, until a person clears it
+
+The timer only wakes; that one run goes at a time is this class's own flag (design.md 4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+
+from assistant.outcome import Cancelled, Failed, Outcome
+from resilience import Launcher
+
+#: Runs that crash in a row before the emergency stop.
+MAX_CRASHES = 5
+#: First and longest pause after the model could not be asked, in seconds.
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
+#: How long after its last trigger an assistant counts as awake, in seconds.
+STAYS_AWAKE = 300.0
+
+_log = Logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The tick's times, in seconds."""
+
+    join_seconds: float = 0.25
+    awake_seconds: float = 5.0
+    asleep_seconds: float = 60.0
+
+
+class Tick:
+    """Decides when `run` is called. Everything it waits for is on `clock`."""
+
+    def __init__(
+        self,
+        run: Callable[[], Coroutine[Deferred[Any], Any, Outcome]],
+        clock: IReactorTime,
+        pace: Pace,
+        name: str,
+    ) -> None:
+        self._run = run
+        self._clock = clock
+        self._pace = pace
+        self._name = name
+        self._launcher = Launcher()
+        self._next: IDelayedCall | None = None
+        self._started = False
+        self._busy = False
+        self._wanted = False
+        self._last_trigger = float("-inf")
+        self._last_start = float("-inf")
+        self._pause = 0.0
+        self._paused_until = 0.0
+        self._crashes = 0
+        self._idle_waiters: list[Deferred[None]] = []
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run is going."""
+        return self._busy
+
+    @property
+    def paused(self) -> bool:
+        """Whether the model could not be asked lately, and the next try is still ahead."""
+        return self._clock.seconds() < self._paused_until
+
+    @property
+    def stopped_by_errors(self) -> bool:
+        """Whether the emergency stop is set."""
+        return self._crashes >= MAX_CRASHES
+
+    def start(self) -> None:
+        """Begin to tick."""
+        self._started = True
+        self._schedule()
+
+    def stop(self) -> Deferred[None]:
+        """Stop ticking and cancel the run that goes; fires when it is over."""
+        self._started = False
+        self._wanted = False
+        self._cancel_next()
+        return self._launcher.stop()
+
+    def wake(self) -> None:
+        """A trigger was accepted: think as soon as it may be."""
+        self._wanted = True
+        self._last_trigger = self._clock.seconds()
+        self._schedule()
+
+    def clear_errors(self) -> None:
+        """Lift the emergency stop."""
+        self._crashes = 0
+        self._schedule()
+
+    def settled(self) -> Deferred[None]:
+        """Fires when no run is going and none is wanted now; a pause counts as settled, its run comes later."""
+        waiter: Deferred[None] = Deferred()
+        self._idle_waiters.append(waiter)
+        self._tell_settled()
+        return waiter
+
+    def _schedule(self) -> None:
+        """Set the one timer for the next run."""
+        self._cancel_next()
+        if not self._started or self._busy or self.stopped_by_errors:
+            return
+        self._next = self._clock.callLater(self._delay(), self._begin)
+
+    def _delay(self) -> float:
+        now = self._clock.seconds()
+        if self._wanted:
+            joined = self._last_start + self._pace.join_seconds
+            return max(0.0, joined - now, self._paused_until - now)
+        awake = now - self._last_trigger < STAYS_AWAKE
+        return max(self._paused_until - now, self._pace.awake_seconds if awake else self._pace.asleep_seconds)
+
+    def _begin(self) -> None:
+        self._next = None
+        self._busy = True
+        self._wanted = False
+        self._last_start = self._clock.seconds()
+        self._launcher.launch(self._one_run(), f"tick of {self._name}")
+
+    async def _one_run(self) -> None:
+        outcome: Outcome | None = None
+        try:
+            outcome = await self._run()
+        finally:
+            self._busy = False
+            self._learn(outcome)
+            self._schedule()
+            self._tell_settled()
+
+    def _learn(self, outcome: Outcome | None) -> None:
+        """Pause after an outage, count crashes, forget both after a good run. None means the run raised."""
+        if isinstance(outcome, Cancelled):
+            return
+        crashed = outcome is None or (isinstance(outcome, Failed) and outcome.bug)
+        self._crashes = self._crashes + 1 if crashed else 0
+        if self.stopped_by_errors:
+            _log.critical("{name} stops after {count} crashed runs in a row", name=self._name, count=self._crashes)
+        if crashed or isinstance(outcome, Failed):
+            self._pause = min(LONGEST_PAUSE, max(FIRST_PAUSE, 2 * self._pause))
+            now = self._clock.seconds()
+            wish = outcome.retry_at if isinstance(outcome, Failed) and outcome.retry_at is not None else 0.0
+            self._paused_until = max(now + self._pause, wish)
+            self._wanted = True
+        else:
+            self._pause = self._paused_until = 0.0
+
+    def _tell_settled(self) -> None:
+        if self._busy or (self._wanted and not self.paused and not self.stopped_by_errors):
+            return
+        waiters, self._idle_waiters = self._idle_waiters, []
+        for waiter in waiters:
+            waiter.callback(None)
+
+    def _cancel_next(self) -> None:
+        if self._next is not None and self._next.active():
+            self._next.cancel()
+        self._next = None

@@ -1,0 +1,118 @@
+"""What a player may type in a trial: a plain line is speech, a slash begins a command. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tools.clean import clean_heard
+
+#: Characters of one line that are said; a longer line is cut and the player told.
+MAX_LINE_CHARS = 2000
+
+HELP = """A plain line is said aloud. Commands:
+  /whisper TEXT        whisper to the assistant (or: /whisper NAME = TEXT)
+  /emote TEXT          do something visible, as in: /emote waves
+  /look [THING]        look round, or at a thing or a person
+  /go EXIT             leave by an exit
+  /who                 who is in the hamlet
+  /trace               show each step of the assistant's thinking, or stop showing it
+  /quit                leave (so does Ctrl-C, and the end of the input)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Speak aloud."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Whisper:
+    """Whisper; an empty target means the assistant."""
+
+    target: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Emote:
+    """Do something visible."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Look round, or at something."""
+
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """Leave by an exit."""
+
+    direction: str
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """A command without arguments: who, trace, help, quit."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Nothing to do but to say one sentence to the player."""
+
+    text: str
+
+
+Command = Say | Whisper | Emote | Look | Go | Simple | Note
+
+_SIMPLE = {"who", "trace", "help", "quit"}
+_NEEDS = {"whisper": "what to whisper", "emote": "what to do", "go": "which way to go"}
+
+
+def parse(line: str) -> tuple[Command, str]:
+    """The command a line means, and a remark for the player about the line itself, empty when there is none."""
+    text, remark = _tidy(line)
+    if not text:
+        return Note(remark or "Say something, or type /help."), ""
+    if not text.startswith("/"):
+        return Say(text), remark
+    word, _, rest = text[1:].partition(" ")
+    return _slash(word.lower(), rest.strip()), remark
+
+
+def _tidy(line: str) -> tuple[str, str]:
+    """The line without what cannot be said, and what was done to it."""
+    stripped = line.strip()
+    text = clean_heard(stripped[:MAX_LINE_CHARS], MAX_LINE_CHARS)
+    if len(stripped) > MAX_LINE_CHARS:
+        return text, f"That line has {len(stripped)} characters; only the first {MAX_LINE_CHARS} are said."
+    if stripped and not text:
+        return "", "There was nothing in that line but control characters."
+    if len(text) < len(" ".join(stripped.split())) and not stripped.isprintable():
+        return text, "Control characters were left out."
+    return text, ""
+
+
+def _slash(word: str, rest: str) -> Command:
+    if word in _NEEDS and not rest:
+        return Note(f"Say {_NEEDS[word]}, as in /help.")
+    match word:
+        case "whisper":
+            target, equals, text = rest.partition("=")
+            return Whisper(target.strip(), text.strip()) if equals and text.strip() else Whisper("", rest)
+        case "emote":
+            return Emote(rest)
+        case "look":
+            return Look(rest)
+        case "go":
+            return Go(rest)
+        case _ if word in _SIMPLE:
+            return Simple(word)
+        case _:
+            return Note(f"There is no /{word[:30]}. Type /help for what there is.")

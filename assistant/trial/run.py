@@ -1,0 +1,169 @@
+"""One whole trial: choose a model, put the assistant into the place, converse, and leave nothing behind."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred
+
+from assistant.build import build_assistant
+from assistant.character import Assistant
+from assistant.choose_model import Chooser, ChosenModel, NoModelError
+from assistant.config import Config
+from assistant.ears import AssistantEars
+from assistant.journal import MemoryJournal
+from assistant.trial.lines import PipeLines
+from assistant.trial.plain import PlainScreen
+from assistant.trial.progress import Progress
+from assistant.trial.session import Screen, Session, TrialObserver, VisitorEars
+from assistant.trial.show import scene_text
+from assistant.worlds.embedded import EmbeddedWorld
+from llm import Capabilities, LLMError
+from llm.embedded import EmbeddedModel
+from resilience import Deadline, HttpExchange, Launcher
+from tools import Kind, MemoryNotes, Principal, Registry
+from tools.world import WORLD_TOOLS
+
+#: Exit status when there is no model or the settings are wrong.
+CANNOT_START = 2
+#: How long warming the embedded model's cache may take, in seconds.
+WARM_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class TrialOptions:
+    """What the command line asked for."""
+
+    config: Config
+    as_json: bool = False
+    tracing: bool = False
+
+
+class Lines(Protocol):
+    """Where lines come from."""
+
+    def next(self) -> Deferred[str | None]:
+        """The next line, None when there are no more."""
+        ...
+
+    def close(self) -> None:
+        """Stop reading."""
+        ...
+
+
+# Any: the reactor has no one interface for time, network, processes and descriptors.
+async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[str, str]) -> int:
+    """The exit status of a trial. Cancelling ends it cleanly: nothing it started is left behind."""
+    progress = Progress()
+    exchange = HttpExchange(reactor)
+    chooser = Chooser(exchange, reactor, environment, lambda path: _embedded(reactor, environment, progress, path))
+    try:
+        chosen = await chooser.choose(options.config.model)
+    except NoModelError as error:
+        progress.note(f"mud-assistant: {error}")
+        return CANNOT_START
+    finally:
+        await exchange.close()
+    progress.note(f"Sage's thoughts come from {chosen.why}.".replace("Sage", options.config.assistant.name))
+    trial = _Trial(reactor, options, chosen, HttpExchange(reactor))
+    try:
+        return await trial.converse()
+    finally:
+        await trial.close()
+
+
+def _embedded(reactor: Any, environment: Mapping[str, str], progress: Progress, path: Path | None) -> EmbeddedModel:
+    raise NotImplementedError
+
+
+class _Trial:
+    """The parts of one trial, made and put away together."""
+
+    def __init__(self, reactor: Any, options: TrialOptions, chosen: ChosenModel, exchange: HttpExchange) -> None:
+        self._reactor = reactor
+        self._options = options
+        self._chosen = chosen
+        self._exchange = exchange
+        self._launcher = Launcher()
+        self._assistant: Assistant | None = None
+        self._lines: Lines | None = None
+
+    async def converse(self) -> int:
+        """Read lines until the visitor leaves."""
+        screen, lines, is_terminal = self._front()
+        self._lines = lines
+        session = self._session(screen)
+        screen.show(scene_text(await session.body.look()))
+        while (line := await lines.next()) is not None:
+            if not is_terminal:
+                screen.show(f"> {line[:200]}")
+            if not await session.obey(line):
+                break
+            if not is_terminal:
+                await session.assistant.settled()
+        return 0
+
+    async def close(self) -> None:
+        """Stop everything, the child process last."""
+        if self._lines is not None:
+            self._lines.close()
+        if self._assistant is not None:
+            await self._assistant.stop()
+        await self._launcher.stop()
+        if self._chosen.embedded is not None:
+            await self._chosen.embedded.stop()
+        await self._exchange.close()
+
+    def _front(self) -> tuple[Screen, Lines, bool]:
+        if sys.stdin.isatty() and sys.stdout.isatty() and not self._options.as_json:
+            from assistant.trial.terminal import Terminal  # noqa: PLC0415  (a quarter of a second that pipes need not pay)
+
+            terminal = Terminal()
+            return terminal, terminal, True
+        return PlainScreen(quiet=self._options.as_json), PipeLines(sys.stdin.fileno(), self._reactor), False
+
+    def _session(self, screen: Screen) -> Session:
+        """The place with the assistant and the visitor in it."""
+        settings = self._options.config.assistant
+        world = EmbeddedWorld()
+        me = Principal("assistant:1", settings.name, Kind.ASSISTANT)
+        visitor = Principal("player:1", "Visitor")
+        observer = TrialObserver(screen, settings.name, as_json=self._options.as_json, tracing=self._options.tracing)
+        home = world.add(me, description=f"This is {settings.name}, who keeps the library.")
+        assistant = build_assistant(
+            settings,
+            self._chosen,
+            me=me,
+            world=home,
+            notes=MemoryNotes(self._reactor.seconds),
+            registry=Registry(WORLD_TOOLS),
+            journal=MemoryJournal(settings.inbox_limit),
+            exchange=self._exchange,
+            capabilities=Capabilities(),
+            clock=self._reactor,
+            observer=observer,
+            on_failure=observer.failed,
+        )
+        home.ears = AssistantEars(assistant, me, self._reactor, home.alone_with, self._launcher)
+        body = world.add(visitor, ears=VisitorEars(screen, visitor), description="A visitor from far away.")
+        self._assistant = assistant
+        assistant.start()
+        if self._chosen.embedded is not None:
+            self._launcher.launch(self._warm(assistant), "warming the model")
+        return Session(body, assistant, settings.name, observer, screen)
+
+    async def _warm(self, assistant: Assistant) -> None:
+        """Let the embedded model read the unchanging front of every prompt before somebody waits for it."""
+        mind = assistant.mind
+        specs = mind.registry.specs(mind.grant)
+        deadline = Deadline.after(self._reactor, WARM_SECONDS)
+        try:
+            await mind.client.chat_completion(
+                mind.front, specs, mind.model.tool_choice, deadline=deadline, max_tokens=1
+            )
+        except LLMError:
+            return  # only a matter of speed; the first real call will say what is wrong

@@ -1,0 +1,152 @@
+"""One trial: the visitor's hands and ears in the embedded world, and the assistant beside him."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, assert_never
+
+from assistant.character import Assistant
+from assistant.outcome import Failed, Outcome
+from assistant.trace import StepTrace
+from assistant.trial.commands import HELP, Command, Emote, Go, Look, Note, Say, Simple, Whisper, parse
+from assistant.trial.show import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
+from assistant.worlds.embedded import Body
+from tools import Principal, ToolFailed
+from tools.clean import one_line
+
+
+class Screen(Protocol):
+    """Where a trial shows itself."""
+
+    def show(self, text: str) -> None:
+        """A piece of the transcript."""
+        ...
+
+    def remark(self, text: str) -> None:
+        """Something about the program and not of the story."""
+        ...
+
+    def thinking(self, name: str | None) -> None:
+        """Who is thinking now, None when nobody is."""
+        ...
+
+
+class VisitorEars:
+    """Shows what the visitor hears and sees."""
+
+    def __init__(self, screen: Screen, me: Principal) -> None:
+        self._screen = screen
+        self._me = me
+
+    def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
+        """Somebody spoke aloud."""
+        to_me = " to you" if target is not None and target.id == self._me.id else ""
+        self._screen.show(f'{speaker.name} says{to_me}, "{spoken_lines(text)}"')
+
+    def heard_whisper(self, speaker: Principal, text: str) -> None:
+        """Somebody whispered to the visitor."""
+        self._screen.show(f'{speaker.name} whispers to you, "{spoken_lines(text)}"')
+
+    def saw_emote(self, actor: Principal, text: str) -> None:
+        """Somebody did something visible."""
+        self._screen.show(f"{actor.name} {one_line(text)}")
+
+    def saw_arrival(self, who: Principal, from_direction: str) -> None:
+        """Somebody came in."""
+        self._screen.show(f"{who.name} arrives{f' from {from_direction}' if from_direction else ''}.")
+
+    def saw_departure(self, who: Principal, direction: str) -> None:
+        """Somebody went away."""
+        self._screen.show(f"{who.name} leaves{f' {direction}' if direction else ''}.")
+
+
+class TrialObserver:
+    """Shows the thinking sign, and each step when tracing is on; with `as_json` each step is one object, always."""
+
+    def __init__(self, screen: Screen, name: str, *, as_json: bool, tracing: bool) -> None:
+        self._screen = screen
+        self._name = name
+        self._as_json = as_json
+        self.tracing = tracing
+
+    def thinking(self, run_id: str, step: int) -> None:  # noqa: ARG002  (one sign for every step)
+        """The model is about to be asked."""
+        self._screen.thinking(self._name)
+
+    def step(self, trace: StepTrace) -> None:
+        """A step is over."""
+        if self._as_json:
+            print(trace_json(trace), flush=True)
+        elif self.tracing:
+            self._screen.remark(trace_text(trace))
+
+    def run_ended(self, run_id: str, outcome: Outcome) -> None:
+        """The run is over."""
+        self._screen.thinking(None)
+        if self.tracing and not self._as_json:
+            self._screen.remark(outcome_text(run_id, outcome))
+
+    def failed(self, failure: Failed) -> None:
+        """The model could not be asked: the one sentence that says why."""
+        self._screen.thinking(None)
+        advice = "the setting must change" if failure.lasting else "it is asked again by itself, and the line is kept"
+        self._screen.remark(f"({self._name} could not think: {failure.cause}; {advice}.)")
+
+
+@dataclass(slots=True)
+class Session:
+    """The visitor's side of the conversation."""
+
+    body: Body
+    assistant: Assistant
+    assistant_name: str
+    observer: TrialObserver
+    screen: Screen
+
+    async def obey(self, line: str) -> bool:
+        """Do what one line says; False when the visitor wants to leave. The assistant's answer comes by itself."""
+        command, remark = parse(line)
+        if remark:
+            self.screen.remark(f"({remark})")
+        if command == Simple("quit"):
+            return False
+        try:
+            await self._do(command)
+        except ToolFailed as failed:
+            self.screen.show(str(failed))
+        return True
+
+    async def _do(self, command: Command) -> None:
+        match command:
+            case Say(text):
+                self.screen.show(f'You say, "{text}"')
+                await self.body.say(text)
+            case Whisper(target, text):
+                await self._whisper(target or self.assistant_name, text)
+            case Emote(text):
+                self.screen.show(f"{self.body.principal.name} {text}")
+                await self.body.emote(text)
+            case Look(target):
+                shown = await self.body.inspect(target) if target else scene_text(await self.body.look())
+                self.screen.show(shown)
+            case Go(direction):
+                self.screen.show(scene_text(await self.body.move(direction)))
+            case Simple(name):
+                await self._simple(name)
+            case Note(text):
+                self.screen.remark(f"({text})")
+            case _:
+                assert_never(command)
+
+    async def _whisper(self, target: str, text: str) -> None:
+        await self.body.whisper(target, text)
+        self.screen.show(f'You whisper to {target}, "{text}"')
+
+    async def _simple(self, name: str) -> None:
+        if name == "who":
+            self.screen.show(who_text(await self.body.who()))
+        elif name == "trace":
+            self.observer.tracing = not self.observer.tracing
+            self.screen.remark(f"(tracing is {'on' if self.observer.tracing else 'off'})")
+        else:
+            self.screen.remark(HELP)

@@ -1,0 +1,82 @@
+"""What a server offers: the models of an Ollama, the models of an OpenAI-compatible server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from llm.errors import ProtocolError, Unavailable
+from llm.provider import LLMProvider
+from resilience import Collected, Deadline, HttpExchange, Request, ResilienceError, call
+
+_OK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedModel:
+    """One model a server has. `context_tokens` is None and `capabilities` empty when the server does not say."""
+
+    name: str
+    capabilities: frozenset[str] = frozenset()
+    context_tokens: int | None = None
+
+
+async def ollama_models(provider: LLMProvider, exchange: HttpExchange, deadline: Deadline) -> list[OfferedModel]:
+    """The models an Ollama has pulled, in its own order. Raises LLMError."""
+    answer = await _get(provider, f"{provider.api_url}/api/tags", exchange, deadline)
+    return [OfferedModel(name) for name in _names(answer.get("models"), ("name", "model"))]
+
+
+async def ollama_model(provider: LLMProvider, name: str, exchange: HttpExchange, deadline: Deadline) -> OfferedModel:
+    """What an Ollama says of one model. Raises LLMError, ModelNotFound when it does not have it."""
+    headers, body = provider.build_headers(), orjson.dumps({"model": name})
+    request = Request("POST", f"{provider.api_url}/api/show", headers, body)
+    answer = await _exchange(provider, request, exchange, deadline)
+    said = answer.get("capabilities")
+    info = answer.get("model_info")
+    lengths = (
+        [value for key, value in info.items() if key.endswith(".context_length")] if isinstance(info, Mapping) else []
+    )
+    context = next((length for length in lengths if isinstance(length, int)), None)
+    return OfferedModel(name, frozenset(map(str, said)) if isinstance(said, Sequence) else frozenset(), context)
+
+
+async def chat_models(provider: LLMProvider, exchange: HttpExchange, deadline: Deadline) -> list[OfferedModel]:
+    """The models an OpenAI-compatible server lists. Raises LLMError."""
+    answer = await _get(provider, f"{provider.api_url}/models", exchange, deadline)
+    return [OfferedModel(name) for name in _names(answer.get("data"), ("id",))]
+
+
+def _names(listed: object, keys: Sequence[str]) -> list[str]:
+    records = listed if isinstance(listed, list) else []
+    found = [
+        next((record[key] for key in keys if record.get(key)), "") for record in records if isinstance(record, Mapping)
+    ]
+    return [name for name in found if isinstance(name, str) and name]
+
+
+async def _get(provider: LLMProvider, url: str, exchange: HttpExchange, deadline: Deadline) -> Mapping[str, Any]:
+    return await _exchange(provider, Request("GET", url, provider.build_headers()), exchange, deadline)
+
+
+async def _exchange(
+    provider: LLMProvider, request: Request, exchange: HttpExchange, deadline: Deadline
+) -> Mapping[str, Any]:
+    """A JSON object from the server. Raises LLMError."""
+    sink = Collected()
+    try:
+        await call(lambda: exchange.perform(request, sink), deadline)
+    except ResilienceError as error:
+        raise Unavailable(error.message, provider.name, provider.model) from error
+    if sink.status != _OK:
+        raise provider.parse_error_response(sink.status, sink.headers, sink.body)
+    try:
+        answer = orjson.loads(sink.body)
+    except orjson.JSONDecodeError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise ProtocolError("did not answer with JSON: is this the right address?", provider.name, provider.model)
+    return answer

@@ -1,0 +1,42 @@
+"""What a caller may ask of one model call, beside the messages and the tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from llm.messages import JSON, JSONObject
+
+#: "auto" lets the model choose, "none" forbids tools, "required" asks for one; any other string names the tool.
+ToolChoice = str
+
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """Options of one call; None leaves the provider's default.
+
+    `max_tokens` bounds the answer in tokens. `schema` is a JSON Schema the answer's text must match. `think` turns a
+    thinking model's thoughts on or off. `extra_params` is merged into the request: dicts deep, lists concatenated.
+    """
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    think: bool | None = None
+    schema: JSONObject | None = None
+    extra_params: Mapping[str, JSON] = field(default_factory=dict)
+
+
+def merge(base: Mapping[str, JSON], extra: Mapping[str, JSON]) -> dict[str, JSON]:
+    """`base` with `extra` added to it: dicts are merged deep, lists concatenated, anything else replaced."""
+    merged = dict(base)
+    for key, value in extra.items():
+        mine = merged.get(key)
+        if isinstance(mine, Mapping) and isinstance(value, Mapping):
+            merged[key] = merge(mine, value)
+        elif isinstance(mine, list) and isinstance(value, list):
+            merged[key] = [*mine, *value]
+        else:
+            merged[key] = value
+    return merged

@@ -1,0 +1,135 @@
+"""What a provider is: one chat API's dialect, as pure functions between our values and its bytes.
+
+A provider opens no connection and keeps no conversation; `llm/client.py` does the asking.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+import orjson
+from twisted.web.http_headers import Headers
+
+from llm.errors import LLMError
+from llm.fallback_prompt import as_text
+from llm.messages import JSONObject, Message, ToolResult, ToolSpec
+from llm.options import CallOptions, ToolChoice
+from llm.response import RateLimitInfo
+from llm.stream import StreamEvent
+from llm.tokens import TokenEstimator
+
+
+class StreamParser(Protocol):
+    """Turns the bytes of one streamed body into events."""
+
+    def feed(self, data: bytes) -> list[StreamEvent]:
+        """The events these bytes complete. Raises the LLMError that the stream carries."""
+        ...
+
+    def end(self) -> list[StreamEvent]:
+        """The last events. Raises StreamBroken when the stream had no end mark."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """True when the stream's own end mark was seen; nothing after it counts."""
+        ...
+
+
+class LLMProvider(ABC):
+    """One chat API. `model` is the model to ask; `api_url` the base URL without a trailing slash."""
+
+    #: The name users choose it by.
+    name = ""
+    #: The key under which messages keep their encoded bytes.
+    dialect = ""
+
+    def __init__(self, api_url: str, model: str, key: str = "") -> None:
+        self.api_url = api_url.rstrip("/")
+        self.model = model
+        self._key = key
+        self.tokens = TokenEstimator()
+
+    def __repr__(self) -> str:
+        """Name and model; never the key."""
+        return f"<{self.name} {self.model}>"
+
+    @abstractmethod
+    def get_api_url(self) -> str:
+        """The URL of the chat endpoint."""
+
+    def build_headers(self) -> Headers:
+        """The request headers, the credential included."""
+        headers = {
+            "Content-Type": ["application/json"],
+            "Accept-Encoding": ["identity"],
+            "User-Agent": ["mud-assistant"],
+        }
+        if self._key:
+            headers["Authorization"] = [f"Bearer {self._key}"]
+        return Headers(headers)
+
+    def build_request(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        tool_choice: ToolChoice | None,
+        options: CallOptions,
+        *,
+        tools_as_text: bool = False,
+    ) -> bytes:
+        """The request body. Messages are encoded once and kept; with `tools_as_text` calls and results become text."""
+        head = orjson.dumps(self.request_head(tools, tool_choice, options))
+        encoded = b",".join(self._encoded(message, tools_as_text=tools_as_text) for message in messages)
+        return head[:-1] + b',"messages":[' + encoded + b"]}"
+
+    @abstractmethod
+    def request_head(
+        self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions
+    ) -> JSONObject:
+        """Everything of the request but its messages; never empty."""
+
+    @abstractmethod
+    def encode_message(self, message: Message) -> list[JSONObject]:
+        """The wire messages one message becomes (several results may be several messages)."""
+
+    @abstractmethod
+    def stream_parser(self) -> StreamParser:
+        """A parser for one streamed answer."""
+
+    @abstractmethod
+    def parse_response(self, body: bytes) -> list[StreamEvent]:
+        """The events of an answer that came whole (edge case 50). Raises LLMError for one that is not an answer."""
+
+    def parse_rate_limit_headers(self, headers: Headers) -> RateLimitInfo | None:  # noqa: ARG002  (for subclasses)
+        """What the headers say of limits; None when this provider sends none."""
+        return None
+
+    @abstractmethod
+    def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
+        """The typed error for a response that is not a 200."""
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """An estimate in tokens, corrected by reported usage; never blocks."""
+        return self.tokens.of_bytes(sum(len(self._encoded(message, tools_as_text=False)) + 1 for message in messages))
+
+    @abstractmethod
+    def format_tool_result(self, result: ToolResult) -> JSONObject:
+        """The wire message that answers one call."""
+
+    def supports_tools(self) -> bool:
+        """Whether the API has native tool calls at all; single models may still refuse them."""
+        return True
+
+    def supports_schema(self) -> bool:
+        """Whether the API can constrain its text to a JSON Schema."""
+        return True
+
+    def _encoded(self, message: Message, *, tools_as_text: bool) -> bytes:
+        key = f"{self.dialect}/text" if tools_as_text else self.dialect
+        if key not in message.wire:
+            said = as_text(message) if tools_as_text else message
+            message.wire[key] = b",".join(orjson.dumps(wire) for wire in self.encode_message(said))
+        return message.wire[key]

@@ -1,0 +1,193 @@
+"""Ollama's native `api/chat` (reference/llm-wire.md 1.6).
+
+Native and not `v1`, because only here can silent truncation be turned off and the context length be set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from twisted.web.http_headers import Headers
+
+from llm.error_bodies import read_error, read_error_body, typed_error
+from llm.errors import LLMError, ProtocolError, StreamBroken
+from llm.lines import LineDecoder
+from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
+from llm.options import CallOptions, ToolChoice, merge
+from llm.provider import LLMProvider
+from llm.response import FinishReason, Usage
+from llm.stream import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
+
+DEFAULT_URL = "http://127.0.0.1:11434"
+_FINISH = {"length": FinishReason.LENGTH}
+
+
+class OllamaProvider(LLMProvider):
+    """A local or remote Ollama. `num_ctx` is the context in tokens; one value per model, or Ollama reloads it."""
+
+    name = "ollama"
+    dialect = "ollama"
+
+    def __init__(
+        self,
+        api_url: str = DEFAULT_URL,
+        model: str = "",
+        key: str = "",
+        *,
+        num_ctx: int = 8192,
+        keep_alive: str = "10m",
+    ) -> None:
+        base = (api_url or DEFAULT_URL).rstrip("/")
+        super().__init__(base.removesuffix("/v1").removesuffix("/api"), model, key)
+        self.num_ctx = num_ctx
+        self._keep_alive = keep_alive
+
+    def get_api_url(self) -> str:
+        """The native chat endpoint."""
+        return f"{self.api_url}/api/chat"
+
+    def request_head(
+        self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions
+    ) -> JSONObject:
+        """Model, options and tools. Ollama has no tool choice: `none` leaves the tools out."""
+        tuning = {
+            "num_ctx": self.num_ctx,
+            "temperature": options.temperature,
+            "num_predict": options.max_tokens,
+            "seed": options.seed,
+            "stop": list(options.stop) or None,
+        }
+        head: dict[str, JSON] = {
+            "model": self.model,
+            "stream": True,
+            "truncate": False,
+            "shift": False,
+            "keep_alive": self._keep_alive,
+            "options": {key: value for key, value in tuning.items() if value is not None},
+        }
+        if options.think is not None:
+            head["think"] = options.think
+        if options.schema is not None:
+            head["format"] = options.schema
+        if tools and tool_choice != "none":
+            head["tools"] = [function_tool(tool) for tool in tools]
+        return merge(head, options.extra_params)
+
+    def encode_message(self, message: Message) -> list[JSONObject]:
+        """One wire message, or one per tool result."""
+        if message.role is Role.TOOL:
+            return [self.format_tool_result(result) for result in message.tool_results]
+        wire: dict[str, JSON] = {"role": message.role.value, "content": message.text}
+        if message.reasoning:
+            wire["thinking"] = message.reasoning
+        if message.tool_calls:
+            wire["tool_calls"] = [
+                {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
+                for call in message.tool_calls
+            ]
+        return [wire]
+
+    def format_tool_result(self, result: ToolResult) -> JSONObject:
+        """Older servers read `tool_name`, newer ones `tool_call_id`."""
+        return {"role": "tool", "tool_name": result.name, "tool_call_id": result.call_id, "content": result.text}
+
+    def stream_parser(self) -> OllamaStream:
+        """A parser for NDJSON."""
+        return OllamaStream(self)
+
+    def parse_response(self, body: bytes) -> list[StreamEvent]:
+        """The events of an answer to `stream: false`."""
+        parser = OllamaStream(self)
+        try:
+            orjson.loads(body)
+        except orjson.JSONDecodeError:
+            return [*parser.feed(body), *parser.end()]
+        return [*parser.take(body.decode("utf-8", "replace")), *parser.end()]
+
+    def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:  # noqa: ARG002  (no use for headers)
+        """`{"error": "STRING"}` and whatever a proxy in front may send."""
+        return typed_error(status, read_error_body(body), provider=self.name, model=self.model)
+
+
+class OllamaStream:
+    """One NDJSON answer: whole objects with message pieces, the last one with `done: true`."""
+
+    def __init__(self, provider: OllamaProvider) -> None:
+        self._provider = provider
+        self._lines = LineDecoder()
+        self.complete = False
+
+    def feed(self, data: bytes) -> list[StreamEvent]:
+        """The events of the lines that `data` completes."""
+        return [event for line in self._lines.feed(data) for event in self.take(line)]
+
+    def end(self) -> list[StreamEvent]:
+        """The events of an unended last line. Raises StreamBroken when `done` was never said."""
+        events = [event for line in self._lines.feed(b"", final=True) for event in self.take(line)]
+        if not self.complete:
+            raise StreamBroken("the answer ended before it was done", self._provider.name, self._provider.model)
+        return events
+
+    def take(self, line: str) -> list[StreamEvent]:
+        """The events of one record. Raises the error it carries, ProtocolError for one that is none."""
+        if self.complete or not line.strip():
+            return []
+        record = self._record(line)
+        message = record.get("message")
+        events = _message_events(message) if isinstance(message, Mapping) else []
+        if isinstance(model := record.get("model"), str) and model:
+            events.append(ModelSeen(model))
+        if record.get("done") is True:
+            self.complete = True
+            events.append(UsageSeen(Usage(_count(record, "prompt_eval_count"), _count(record, "eval_count"))))
+            events.append(FinishSeen(_FINISH.get(str(record.get("done_reason")), FinishReason.STOP)))
+        return events
+
+    def _record(self, line: str) -> Mapping[str, Any]:
+        provider = self._provider
+        try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise ProtocolError(f"not an answer: {line[:200]!r}", provider.name, provider.model) from error
+        if not isinstance(record, dict):
+            raise ProtocolError(f"not an answer: {line[:200]!r}", provider.name, provider.model)
+        if "error" in record:
+            raise typed_error(500, read_error(record), provider=provider.name, model=provider.model)
+        return record
+
+
+def function_tool(tool: ToolSpec) -> JSONObject:
+    """A tool as Ollama and Chat Completions want it."""
+    described = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": described}
+
+
+def _message_events(message: Mapping[str, Any]) -> list[StreamEvent]:
+    events: list[StreamEvent] = []
+    if isinstance(thinking := message.get("thinking"), str) and thinking:
+        events.append(ReasoningDelta(thinking))
+    if isinstance(content := message.get("content"), str) and content:
+        events.append(TextDelta(content))
+    events.extend(_call(call) for call in message.get("tool_calls") or () if isinstance(call, Mapping))
+    return events
+
+
+def _call(call: Mapping[str, Any]) -> CallDelta:
+    """A call comes whole, so it opens a slot of its own; its index is often wrongly 0 (edge case 4)."""
+    function = call.get("function")
+    function = function if isinstance(function, Mapping) else {}
+    arguments = function.get("arguments")
+    call_id = call.get("id")
+    return CallDelta(
+        None,
+        call_id if isinstance(call_id, str) and call_id else None,
+        str(function.get("name") or ""),
+        arguments if isinstance(arguments, str | Mapping) else {},
+    )
+
+
+def _count(record: Mapping[str, Any], key: str) -> int | None:
+    value = record.get(key)
+    return value if isinstance(value, int) else None

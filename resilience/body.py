@@ -1,0 +1,124 @@
+"""The receiving half of an HTTP exchange: watches the head and the body, each with its time and size limit."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.python.failure import Failure
+from twisted.web.client import ResponseDone
+from twisted.web.http import PotentialDataLoss
+from twisted.web.iweb import IResponse
+
+from resilience.errors import BodyTooLarge, ConnectionLost, TimedOut
+from resilience.request import Limits, Sink
+
+#: After the reader has all it needs, how long the server may take to end the body before we hang up (edge case 33).
+LINGER_SECONDS = 1.0
+
+
+class HeadWatch:
+    """Cancels a request whose response head does not come in time; `expired` says that it did."""
+
+    def __init__(self, clock: IReactorTime, seconds: float) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        self.expired = False
+
+    def over(self, request: Deferred[IResponse]) -> Deferred[IResponse]:
+        """The same Deferred, watched. An expired one fails with whatever its cancellation makes of it."""
+
+        def expire() -> None:
+            self.expired = True
+            request.cancel()
+
+        timer = self._clock.callLater(self._seconds, expire)
+
+        def settled(result: IResponse | Failure) -> IResponse | Failure:
+            if timer.active():
+                timer.cancel()
+            return result
+
+        return request.addBoth(settled)
+
+
+class BodyReceiver(Protocol):
+    """Feeds a response body to a sink. `done` fires with None, or with why the body did not get through."""
+
+    def __init__(self, sink: Sink, limits: Limits, clock: IReactorTime, origin: str) -> None:
+        self._sink = sink
+        self._limits = limits
+        self._clock = clock
+        self._origin = origin
+        self._received = 0
+        self._satisfied = False
+        self._timer: IDelayedCall | None = None
+        self._head_error: Exception | None = None
+        self.done: Deferred[None] = Deferred(lambda _: self._end(CancelledError()))
+
+    def head(self, response: IResponse) -> None:
+        """Hand the head on; what the sink raises ends the exchange as soon as there is a body to end."""
+        try:
+            self._sink.head(response.code, response.headers)
+        except Exception as error:  # noqa: BLE001  (as in dataReceived)
+            self._head_error = error
+
+    def connectionMade(self) -> None:
+        """Start the idle clock."""
+        if self._head_error is not None:
+            self._end(self._head_error)
+            return
+        self._timer = self._clock.callLater(self._limits.idle_seconds, self._idle)
+
+    def dataReceived(self, data: bytes) -> None:
+        """Hand the bytes on; what the sink raises ends the exchange."""
+        if self.done.called or self._satisfied:
+            return
+        self._received += len(data)
+        if self._received > self._limits.max_body_bytes:
+            limit = self._limits.max_body_bytes
+            self._end(BodyTooLarge(f"{self._origin} sent more than {limit} bytes", self._origin, limit))
+            return
+        if self._timer is not None:
+            self._timer.reset(self._limits.idle_seconds)
+        try:
+            self._satisfied = self._sink.data(data)
+        except Exception as error:  # noqa: BLE001  (every error of the reader ends the exchange and reaches its caller)
+            self._end(error)
+            return
+        if self._satisfied and self._timer is not None:
+            self._timer.reset(LINGER_SECONDS)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """Decide what the end means: only a counted, chunked or close-delimited end is one."""
+        self._stop_timer()
+        if self.done.called:
+            return
+        if self._satisfied or reason.check(ResponseDone, PotentialDataLoss):
+            self.done.callback(None)
+        else:
+            self.done.errback(ConnectionLost(f"{self._origin} closed the connection early", self._origin, began=True))
+
+    def _idle(self) -> None:
+        if self._satisfied:
+            self._end(None)
+            return
+        seconds = self._limits.idle_seconds
+        self._end(TimedOut(f"{self._origin} sent nothing for {seconds:g} s", self._origin, "idle", seconds))
+
+    def _end(self, error: Exception | None) -> None:
+        """Settle once and close the connection."""
+        self._stop_timer()
+        if self.transport is not None:
+            self.transport.loseConnection()
+        if self.done.called:
+            return
+        if error is None:
+            self.done.callback(None)
+        else:
+            self.done.errback(error)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        self._timer = None

@@ -1,0 +1,134 @@
+"""One bounded HTTP exchange: bytes out, bytes in, every phase with a limit.
+
+It goes through Twisted's public `Agent`. Endpoints and TLS contexts are made once per origin: Twisted 24.11 would make
+a new TLS context for every request otherwise (10 ms of CPU each; reference/performance.md section 0).
+"""
+
+from __future__ import annotations
+
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.error import ConnectError, ConnectingCancelledError, DNSLookupError
+from twisted.internet.interfaces import IConsumer, IReactorTime, IStreamClientEndpoint
+from twisted.internet.ssl import optionsForClientTLS
+from twisted.python.failure import Failure
+from twisted.web.client import URI, Agent, HTTPConnectionPool
+from twisted.web.iweb import IAgentEndpointFactory, IBodyProducer, IResponse
+from zope.interface import implementer
+
+from resilience.body import BodyReceiver, HeadWatch
+from resilience.errors import ConnectFailed, ConnectionLost, TimedOut
+from resilience.request import Limits, Request, Sink, origin_of
+
+
+@implementer(IAgentEndpointFactory)
+class _Endpoints:
+    """One endpoint, and with it one TLS context, per origin."""
+
+    def __init__(self, reactor: IReactorTime, connect_seconds: float) -> None:
+        self._reactor = reactor
+        self._connect_seconds = connect_seconds
+        self._made: dict[tuple[bytes, bytes, int], IStreamClientEndpoint] = {}
+
+    def endpointForURI(self, uri: URI) -> IStreamClientEndpoint:
+        """The endpoint for an origin, made at its first use."""
+        key = (uri.scheme, uri.host, uri.port)
+        if key not in self._made:
+            plain = HostnameEndpoint(self._reactor, uri.host, uri.port, timeout=self._connect_seconds)
+            secure = uri.scheme == b"https"
+            self._made[key] = wrapClientTLS(optionsForClientTLS(uri.host.decode("ascii")), plain) if secure else plain
+        return self._made[key]
+
+
+@implementer(IBodyProducer)
+class _Bytes:
+    """A request body that is there already: one write."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self.length = len(body)
+
+    def startProducing(self, consumer: IConsumer) -> Deferred[None]:
+        """Write everything."""
+        consumer.write(self._body)
+        return succeed(None)
+
+    def pauseProducing(self) -> None:
+        """Nothing is left to pause."""
+
+    def resumeProducing(self) -> None:
+        """Nothing is left to resume."""
+
+    def stopProducing(self) -> None:
+        """Nothing is left to stop."""
+
+
+class HttpExchange:
+    """Performs requests over one shared pool of connections. `reactor` must also do TCP and name look-ups."""
+
+    def __init__(self, reactor: IReactorTime, limits: Limits | None = None, connections_per_host: int = 32) -> None:
+        self._reactor = reactor
+        self._limits = limits or Limits()
+        self._pool = HTTPConnectionPool(reactor, persistent=True)
+        self._pool.maxPersistentPerHost = connections_per_host
+        self._pool.cachedConnectionTimeout = 30
+        self._pool.retryAutomatically = False
+        endpoints = _Endpoints(reactor, self._limits.connect_seconds)
+        self._agent = Agent.usingEndpointFactory(reactor, endpoints, self._pool)
+
+    async def perform(self, request: Request, sink: Sink, limits: Limits | None = None) -> None:
+        """Send `request` and feed the response to `sink`; returns when the body ended or the sink has enough.
+
+        Raises ConnectFailed, ConnectionLost, BodyTooLarge or TimedOut, or what the sink raised. Cancelling closes the
+        connection.
+        """
+        limits = limits or self._limits
+        origin = origin_of(request.url)
+        watch = HeadWatch(self._reactor, limits.first_byte_seconds)
+        try:
+            response = await watch.over(self._send(request))
+        except Exception as error:
+            if watch.expired:
+                seconds = limits.first_byte_seconds
+                raise TimedOut(
+                    f"{origin} did not answer within {seconds:g} s", origin, "first byte", seconds
+                ) from error
+            raise head_error(error, origin) from error
+        receiver = BodyReceiver(sink, limits, self._reactor, origin)
+        receiver.head(response)
+        response.deliverBody(receiver)
+        await receiver.done
+
+    def close(self) -> Deferred[None]:
+        """Close the idle connections; fires when they are gone."""
+        closed: Deferred[None] = self._pool.closeCachedConnections()
+        return closed
+
+    def _send(self, request: Request) -> Deferred[IResponse]:
+        body = _Bytes(request.body) if request.body else None
+        method, url = request.method.encode("ascii"), request.url.encode("ascii")
+        sent: Deferred[IResponse] = self._agent.request(method, url, request.headers, body)
+        return sent
+
+
+def head_error(error: Exception, origin: str) -> Exception:
+    """Our error for what ended a request before its response head; CancelledError stays what it is.
+
+    Twisted wraps the causes in `reasons` (ResponseNeverReceived, RequestTransmissionFailed), a cancellation too.
+    """
+    causes = [error, *(reason.value for reason in getattr(error, "reasons", ()) if isinstance(reason, Failure))]
+    if any(isinstance(cause, CancelledError | ConnectingCancelledError) for cause in causes):
+        return CancelledError()
+    for cause in causes:
+        if isinstance(cause, DNSLookupError):
+            return ConnectFailed(f"cannot find the host of {origin}", origin)
+        if isinstance(cause, ConnectError):
+            return ConnectFailed(f"cannot connect to {origin}: {_reason(cause)}", origin)
+    if causes[1:]:
+        return ConnectionLost(f"{origin} closed the connection without an answer", origin)
+    return ConnectFailed(f"cannot reach {origin}: {type(error).__name__}", origin)
+
+
+def _reason(error: ConnectError) -> str:
+    """The operating system's words for a failed connection, or the kind of error."""
+    return error.args[0] if error.args and isinstance(error.args[0], str) else (error.__doc__ or "").rstrip(".").lower()

@@ -1,0 +1,59 @@
+"""The one place a coroutine becomes a Deferred that somebody holds."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred, DeferredList
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+_log = Logger()
+
+
+class Launcher:
+    """Runs coroutines nobody awaits: keeps them, logs what they raise, cancels them at stop."""
+
+    def __init__(self) -> None:
+        self._running: set[Deferred[Any]] = set()
+
+    def launch(self, work: Coroutine[Deferred[Any], Any, Any], what: str) -> Deferred[None]:
+        """A Deferred that fires with None when `work` is over, however it ended; errors are logged as `what`."""
+        running = Deferred.fromCoroutine(work)
+        self._running.add(running)
+        over: Deferred[None] = Deferred(lambda _: running.cancel())
+
+        def done(result: object) -> None:
+            self._running.discard(running)
+            if isinstance(result, Failure) and not result.check(CancelledError):
+                _log.failure("{what} failed", failure=result, what=what)
+            if not over.called:
+                over.callback(None)
+
+        running.addBoth(done)
+        return over
+
+    def __len__(self) -> int:
+        """How many are running."""
+        return len(self._running)
+
+    def stop(self) -> Deferred[None]:
+        """Cancel everything that runs; fires when all of it is over."""
+        running = list(self._running)
+        over = DeferredList([_watch(deferred) for deferred in running])
+        for deferred in running:
+            deferred.cancel()
+        return over.addCallback(lambda _: None)
+
+
+def _watch(deferred: Deferred[Any]) -> Deferred[None]:
+    """Fires when `deferred` does, without touching its result."""
+    seen: Deferred[None] = Deferred()
+
+    def tell(result: object) -> object:
+        seen.callback(None)
+        return result
+
+    deferred.addBoth(tell)
+    return seen

@@ -1,0 +1,74 @@
+"""The values of one HTTP exchange: what is sent, what it may cost, who reads the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from twisted.web.http_headers import Headers
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one exchange may cost. Times in seconds, sizes in bytes."""
+
+    connect_seconds: float = 5.0
+    first_byte_seconds: float = 60.0
+    idle_seconds: float = 60.0
+    max_body_bytes: int = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to send. Headers may hold a key and URLs a path, so a repr shows neither."""
+
+    method: str
+    url: str = field(repr=False)
+    headers: Headers = field(repr=False)
+    body: bytes = field(default=b"", repr=False)
+
+
+class Sink(Protocol):
+    """Who reads the response. Anything it raises ends the exchange with that error."""
+
+    def head(self, status: int, headers: Headers) -> None:
+        """Take the status and the headers."""
+        ...
+
+    def data(self, piece: bytes) -> bool:
+        """Take some bytes of the body; True when nothing more is needed."""
+        ...
+
+
+class Collected:
+    """A sink that keeps the whole body: `status`, `headers` and `body` after the exchange."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers = Headers()
+        self._pieces: list[bytes] = []
+
+    def head(self, status: int, headers: Headers) -> None:
+        """Take the status and the headers."""
+        self.status, self.headers = status, headers
+
+    def data(self, piece: bytes) -> bool:
+        """Keep the piece; there may always be more."""
+        self._pieces.append(piece)
+        return False
+
+    @property
+    def body(self) -> bytes:
+        """All bytes that came."""
+        return b"".join(self._pieces)
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a URL: the part that may be shown and logged."""
+    parts = urlsplit(url)
+    try:
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        port = ""
+    return f"{parts.scheme}://{parts.hostname or ''}{port}"

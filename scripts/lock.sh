@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Renews the three lock files: pinned versions with hashes, for every platform, and no addresses. Needs uv.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+compile() {
+    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+        --no-annotate --no-header --no-emit-index-url --no-emit-find-links "$@"
+}
+build=$(mktemp) oldest=$(mktemp)
+trap 'rm -f "$build" "$oldest"' EXIT
+echo 'setuptools>=77' >"$build" # pyproject's build system, installed beside the rest: no download while building
+compile pyproject.toml "$build" --extra embedded -o requirements.lock
+compile pyproject.toml "$build" --extra embedded --extra dev -c requirements.lock -o requirements-dev.lock
+echo 'twisted==24.11.0' >"$oldest"
+compile pyproject.toml "$build" --extra dev -c "$oldest" -o requirements-oldest.lock

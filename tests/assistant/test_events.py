@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.events import MAX_HEARD, Arrived, ChannelSaid, Emoted, Event, Left, Noticed, Paged, Said, Whispered, told
+from tools import Principal
+
+ANN = Principal("p", "Ann")
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (Said(id="1", at=0, who=ANN, text="hi"), 'Ann says: "hi"'),
+        (Said(id="1", at=0, who=ANN, text="hi", to_me=True), 'Ann says to you: "hi"'),
+        (Whispered(id="1", at=0, who=ANN, text="psst"), 'Ann whispers to you: "psst"'),
+        (Paged(id="1", at=0, who=ANN, text="hey"), 'Ann pages you: "hey"'),
+        (ChannelSaid(id="1", at=0, who=ANN, channel="public", text="all"), 'Ann says on public: "all"'),
+        (Emoted(id="1", at=0, who=ANN, text="waves."), "Ann waves."),
+        (Arrived(id="1", at=0, who=ANN, origin="south"), "Ann arrives from south."),
+        (Arrived(id="1", at=0, who=ANN), "Ann arrives."),
+        (Left(id="1", at=0, who=ANN, direction="up"), "Ann leaves up."),
+        (Left(id="1", at=0, who=ANN), "Ann leaves."),
+        (Noticed(id="1", at=0, who=ANN, text="It rains."), "It rains."),
+    ],
+)
+def test_an_event_is_one_line(event: Event, line: str) -> None:
+    assert told(event) == line
+
+
+@given(text=st.text(), name=st.text(max_size=30))
+def test_nobody_can_write_a_second_line(text: str, name: str) -> None:
+    line = told(Said(id="1", at=0, who=Principal("p", name), text=text))
+    assert len(line.splitlines()) == 1
+    assert len(line) < MAX_HEARD + 2100
+
+
+def test_a_hundred_thousand_characters_are_cut() -> None:
+    assert len(told(Said(id="1", at=0, who=ANN, text="x" * 100_000))) < MAX_HEARD + 100

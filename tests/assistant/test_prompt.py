@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from assistant.prompt import EXAMPLES, example_messages, scene_line, system_message
+from tools import Person, Registry, Scene, Thing
+from tools.world import WORLD_TOOLS
+
+
+def test_the_system_message_holds_name_and_persona_on_lines_of_ours() -> None:
+    text = system_message("Sage", "You keep\nthe library.").text
+    assert "You are Sage" in text
+    assert "You keep the library." in text
+
+
+def test_examples_use_tools_that_exist_with_arguments_they_take() -> None:
+    registry = Registry(WORLD_TOOLS)
+    for _, name, arguments, _ in EXAMPLES:
+        tool = registry.get(name)
+        assert tool is not None
+        tool.arguments.model_validate(arguments)
+
+
+def test_examples_of_tools_that_are_not_granted_are_left_out() -> None:
+    calls = [call.name for message in example_messages(["say"]) for call in message.tool_calls]
+    assert calls == ["say"]
+
+
+def test_every_example_call_is_answered() -> None:
+    messages = example_messages([name for _, name, _, _ in EXAMPLES])
+    asked = [call.id for message in messages for call in message.tool_calls]
+    assert asked == [result.call_id for message in messages for result in message.tool_results]
+
+
+def test_a_scene_is_one_line_with_all_there_is() -> None:
+    scene = Scene("The Mill", "It turns.\nAlways", ("west",), (Person("Mira"),), (Thing("sack"), Thing("stone")))
+    assert scene_line(scene) == (
+        "[You are in The Mill. It turns. Always. Exits: west. People here: Mira. Things here: sack, stone.]"
+    )
+
+
+def test_an_empty_room_says_so() -> None:
+    assert "nobody else" in scene_line(Scene("A cell", "Bare."))

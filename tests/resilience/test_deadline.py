@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import Clock
+
+from resilience import Deadline, DeadlineExceeded, call
+
+
+def failure_of(deferred: Deferred[object]) -> BaseException:
+    seen: list[BaseException] = []
+    deferred.addErrback(lambda failure: seen.append(failure.value))
+    assert seen, "it has not failed"
+    return seen[0]
+
+
+def test_a_result_in_time_comes_through_and_leaves_no_timer() -> None:
+    clock = Clock()
+    work: Deferred[int] = Deferred()
+    bound = Deadline.after(clock, 5).bound(work)
+    clock.advance(4.9)
+    work.callback(7)
+    assert bound.result == 7
+    assert clock.getDelayedCalls() == []
+
+
+def test_an_error_in_time_comes_through_as_it_is() -> None:
+    clock = Clock()
+    work: Deferred[int] = Deferred()
+    bound = Deadline.after(clock, 5).bound(work)
+    work.errback(KeyError("x"))
+    assert isinstance(failure_of(bound), KeyError)
+    assert clock.getDelayedCalls() == []
+
+
+def test_late_work_is_cancelled_and_named() -> None:
+    clock = Clock()
+    cancelled: list[bool] = []
+    work: Deferred[int] = Deferred(lambda _: cancelled.append(True))
+    bound = Deadline.after(clock, 5).bound(work)
+    clock.advance(5)
+    error = failure_of(bound)
+    assert isinstance(error, DeadlineExceeded)
+    assert error.seconds == 5
+    assert cancelled == [True]
+
+
+def test_work_that_ignores_cancellation_does_not_hold_the_caller() -> None:
+    clock = Clock()
+
+    work: Deferred[int] = Deferred(lambda deferred: deferred.callback(1))
+    bound = Deadline.after(clock, 5).bound(work)
+    clock.advance(5)
+    assert isinstance(failure_of(bound), DeadlineExceeded)
+
+
+def test_cancelling_the_bound_work_cancels_the_work_and_the_timer() -> None:
+    clock = Clock()
+    work: Deferred[int] = Deferred()
+    bound = Deadline.after(clock, 5).bound(work)
+    bound.cancel()
+    assert isinstance(failure_of(bound), CancelledError)
+    assert clock.getDelayedCalls() == []
+
+
+def test_remaining_never_goes_below_zero() -> None:
+    clock = Clock()
+    deadline = Deadline.after(clock, 2)
+    clock.advance(5)
+    assert deadline.remaining() == 0
+
+
+def test_the_pipeline_gives_the_attempt_what_is_left_of_the_deadline() -> None:
+    clock = Clock()
+    deadline = Deadline.after(clock, 5)
+    clock.advance(3)
+    never: Deferred[str] = Deferred()
+
+    async def attempt() -> str:
+        return await never
+
+    called = Deferred.fromCoroutine(call(attempt, deadline))
+    clock.advance(1.9)
+    assert not called.called
+    clock.advance(0.2)
+    assert isinstance(failure_of(called), DeadlineExceeded)
+
+
+@pytest.mark.parametrize("result", [None, 0, "x"])
+def test_the_pipeline_returns_what_the_attempt_returns(result: object) -> None:
+    async def attempt() -> object:
+        return result
+
+    called = Deferred.fromCoroutine(call(attempt, Deadline.after(Clock(), 5)))
+    assert called.result is result
