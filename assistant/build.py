@@ -46,7 +46,8 @@ def build_assistant(
     front = [system_message(settings.name, settings.persona)]
     if model.examples:
         front += example_messages([spec.name for spec in specs])
-    fixed = provider.tokens.of_bytes(len(provider.build_request(front, specs, None, CallOptions())))
+    head_bytes = len(provider.build_request((), specs, None, CallOptions()))
+    fixed = provider.count_tokens(front) + provider.tokens.of_bytes(head_bytes)
     stream_tokens = max(MIN_STREAM_TOKENS, model.context_tokens - model.max_answer_tokens - fixed)
     mind = Mind(
         me=me,
@@ -58,6 +59,7 @@ def build_assistant(
         journal=journal,
         history=History(provider.count_tokens),
         front=tuple(front),
+        head_bytes=head_bytes,
         stream_tokens=stream_tokens,
         settings=settings,
         model=model,

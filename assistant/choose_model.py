@@ -21,7 +21,8 @@ from llm import (
     get_provider,
 )
 from llm.discover import OfferedModel, chat_models, ollama_model, ollama_models
-from llm.embedded import EmbeddedModel, EmbeddedUnavailable
+from llm.embedded.errors import EmbeddedUnavailable
+from llm.embedded.supervisor import EmbeddedModel
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
 from resilience import Deadline, HttpExchange, Limits
 
@@ -189,5 +190,5 @@ def _cause(error: LLMError, url: str, remedy: str) -> str:
     if isinstance(error, BadCredential):
         return f"the server at {url} refused the key: give the right one with --key env:NAME"
     if isinstance(error, Unavailable):
-        return f"{error.message}: {remedy}, or give another address with --url"
+        return f"{error.message}; {remedy}, or give another address with --url"
     return f"the server at {url} cannot be used: {error.message}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -10,6 +11,7 @@ from assistant.classify import Verdict
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 
+_ADDRESS = re.compile(r"https?://(?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d{1,5})?(?:/[\w./~-]*)?")
 DEFAULT_PERSONA = "You are an old, kind scholar who keeps the library of a small hamlet and knows its stories."
 
 
@@ -29,10 +31,10 @@ class ModelConfig(_Settings):
     #: A reference to the key, never the key itself: env:NAME.
     key: str = ""
     #: The context window in tokens.
-    context_tokens: int = Field(8192, ge=1024, le=2_000_000)
+    context_tokens: int = Field(default=8192, ge=1024, le=2_000_000)
     #: The longest answer in tokens.
-    max_answer_tokens: int = Field(400, ge=16, le=32_000)
-    temperature: float | None = Field(None, ge=0, le=2)
+    max_answer_tokens: int = Field(default=400, ge=16, le=32_000)
+    temperature: float | None = Field(default=None, ge=0, le=2)
     #: Turns a thinking model's thoughts on or off; unset leaves it to the model.
     think: bool | None = None
     #: "required" makes servers that can enforce it answer with a tool call.
@@ -42,6 +44,13 @@ class ModelConfig(_Settings):
     connect_seconds: Seconds = 5.0
     first_byte_seconds: Seconds = 60.0
     idle_seconds: Seconds = 60.0
+
+    @field_validator("url")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        if value and not _ADDRESS.fullmatch(value):
+            raise ValueError("give the address of a server, such as http://127.0.0.1:8080/v1")
+        return value
 
     @field_validator("key")
     @classmethod
@@ -54,25 +63,25 @@ class ModelConfig(_Settings):
 class AssistantConfig(_Settings):
     """Who the assistant is and how it behaves."""
 
-    name: str = Field("Sage", min_length=1, max_length=40, pattern=r"^\w[\w' -]*$")
+    name: str = Field(default="Sage", min_length=1, max_length=40, pattern=r"^\w[\w' -]*$")
     aliases: tuple[str, ...] = ()
-    persona: str = Field(DEFAULT_PERSONA, max_length=8000)
+    persona: str = Field(default=DEFAULT_PERSONA, max_length=8000)
     #: What happens to text without a tool call: kept as a thought, spoken, or spoken when the assistant was addressed.
     plain_text: Literal["think", "speak", "speak_if_addressed"] = "speak_if_addressed"
     #: The tools it may use; unset means all there are.
     tools: tuple[str, ...] | None = None
-    max_steps: int = Field(5, ge=1, le=10)
+    max_steps: int = Field(default=5, ge=1, le=10)
     run_seconds: Seconds = 120.0
-    max_run_tokens: int = Field(60_000, ge=1000)
-    max_format_errors: int = Field(3, ge=1, le=10)
+    max_run_tokens: int = Field(default=60_000, ge=1000)
+    max_format_errors: int = Field(default=3, ge=1, le=10)
     #: Done, as an emote, when the model cannot be reached or loses its thread; at most once in `excuse_every_seconds`.
-    excuse: str = Field("looks lost in thought and does not answer just now.", min_length=1, max_length=200)
+    excuse: str = Field(default="looks lost in thought and does not answer just now.", min_length=1, max_length=200)
     excuse_every_seconds: Seconds = 60.0
     awake_seconds: Seconds = 5.0
     asleep_seconds: Seconds = 60.0
     join_seconds: Annotated[float, Field(ge=0, le=10)] = 0.25
-    inbox_limit: int = Field(500, ge=1, le=100_000)
-    min_permission: int = Field(0, ge=0, le=5)
+    inbox_limit: int = Field(default=500, ge=1, le=100_000)
+    min_permission: int = Field(default=0, ge=0, le=5)
     room_speech: Verdict = Verdict.CONTEXT
     channel_speech: Verdict = Verdict.CONTEXT
 

@@ -52,6 +52,8 @@ class Mind:
     history: History
     #: What stands before the stream in every prompt and never changes: persona, rules, examples.
     front: Sequence[Message]
+    #: Bytes of a request beside its messages: the tools, mostly.
+    head_bytes: int
     #: Tokens the stream may take of the model's window.
     stream_tokens: int
     settings: AssistantConfig
@@ -114,7 +116,8 @@ async def _think(mind: Mind, run: _Run) -> Outcome:
     while (limit := run.meter.reached()) is None:
         started = mind.clock.seconds()
         prompt = [*mind.front, *mind.history.messages(), *([user(NUDGE)] if run.nudge else ())]
-        prompt_tokens = mind.client.provider.count_tokens(prompt)
+        provider = mind.client.provider
+        prompt_tokens = provider.count_tokens(prompt) + provider.tokens.of_bytes(mind.head_bytes)
         mind.observer.thinking(run.id, run.meter.steps + 1)
         response = await _ask(mind, run, prompt)
         run.meter.count_step(response.usage, prompt_tokens)

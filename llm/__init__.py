@@ -14,6 +14,7 @@ from llm.errors import (
     RateLimited,
     Rejected,
     StreamBroken,
+    ThinkingUnsupported,
     ToolsUnsupported,
     Unavailable,
 )
@@ -64,6 +65,7 @@ __all__ = [
     "StreamBroken",
     "StreamEvent",
     "Text",
+    "ThinkingUnsupported",
     "ToolCall",
     "ToolChoice",
     "ToolResult",

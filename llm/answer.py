@@ -7,11 +7,14 @@ from collections.abc import Callable, Collection
 from twisted.web.http_headers import Headers
 
 from llm.accumulate import Accumulator
+from llm.error_bodies import excerpt
 from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.provider import LLMProvider
 from llm.stream import Listener, StreamEvent
 
 _OK = 200
+#: Bytes of something that is no answer that its error shows.
+_SHOWN_BYTES = 300
 #: Bytes of an error body worth reading.
 _MAX_ERROR_BYTES = 64 * 1024
 
@@ -27,27 +30,32 @@ class AnswerSink:
         self._listener = listener
         self._whole: list[bytes] | None = None
         self._whole_size = 0
-        self._sniffed = False
+        self._kind = ""
+        self._beginning = b""
+        self._decoded = False
         self.status = 0
         self.headers = Headers()
         self.accumulator = Accumulator(known, new_id)
 
     def head(self, status: int, headers: Headers) -> None:
-        """Decide how to read the body: an error, one JSON document, or a stream (edge cases 50 to 52)."""
+        """Take the head. Raises ProtocolError for a compressed body, which nobody asked for (edge case 52)."""
         self.status, self.headers = status, headers
-        kind = _header(headers, "content-type").lower()
+        self._kind = _header(headers, "content-type").lower()
         encoding = _header(headers, "content-encoding").lower()
         if encoding not in {"", "identity"}:
             raise self._protocol_error(f"sent {encoding} though plain bytes were asked for")
-        if status != _OK or "application/json" in kind or "text/html" in kind:
+        if status != _OK:
             self._whole = []
-        self._sniffed = self._whole is not None or "event-stream" in kind or "ndjson" in kind
 
     def data(self, piece: bytes) -> bool:
-        """Take bytes; True when the stream's end mark was seen or an error body is long enough."""
-        if not self._sniffed and piece.strip():
-            self._sniffed = True
-            if piece.lstrip()[:1] in {b"{", b"["} and self._provider.dialect == "chat":
+        """Take bytes; True when the stream's end mark was seen or an error body is long enough.
+
+        What comes is judged by its first byte more than by its Content-Type (edge cases 50 and 51).
+        """
+        if not self._beginning.strip():
+            self._beginning += piece[:_SHOWN_BYTES]
+            first = self._beginning.strip()[:1]
+            if self._whole is None and first and self._provider.is_whole(self._kind, first):
                 self._whole = []
         if self._whole is not None:
             self._whole.append(piece)
@@ -63,8 +71,14 @@ class AnswerSink:
             raise self._provider.parse_error_response(self.status, self.headers, body)
         if self._whole is not None:
             self._tell(self._provider.parse_response(b"".join(self._whole)))
-        else:
+            return self.accumulator
+        try:
             self._tell(self._parser.end())
+        except StreamBroken as error:
+            if self._beginning.strip() and not self._decoded:
+                raise self._protocol_error(f"not an answer: {excerpt(self._beginning)}") from error
+            error.partial = self.accumulator.text
+            raise
         return self.accumulator
 
     def broken(self, why: str) -> LLMError:
@@ -73,6 +87,7 @@ class AnswerSink:
 
     def _tell(self, events: list[StreamEvent]) -> None:
         for event in events:
+            self._decoded = True
             self.accumulator.feed(event)
             if self._listener is not None:
                 self._listener(event)
@@ -82,5 +97,4 @@ class AnswerSink:
 
 
 def _header(headers: Headers, name: str) -> str:
-    value = headers.getRawHeaders(name, [""])[0]
-    return value if isinstance(value, str) else ""
+    return headers.getRawHeaders(name, [""])[0]

@@ -11,6 +11,7 @@ class ModelRecord:
 
     native_tools: bool | None = None
     schema: bool | None = None
+    thinking: bool | None = None
 
     @property
     def as_text(self) -> bool:

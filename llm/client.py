@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -18,6 +18,7 @@ from llm.errors import (
     OutputUnreadable,
     ProtocolError,
     Rejected,
+    ThinkingUnsupported,
     ToolsUnsupported,
     Unavailable,
 )
@@ -53,6 +54,16 @@ class _Ask:
     tool_choice: ToolChoice | None
     options: CallOptions
     listener: Listener | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How to ask: tools natively or as text, text held to a schema or not, with the thinking option or without."""
+
+    native: bool
+    as_text: bool
+    schema: bool
+    thinks: bool
 
 
 class UnifiedLLMClient:
@@ -101,36 +112,36 @@ class UnifiedLLMClient:
     async def _complete(self, ask: _Ask, deadline: Deadline) -> LLMResponse:
         """Ask in the best way known for this model; on a refusal that teaches something, learn it and ask again."""
         record = self.record
-        as_text = bool(ask.tools) and (record.as_text or not self.provider.supports_tools())
+        way = self._best_way(ask, record)
         while True:
-            constrain = as_text and record.schema is not False and self.provider.supports_schema()
             try:
-                return await self._ask(ask, deadline, as_text=as_text, constrain=constrain)
-            except ToolsUnsupported:
-                if as_text:
+                return await self._ask(ask, deadline, way)
+            except LLMError as error:
+                better = _learned(error, way, record)
+                if better is None:
                     raise
-                record.native_tools = False
-                as_text = True
-            except OutputUnreadable:
-                if as_text or not ask.tools:
-                    raise
-                as_text = True
-            except Rejected:
-                if not constrain:
-                    raise
-                record.schema = False
+                way = better
 
-    async def _ask(self, ask: _Ask, deadline: Deadline, *, as_text: bool, constrain: bool) -> LLMResponse:
+    def _best_way(self, ask: _Ask, record: ModelRecord) -> _Way:
+        """How to ask, as far as is known."""
+        as_text = bool(ask.tools) and (record.as_text or not self.provider.supports_tools())
+        schema = record.schema is not False and self.provider.supports_schema()
+        thinks = ask.options.think is not None and record.thinking is not False
+        return _Way(native=bool(ask.tools) and not as_text, as_text=as_text, schema=schema, thinks=thinks)
+
+    async def _ask(self, ask: _Ask, deadline: Deadline, way: _Way) -> LLMResponse:
         """One exchange: encode, send, read, and find the calls in what came."""
         messages, tools, options = ask.messages, ask.tools, ask.options
-        if as_text:
+        if not way.thinks:
+            options = replace(options, think=None)
+        if way.as_text:
             messages = with_instructions(messages, tools)
-            if constrain:
-                options = _constrained(options, tools)
+            if way.schema and options.schema is None:
+                options = replace(options, schema=call_schema(tools))
             tools = ()
         provider = self.provider
         body = provider.build_request(
-            messages, tools, ask.tool_choice if tools else None, options, tools_as_text=as_text
+            messages, tools, ask.tool_choice if tools else None, options, tools_as_text=way.as_text
         )
         sink = AnswerSink(provider, [tool.name for tool in ask.tools], self._new_id, ask.listener)
         request = Request("POST", provider.get_api_url(), provider.build_headers(), body)
@@ -189,12 +200,22 @@ class UnifiedLLMClient:
                 return Unavailable(error.message, name, model)
 
 
-def _constrained(options: CallOptions, tools: Sequence[ToolSpec]) -> CallOptions:
-    """The options with the answer held to one tool call."""
-    if options.schema is not None:
-        return options
-    values = {name: getattr(options, name) for name in CallOptions.__slots__}
-    return CallOptions(**{**values, "schema": call_schema(tools)})
+def _learned(error: LLMError, way: _Way, record: ModelRecord) -> _Way | None:
+    """The way to ask next after a refusal that teaches something; None when it teaches nothing."""
+    match error:
+        case ToolsUnsupported() if way.native:
+            record.native_tools = False
+            return replace(way, native=False, as_text=True)
+        case OutputUnreadable() if way.native:  # this once: most of its calls can be read
+            return replace(way, native=False, as_text=True)
+        case ThinkingUnsupported() if way.thinks:
+            record.thinking = False
+            return replace(way, thinks=False)
+        case Rejected() if way.as_text and way.schema:
+            record.schema = False
+            return replace(way, schema=False)
+        case _:
+            return None
 
 
 def _inputs(messages: Sequence[Message]) -> list[str]:

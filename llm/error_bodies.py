@@ -18,11 +18,21 @@ from llm.errors import (
     QuotaExhausted,
     RateLimited,
     Rejected,
+    ThinkingUnsupported,
     ToolsUnsupported,
     Unavailable,
 )
 
 _MAX_MESSAGE = 300
+_TOO_LARGE = 413
+_BY_STATUS: Mapping[int, type[LLMError]] = {
+    401: BadCredential,
+    402: QuotaExhausted,
+    403: BadCredential,
+    408: Unavailable,
+    409: Unavailable,
+    429: RateLimited,
+}
 _MARKUP = re.compile(r"<[^<>]{0,200}>")
 _OVERFLOW = re.compile(
     r"context.{0,20}(length|size|window)|maximum context|prompt is too long|prompt too long|longer than the context"
@@ -32,6 +42,7 @@ _OVERFLOW = re.compile(
 _NO_TOOLS = re.compile(
     r"does not support (tools|function)|tools? (is|are) not supported|tool.{0,20}not supported", re.IGNORECASE
 )
+_NO_THINKING = re.compile(r"does not support thinking", re.IGNORECASE)
 _UNREADABLE = re.compile(
     r"output that does not match the expected|failed to parse (input|output)|tool_use_failed", re.IGNORECASE
 )
@@ -54,9 +65,14 @@ def read_error_body(body: bytes) -> ErrorBody:
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
-        plain = _MARKUP.sub(" ", body[:4000].decode("utf-8", "replace"))
-        return ErrorBody(" ".join(plain.split())[:_MAX_MESSAGE])
+        return ErrorBody(excerpt(body))
     return read_error(data)
+
+
+def excerpt(body: bytes) -> str:
+    """The beginning of a body that is no JSON, on one line and without markup (edge cases 46 and 47)."""
+    plain = _MARKUP.sub(" ", body[:4000].decode("utf-8", "replace"))
+    return " ".join(word for word in plain.split() if word.isprintable())[:_MAX_MESSAGE]
 
 
 def read_error(data: object) -> ErrorBody:
@@ -84,27 +100,33 @@ def typed_error(status: int, body: ErrorBody, *, provider: str, model: str, requ
     """The error for a status and what its body said (llm-wire section 4 decides what is whose fault)."""
     said = f"{body.code} {body.message}"
     message = body.message or f"answered with status {status}"
-    kind: type[LLMError]
-    if _OVERFLOW.search(said) or status == 413:  # noqa: PLR2004  (HTTP)
+    if _OVERFLOW.search(said) or status == _TOO_LARGE:
         found = _LIMIT.search(body.message)
         limit = body.limit or (int(found.group(1)) if found else None)
         return ContextOverflow(message, provider, model, status, request_id, limit)
-    if _NO_TOOLS.search(said):
-        kind = ToolsUnsupported
-    elif _UNREADABLE.search(said):
-        kind = OutputUnreadable
-    elif status in {401, 403}:
-        kind = BadCredential
-    elif status == 402 or _QUOTA.search(said):  # noqa: PLR2004  (HTTP)
-        kind = QuotaExhausted
-    elif status == 404 or (status == 400 and _NO_MODEL.search(said)):  # noqa: PLR2004  (HTTP)
-        kind = ModelNotFound if _NO_MODEL.search(said) else Rejected
-    elif status == 429:  # noqa: PLR2004  (HTTP)
-        kind = RateLimited
-    elif status >= 500 or status in {408, 409}:  # noqa: PLR2004  (HTTP)
-        kind = Unavailable
-    elif 200 <= status < 300:  # noqa: PLR2004  (HTTP)
-        kind = ProtocolError
-    else:
-        kind = Rejected
+    kind = _kind_by_words(said, status) or _kind_by_status(status)
     return kind(message, provider, model, status, request_id)
+
+
+def _kind_by_words(said: str, status: int) -> type[LLMError] | None:
+    """What the words of an error say that its status does not."""
+    if _NO_TOOLS.search(said):
+        return ToolsUnsupported
+    if _NO_THINKING.search(said):
+        return ThinkingUnsupported
+    if _UNREADABLE.search(said):
+        return OutputUnreadable
+    if status not in {401, 403} and _QUOTA.search(said):
+        return QuotaExhausted
+    if status in {400, 404} and _NO_MODEL.search(said):
+        return ModelNotFound
+    return None
+
+
+def _kind_by_status(status: int) -> type[LLMError]:
+    """What an HTTP status means when the words add nothing."""
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status >= 500:  # noqa: PLR2004  (HTTP)
+        return Unavailable
+    return ProtocolError if status < 300 else Rejected  # noqa: PLR2004  (HTTP)

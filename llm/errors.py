@@ -8,6 +8,7 @@
     ├── BadCredential          key refused or missing
     ├── ModelNotFound          the provider does not have this model
     ├── ToolsUnsupported       this model takes no tools (edge case 85); the client learns and falls back
+    ├── ThinkingUnsupported    this model cannot be told to think; the client learns and leaves the option out
     ├── OutputUnreadable       the server could not read its own model's tool call (llama.cpp, Groq)
     ├── ContextOverflow        the prompt is too long; `limit` in tokens when told
     ├── Rejected               any other 4xx: our request was wrong for this provider
@@ -85,6 +86,11 @@ class ModelNotFound(LLMError):
 @dataclass(eq=False)
 class ToolsUnsupported(LLMError):
     """The model takes no tools; the client remembers it and asks for JSON instead."""
+
+
+@dataclass(eq=False)
+class ThinkingUnsupported(LLMError):
+    """The model has no thinking to turn on; the client remembers it and leaves the option out."""
 
 
 @dataclass(eq=False)

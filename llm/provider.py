@@ -103,7 +103,11 @@ class LLMProvider(ABC):
     def parse_response(self, body: bytes) -> list[StreamEvent]:
         """The events of an answer that came whole (edge case 50). Raises LLMError for one that is not an answer."""
 
-    def parse_rate_limit_headers(self, headers: Headers) -> RateLimitInfo | None:  # noqa: ARG002  (for subclasses)
+    def is_whole(self, content_type: str, first: bytes) -> bool:
+        """Whether a body is one document and no stream, told by its first byte that is not blank."""
+        return first in {b"{", b"[", b"<"}
+
+    def parse_rate_limit_headers(self, headers: Headers) -> RateLimitInfo | None:
         """What the headers say of limits; None when this provider sends none."""
         return None
 

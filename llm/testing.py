@@ -11,8 +11,9 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
+from twisted.python.failure import Failure
 
 from llm.fakes.chat import FakeChat
 from llm.fakes.ollama import FakeOllama, OllamaModel
@@ -83,18 +84,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # This is a composition root: the one place of this module that takes the reactor.
     from twisted.internet import reactor  # noqa: PLC0415, TID251
 
-    serving = Deferred.fromCoroutine(_serve_for_ever(options, reactor))
-    failed: list[str] = []
+    failures: list[str] = []
 
-    def ended(failure: object) -> None:
-        failed.append(str(failure))
-        reactor.callWhenRunning(reactor.stop)
+    def ended(failure: Failure) -> None:
+        if failure.check(CancelledError) is None:
+            failures.append(failure.getErrorMessage())
+            reactor.callWhenRunning(reactor.stop)
 
-    serving.addErrback(ended)
+    def stop() -> Deferred[None]:
+        serving.cancel()
+        return serving
+
+    serving = Deferred.fromCoroutine(_serve_for_ever(options, reactor)).addErrback(ended)
+    reactor.addSystemEventTrigger("before", "shutdown", stop)
     reactor.run()
-    if failed:
-        sys.stderr.write(f"cannot serve: {failed[0]}\n")
-    return 1 if failed else 0
+    sys.stderr.writelines(f"cannot serve: {failure}\n" for failure in failures)
+    return 1 if failures else 0
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -53,7 +53,7 @@ class BodyReceiver(Protocol):
         self._received = 0
         self._satisfied = False
         self._timer: IDelayedCall | None = None
-        self._head_error: Exception | None = None
+        self._error: Exception | None = None
         self.done: Deferred[None] = Deferred(lambda _: self._end(CancelledError()))
 
     def head(self, response: IResponse) -> None:
@@ -61,18 +61,18 @@ class BodyReceiver(Protocol):
         try:
             self._sink.head(response.code, response.headers)
         except Exception as error:  # noqa: BLE001  (as in dataReceived)
-            self._head_error = error
+            self._error = error
 
     def connectionMade(self) -> None:
         """Start the idle clock."""
-        if self._head_error is not None:
-            self._end(self._head_error)
+        if self._error is not None:
+            self._end(self._error)
             return
         self._timer = self._clock.callLater(self._limits.idle_seconds, self._idle)
 
     def dataReceived(self, data: bytes) -> None:
         """Hand the bytes on; what the sink raises ends the exchange."""
-        if self.done.called or self._satisfied:
+        if self._error is not None or self._satisfied:
             return
         self._received += len(data)
         if self._received > self._limits.max_body_bytes:
@@ -94,29 +94,33 @@ class BodyReceiver(Protocol):
         self._stop_timer()
         if self.done.called:
             return
-        if self._satisfied or reason.check(ResponseDone, PotentialDataLoss):
+        if self._error is not None:
+            self.done.errback(self._error)
+        elif self._satisfied or reason.check(ResponseDone, PotentialDataLoss):
             self.done.callback(None)
         else:
             self.done.errback(ConnectionLost(f"{self._origin} closed the connection early", self._origin, began=True))
 
     def _idle(self) -> None:
         if self._satisfied:
-            self._end(None)
+            self._hang_up()
             return
         seconds = self._limits.idle_seconds
         self._end(TimedOut(f"{self._origin} sent nothing for {seconds:g} s", self._origin, "idle", seconds))
 
-    def _end(self, error: Exception | None) -> None:
-        """Settle once and close the connection."""
+    def _end(self, error: Exception) -> None:
+        """Hang up; `done` fails with `error` when the connection is gone, so that nothing of it is left by then."""
         self._stop_timer()
-        if self.transport is not None:
+        self._error = self._error or error
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        """Reset the connection. Twisted's proxy for a body's transport hides `abortConnection`, so look behind it."""
+        connection = getattr(self.transport, "_producer", None)
+        if connection is not None and hasattr(connection, "abortConnection"):
+            connection.abortConnection()
+        elif self.transport is not None:
             self.transport.loseConnection()
-        if self.done.called:
-            return
-        if error is None:
-            self.done.callback(None)
-        else:
-            self.done.errback(error)
 
     def _stop_timer(self) -> None:
         if self._timer is not None and self._timer.active():

@@ -9,7 +9,13 @@ from __future__ import annotations
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
 from twisted.internet.error import ConnectError, ConnectingCancelledError, DNSLookupError
-from twisted.internet.interfaces import IConsumer, IReactorTime, IStreamClientEndpoint
+from twisted.internet.interfaces import (
+    IConsumer,
+    IProtocol,
+    IProtocolFactory,
+    IReactorTime,
+    IStreamClientEndpoint,
+)
 from twisted.internet.ssl import optionsForClientTLS
 from twisted.python.failure import Failure
 from twisted.web.client import URI, Agent, HTTPConnectionPool
@@ -21,6 +27,20 @@ from resilience.errors import ConnectFailed, ConnectionLost, TimedOut
 from resilience.request import Limits, Request, Sink, origin_of
 
 
+@implementer(IStreamClientEndpoint)
+class _Counted:
+    """An endpoint that counts how often it connected: a request that made it connect has a fresh connection."""
+
+    def __init__(self, endpoint: IStreamClientEndpoint) -> None:
+        self._endpoint = endpoint
+        self.connects = 0
+
+    def connect(self, protocolFactory: IProtocolFactory) -> Deferred[IProtocol]:  # noqa: N803  (Twisted's name)
+        """Connect."""
+        self.connects += 1
+        return self._endpoint.connect(protocolFactory)
+
+
 @implementer(IAgentEndpointFactory)
 class _Endpoints:
     """One endpoint, and with it one TLS context, per origin."""
@@ -28,7 +48,12 @@ class _Endpoints:
     def __init__(self, reactor: IReactorTime, connect_seconds: float) -> None:
         self._reactor = reactor
         self._connect_seconds = connect_seconds
-        self._made: dict[tuple[bytes, bytes, int], IStreamClientEndpoint] = {}
+        self._made: dict[tuple[bytes, bytes, int], _Counted] = {}
+
+    @property
+    def connects(self) -> int:
+        """How many connections were begun."""
+        return sum(endpoint.connects for endpoint in self._made.values())
 
     def endpointForURI(self, uri: URI) -> IStreamClientEndpoint:
         """The endpoint for an origin, made at its first use."""
@@ -36,7 +61,9 @@ class _Endpoints:
         if key not in self._made:
             plain = HostnameEndpoint(self._reactor, uri.host, uri.port, timeout=self._connect_seconds)
             secure = uri.scheme == b"https"
-            self._made[key] = wrapClientTLS(optionsForClientTLS(uri.host.decode("ascii")), plain) if secure else plain
+            self._made[key] = _Counted(
+                wrapClientTLS(optionsForClientTLS(uri.host.decode("ascii")), plain) if secure else plain
+            )
         return self._made[key]
 
 
@@ -73,8 +100,9 @@ class HttpExchange:
         self._pool.maxPersistentPerHost = connections_per_host
         self._pool.cachedConnectionTimeout = 30
         self._pool.retryAutomatically = False
-        endpoints = _Endpoints(reactor, self._limits.connect_seconds)
-        self._agent = Agent.usingEndpointFactory(reactor, endpoints, self._pool)
+        self._endpoints = _Endpoints(reactor, self._limits.connect_seconds)
+        self._agent = Agent.usingEndpointFactory(reactor, self._endpoints, self._pool)
+        self._fresh_agent = Agent.usingEndpointFactory(reactor, self._endpoints)
 
     async def perform(self, request: Request, sink: Sink, limits: Limits | None = None) -> None:
         """Send `request` and feed the response to `sink`; returns when the body ended or the sink has enough.
@@ -84,16 +112,7 @@ class HttpExchange:
         """
         limits = limits or self._limits
         origin = origin_of(request.url)
-        watch = HeadWatch(self._reactor, limits.first_byte_seconds)
-        try:
-            response = await watch.over(self._send(request))
-        except Exception as error:
-            if watch.expired:
-                seconds = limits.first_byte_seconds
-                raise TimedOut(
-                    f"{origin} did not answer within {seconds:g} s", origin, "first byte", seconds
-                ) from error
-            raise head_error(error, origin) from error
+        response = await self._respond(request, limits, origin)
         receiver = BodyReceiver(sink, limits, self._reactor, origin)
         receiver.head(response)
         response.deliverBody(receiver)
@@ -104,10 +123,34 @@ class HttpExchange:
         closed: Deferred[None] = self._pool.closeCachedConnections()
         return closed
 
-    def _send(self, request: Request) -> Deferred[IResponse]:
+    async def _respond(self, request: Request, limits: Limits, origin: str) -> IResponse:
+        """The response head. A kept connection that the server had closed is replaced once (edge case 93)."""
+        before = self._endpoints.connects
+        sent = self._send(self._agent, request)
+        is_fresh = self._endpoints.connects > before
+        try:
+            return await self._head(sent, limits, origin)
+        except ConnectionLost:
+            if is_fresh:
+                raise
+        return await self._head(self._send(self._fresh_agent, request), limits, origin)
+
+    async def _head(self, sent: Deferred[IResponse], limits: Limits, origin: str) -> IResponse:
+        watch = HeadWatch(self._reactor, limits.first_byte_seconds)
+        try:
+            return await watch.over(sent)
+        except Exception as error:
+            if watch.expired:
+                seconds = limits.first_byte_seconds
+                raise TimedOut(
+                    f"{origin} did not answer within {seconds:g} s", origin, "first byte", seconds
+                ) from error
+            raise head_error(error, origin) from error
+
+    def _send(self, agent: Agent, request: Request) -> Deferred[IResponse]:
         body = _Bytes(request.body) if request.body else None
         method, url = request.method.encode("ascii"), request.url.encode("ascii")
-        sent: Deferred[IResponse] = self._agent.request(method, url, request.headers, body)
+        sent: Deferred[IResponse] = agent.request(method, url, request.headers, body)
         return sent
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, assert_never
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,11 +21,22 @@ class Category(StrEnum):
     DANGEROUS = "dangerous"  # changes the game; one per run, policy decides
     ASYNC_REQUIRED = "async_required"  # reads over a network, with a deadline of its own
 
+    @property
+    def reads(self) -> bool:
+        """Whether calls of this category change nothing, so that neighbours may run at the same time."""
+        match self:
+            case Category.SAFE_CHAIN | Category.ASYNC_REQUIRED:
+                return True
+            case Category.TERMINAL | Category.DANGEROUS:
+                return False
+            case _:
+                assert_never(self)
+
 
 class Arguments(BaseModel):
     """Base of every argument model: unknown names are refused, values are bounded by the subclass."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
 
 class NoArguments(Arguments):

@@ -59,7 +59,7 @@ class MemoryJournal:
         self._open[run_id] = RunRecord(run_id, tuple(accepted.event.id for accepted in events))
         return run_id
 
-    async def record_response(self, run_id: str, step: int, response: LLMResponse) -> None:  # noqa: ARG002  (order is enough here)
+    async def record_response(self, run_id: str, step: int, response: LLMResponse) -> None:
         """Keep a model's answer."""
         self._open[run_id].responses.append(response)
 

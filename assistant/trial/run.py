@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from platformdirs import user_data_path
 from twisted.internet.defer import Deferred
 
 from assistant.build import build_assistant
 from assistant.character import Assistant
-from assistant.choose_model import Chooser, ChosenModel, NoModelError
+from assistant.choose_model import EMBEDDED_CONTEXT, Chooser, ChosenModel, NoModelError
 from assistant.config import Config
 from assistant.ears import AssistantEars
 from assistant.journal import MemoryJournal
@@ -23,13 +24,19 @@ from assistant.trial.session import Screen, Session, TrialObserver, VisitorEars
 from assistant.trial.show import scene_text
 from assistant.worlds.embedded import EmbeddedWorld
 from llm import Capabilities, LLMError
-from llm.embedded import EmbeddedModel
+from llm.embedded.progress import Phase
+from llm.embedded.progress import Progress as ModelProgress
+from llm.embedded.supervisor import EmbeddedModel
 from resilience import Deadline, HttpExchange, Launcher
 from tools import Kind, MemoryNotes, Principal, Registry
+from tools.clean import clean_heard
 from tools.world import WORLD_TOOLS
 
+_PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
 #: Exit status when there is no model or the settings are wrong.
 CANNOT_START = 2
+#: Characters of a line of input that the transcript repeats.
+SHOWN_CHARS = 200
 #: How long warming the embedded model's cache may take, in seconds.
 WARM_SECONDS = 300.0
 
@@ -68,7 +75,7 @@ async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[st
         return CANNOT_START
     finally:
         await exchange.close()
-    progress.note(f"Sage's thoughts come from {chosen.why}.".replace("Sage", options.config.assistant.name))
+    progress.note(f"{options.config.assistant.name} thinks with {chosen.why}.")
     trial = _Trial(reactor, options, chosen, HttpExchange(reactor))
     try:
         return await trial.converse()
@@ -77,7 +84,27 @@ async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[st
 
 
 def _embedded(reactor: Any, environment: Mapping[str, str], progress: Progress, path: Path | None) -> EmbeddedModel:
-    raise NotImplementedError
+    """The embedded model, not started; its progress goes to standard error."""
+
+    def show(step: ModelProgress) -> None:
+        if step.phase is Phase.NOTE:
+            progress.note(step.note)
+        elif step.phase is Phase.START:
+            progress.note("loading the embedded model ...")
+        else:
+            what = f"{_PHASES[step.phase]} the embedded model" + (f" from {step.source}" if step.source else "")
+            progress.amount(what, step.done_bytes, step.total_bytes)
+
+    return EmbeddedModel(
+        reactor,
+        reactor,
+        environment=environment,
+        data_dir=user_data_path("mud-assistant") / "models",
+        model_file=path,
+        context_tokens=EMBEDDED_CONTEXT,
+        on_progress=show,
+        on_lost=lambda error: progress.note(f"mud-assistant: {error}"),
+    )
 
 
 class _Trial:
@@ -100,7 +127,7 @@ class _Trial:
         screen.show(scene_text(await session.body.look()))
         while (line := await lines.next()) is not None:
             if not is_terminal:
-                screen.show(f"> {line[:200]}")
+                screen.show(f"> {clean_heard(line, SHOWN_CHARS)}")
             if not await session.obey(line):
                 break
             if not is_terminal:

@@ -69,7 +69,7 @@ class TrialObserver:
         self._as_json = as_json
         self.tracing = tracing
 
-    def thinking(self, run_id: str, step: int) -> None:  # noqa: ARG002  (one sign for every step)
+    def thinking(self, run_id: str, step: int) -> None:
         """The model is about to be asked."""
         self._screen.thinking(self._name)
 

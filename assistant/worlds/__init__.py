@@ -1,0 +1,1 @@
+"""The games an assistant can live in."""

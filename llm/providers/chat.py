@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import orjson
 from twisted.web.http_headers import Headers
 
-from llm.error_bodies import read_error, read_error_body, typed_error
+from llm.error_bodies import excerpt, read_error, read_error_body, typed_error
 from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.lines import ServerSentEvent, SSEDecoder
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
@@ -52,7 +52,7 @@ class ChatProvider(LLMProvider):
             "seed": options.seed,
             "stop": list(options.stop) or None,
         }
-        head = {key: value for key, value in settings.items() if value is not None}
+        head: dict[str, JSON] = {key: value for key, value in settings.items() if value is not None}
         if options.schema is not None:
             head["response_format"] = {
                 "type": "json_schema",
@@ -133,7 +133,7 @@ class ChatStream:
         if self.complete:
             return []
         if sent.data.strip() == "[DONE]":
-            self.complete = True
+            self.complete = self._finished = True
             return []
         if sent.field == "error" or sent.event == "error":
             raise self._error(_loads(sent.data))
@@ -144,7 +144,7 @@ class ChatStream:
         chunk = _loads(data)
         provider = self._provider
         if not isinstance(chunk, Mapping):
-            raise ProtocolError(f"not an answer: {data[:200]!r}", provider.name, provider.model)
+            raise ProtocolError(f"not an answer: {excerpt(data.encode())}", provider.name, provider.model)
         if chunk.get("error") or chunk.get("object") == "error":
             raise self._error(chunk)
         events: list[StreamEvent] = []

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from twisted.web.http_headers import Headers
 
-from llm.error_bodies import read_error, read_error_body, typed_error
+from llm.error_bodies import excerpt, read_error, read_error_body, typed_error
 from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.lines import LineDecoder
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
@@ -97,6 +97,10 @@ class OllamaProvider(LLMProvider):
         """A parser for NDJSON."""
         return OllamaStream(self)
 
+    def is_whole(self, content_type: str, first: bytes) -> bool:
+        """A stream and a single answer both begin with a brace here; only the type tells them apart."""
+        return first == b"<" or (first == b"{" and "ndjson" not in content_type and "json" in content_type)
+
     def parse_response(self, body: bytes) -> list[StreamEvent]:
         """The events of an answer to `stream: false`."""
         parser = OllamaStream(self)
@@ -106,7 +110,7 @@ class OllamaProvider(LLMProvider):
             return [*parser.feed(body), *parser.end()]
         return [*parser.take(body.decode("utf-8", "replace")), *parser.end()]
 
-    def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:  # noqa: ARG002  (no use for headers)
+    def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
         """`{"error": "STRING"}` and whatever a proxy in front may send."""
         return typed_error(status, read_error_body(body), provider=self.name, model=self.model)
 
@@ -150,9 +154,9 @@ class OllamaStream:
         try:
             record = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise ProtocolError(f"not an answer: {line[:200]!r}", provider.name, provider.model) from error
+            raise ProtocolError(f"not an answer: {excerpt(line.encode())}", provider.name, provider.model) from error
         if not isinstance(record, dict):
-            raise ProtocolError(f"not an answer: {line[:200]!r}", provider.name, provider.model)
+            raise ProtocolError(f"not an answer: {excerpt(line.encode())}", provider.name, provider.model)
         if "error" in record:
             raise typed_error(500, read_error(record), provider=provider.name, model=provider.model)
         return record
@@ -160,7 +164,7 @@ class OllamaStream:
 
 def function_tool(tool: ToolSpec) -> JSONObject:
     """A tool as Ollama and Chat Completions want it."""
-    described = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    described: JSONObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": described}
 
 

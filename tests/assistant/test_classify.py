@@ -48,7 +48,7 @@ def test_rule_2_a_name_with_regular_expression_signs_is_a_name() -> None:
 
 
 @pytest.mark.parametrize("kind", [Whispered, Paged])
-def test_rule_3_a_whisper_or_a_page_wakes_it(kind: type[Whispered] | type[Paged]) -> None:
+def test_rule_3_a_whisper_or_a_page_wakes_it(kind: type[Whispered | Paged]) -> None:
     assert classify(kind(id="e", at=0.0, who=ANN, text="psst"), ME) == Attention(Verdict.TRIGGER, 9, addressed=True)
 
 

@@ -1,16 +1,24 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
+from twisted.python.failure import Failure
 
 from resilience import Deadline, DeadlineExceeded, call
 
 
-def failure_of(deferred: Deferred[object]) -> BaseException:
-    seen: list[BaseException] = []
-    deferred.addErrback(lambda failure: seen.append(failure.value))
+def failure_of(deferred: Deferred[Any]) -> BaseException:
+    seen: list[BaseException | None] = []
+
+    def see(failure: Failure) -> None:
+        seen.append(failure.value)
+
+    deferred.addErrback(see)
     assert seen, "it has not failed"
+    assert seen[0] is not None
     return seen[0]
 
 

@@ -13,6 +13,7 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
+from twisted.web.client import URI
 from twisted.web.http_headers import Headers
 
 from resilience import (
@@ -62,18 +63,20 @@ class Server:
     url: str = ""
 
 
+class ScriptedFactory(Factory):
+    def __init__(self, server: Server) -> None:
+        self.server = server
+
+    def buildProtocol(self, addr: object) -> Scripted:
+        protocol = Scripted()
+        protocol.server = self.server
+        return protocol
+
+
 @asynccontextmanager
 async def serving(answer: Callable[[Any], object]) -> AsyncIterator[Server]:
     server = Server(answer)
-    factory = Factory.forProtocol(Scripted)
-
-    def build(_: object) -> Scripted:
-        protocol = Scripted()
-        protocol.server = server
-        return protocol
-
-    factory.buildProtocol = build  # type: ignore[method-assign]  # one server per test
-    port = reactor.listenTCP(0, factory, interface="127.0.0.1")
+    port = reactor.listenTCP(0, ScriptedFactory(server), interface="127.0.0.1")
     server.url = f"http://127.0.0.1:{port.getHost().port}/secret/path?key=hidden"
     try:
         yield server
@@ -156,6 +159,32 @@ async def test_no_answer_at_all_is_lost_before_it_began(exchange: HttpExchange) 
 
 
 @pytest_twisted.ensureDeferred
+async def test_93_a_kept_connection_that_the_server_closes_is_replaced_once(exchange: HttpExchange) -> None:
+    def close_when_used_again(transport: Any) -> None:
+        if answers.get(transport):
+            transport.abortConnection()
+        else:
+            answers[transport] = True
+            transport.write(OK)
+
+    answers: dict[object, bool] = {}
+    async with serving(close_when_used_again) as server:
+        for _ in range(3):
+            sink = Collected()
+            await exchange.perform(get(server), sink)
+            assert sink.body == b"hello"
+        assert len(server.connections) == 3
+
+
+@pytest_twisted.ensureDeferred
+async def test_93_a_fresh_connection_that_the_server_closes_is_not_tried_again(exchange: HttpExchange) -> None:
+    async with serving(lambda transport: transport.abortConnection()) as server:
+        with pytest.raises(ConnectionLost):
+            await exchange.perform(get(server), Collected())
+        assert len(server.connections) == 1
+
+
+@pytest_twisted.ensureDeferred
 async def test_a_closed_port_cannot_be_connected_to(exchange: HttpExchange) -> None:
     async with serving(send(OK)) as server:
         url = server.url
@@ -168,7 +197,7 @@ async def test_a_closed_port_cannot_be_connected_to(exchange: HttpExchange) -> N
 async def test_silence_before_the_head_times_out_and_closes() -> None:
     exchange = HttpExchange(reactor, Limits(2, 0.05, 2, 1000))
     async with serving(lambda transport: None) as server:
-        server.on_lost = lost = Deferred()
+        lost = server.on_lost = Deferred[None]()
         with pytest.raises(TimedOut) as caught:
             await exchange.perform(get(server), Collected())
         assert caught.value.phase == "first byte"
@@ -180,7 +209,7 @@ async def test_silence_before_the_head_times_out_and_closes() -> None:
 async def test_silence_within_the_body_times_out_and_closes() -> None:
     exchange = HttpExchange(reactor, Limits(2, 2, 0.05, 1000))
     async with serving(send(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf")) as server:
-        server.on_lost = lost = Deferred()
+        lost = server.on_lost = Deferred[None]()
         with pytest.raises(TimedOut) as caught:
             await exchange.perform(get(server), Collected())
         assert caught.value.phase == "idle"
@@ -191,7 +220,7 @@ async def test_silence_within_the_body_times_out_and_closes() -> None:
 @pytest_twisted.ensureDeferred
 async def test_a_body_over_the_cap_is_cut_off(exchange: HttpExchange) -> None:
     async with serving(send(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n", b"x" * 5000)) as server:
-        server.on_lost = lost = Deferred()
+        lost = server.on_lost = Deferred[None]()
         with pytest.raises(BodyTooLarge) as caught:
             await exchange.perform(get(server), Collected())
         assert caught.value.limit_bytes == 1000
@@ -210,7 +239,7 @@ class Enough(Collected):
 async def test_a_satisfied_reader_does_not_wait_for_the_end_of_the_body(exchange: HttpExchange) -> None:
     """Edge case 33: after the end mark the connection may stay open; it is closed, not used again."""
     async with serving(send(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf")) as server:
-        server.on_lost = lost = Deferred()
+        lost = server.on_lost = Deferred[None]()
         sink = Enough()
         await exchange.perform(get(server), sink)
         assert sink.body == b"half"
@@ -229,7 +258,7 @@ async def test_what_the_reader_raises_ends_the_exchange(exchange: HttpExchange, 
             raise KeyError("data")
 
     async with serving(send(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf")) as server:
-        server.on_lost = lost = Deferred()
+        lost = server.on_lost = Deferred[None]()
         with pytest.raises(KeyError, match=where):
             await exchange.perform(get(server), Refusing())
         await lost
@@ -246,7 +275,7 @@ async def test_cancelling_closes_the_connection(exchange: HttpExchange, begun: b
         reactor.callLater(0.05, reached.callback, None)
 
     async with serving(answer) as server:
-        server.on_lost = lost = Deferred()
+        lost = server.on_lost = Deferred[None]()
         running = Deferred.fromCoroutine(exchange.perform(get(server), Collected()))
         await reached
         running.cancel()
@@ -257,8 +286,6 @@ async def test_cancelling_closes_the_connection(exchange: HttpExchange, begun: b
 
 def test_one_endpoint_and_so_one_tls_context_per_origin() -> None:
     """reference/performance.md finding 1: a context per request costs 10 ms each."""
-    from twisted.web.client import URI
-
     endpoints = _Endpoints(reactor, 5)
     first = endpoints.endpointForURI(URI.fromBytes(b"https://example.org/a"))
     assert endpoints.endpointForURI(URI.fromBytes(b"https://example.org/b")) is first

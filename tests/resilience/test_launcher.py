@@ -48,6 +48,6 @@ def test_stop_cancels_what_runs_and_waits_for_its_end() -> None:
     stopped = launcher.stop()
     assert not stopped.called
     goodbye.callback(None)
-    assert stopped.called
+    assert [stopped.called] == [True]
     assert seen == ["cleaned up"]
     assert len(launcher) == 0

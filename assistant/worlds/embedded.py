@@ -1,0 +1,243 @@
+"""A game in memory: rooms, things and people, for trial runs and end-to-end tests.
+
+Deterministic: nothing moves by itself, people are listed in the order they came, and everybody perceives what
+happens in one order, also when somebody answers while it is still being told.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
+
+from assistant.worlds.hamlet import HAMLET, Exit, Place, Resident, Room
+from tools.context import Kind, Person, Principal, Scene
+from tools.errors import ToolFailed
+from tools.names import candidates, pick, plain
+
+_log = Logger()
+
+_SHORT = {
+    "n": "north", "e": "east", "s": "south", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",
+    "sw": "southwest", "u": "up", "d": "down", "i": "in", "inside": "in", "o": "out", "outside": "out",
+    "upstairs": "up", "downstairs": "down",
+}  # fmt: skip
+_SELF = frozenset({"me", "myself", "self"})
+_HERE = frozenset({"here", "room", "around"})
+
+
+class Ears(Protocol):
+    """Told what a body perceives; a body never perceives its own acts. Called on the reactor, must not wait."""
+
+    def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
+        """Somebody spoke aloud, to `target` if to anybody in particular."""
+        ...
+
+    def heard_whisper(self, speaker: Principal, text: str) -> None:
+        """Somebody whispered to this body."""
+        ...
+
+    def saw_emote(self, actor: Principal, text: str) -> None:
+        """Somebody acted visibly; `text` follows the name."""
+        ...
+
+    def saw_arrival(self, who: Principal, from_direction: str) -> None:
+        """Somebody came, from an exit of this room or (empty) out of nowhere."""
+        ...
+
+    def saw_departure(self, who: Principal, direction: str) -> None:
+        """Somebody left, by an exit of this room or (empty) out of the game."""
+        ...
+
+
+class EmbeddedWorld:
+    """The place and the bodies in it."""
+
+    def __init__(self, place: Place = HAMLET) -> None:
+        self.rooms = {room.key: room for room in place.rooms}
+        self.start = place.rooms[0].key
+        self.residents = place.residents
+        self._bodies: dict[str, Body] = {}
+        self._untold: deque[tuple[Body, Callable[[Ears], None]]] = deque()
+        self._telling = False
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """Everybody who joined, in that order."""
+        return tuple(self._bodies.values())
+
+    def add(self, principal: Principal, room: str = "", ears: Ears | None = None, description: str = "") -> Body:
+        """A body for `principal` in `room` (a key; the first room if empty). ValueError for a second body."""
+        if principal.id in self._bodies:
+            raise ValueError(f"{principal.id} is in the game already")
+        body = Body(self, principal, self.rooms[room or self.start], ears, description)
+        self._bodies[principal.id] = body
+        self._arrived(body, "")
+        return body
+
+    def remove(self, body: Body) -> None:
+        """Take `body` out of the game; nothing when it is out already."""
+        if self._bodies.pop(body.principal.id, None) is not None:
+            self.tell_room(body, lambda ears: ears.saw_departure(body.principal, ""))
+
+    def residents_in(self, room: Room) -> list[Resident]:
+        """The people of the place who live in `room`."""
+        return [resident for resident in self.residents if resident.room == room.key]
+
+    def bodies_with(self, body: Body) -> list[Body]:
+        """The other bodies in the same room."""
+        return [other for other in self._bodies.values() if other.room is body.room and other is not body]
+
+    def transfer(self, body: Body, way: Exit) -> None:
+        """Walk `body` through `way`, seen at both ends."""
+        self.tell_room(body, lambda ears: ears.saw_departure(body.principal, way.direction))
+        left, body.room = body.room, self.rooms[way.to]
+        self._arrived(body, next((back.direction for back in body.room.exits if back.to == left.key), ""))
+
+    def tell_room(self, source: Body, perceive: Callable[[Ears], None]) -> None:
+        """Let everybody in the room of `source`, itself excepted, perceive something."""
+        self.tell(self.bodies_with(source), perceive)
+
+    def tell(self, bodies: Sequence[Body], perceive: Callable[[Ears], None]) -> None:
+        """Let `bodies` perceive something, after everything that is still being told."""
+        self._untold.extend((body, perceive) for body in bodies)
+        if self._telling:
+            return
+        self._telling = True
+        try:
+            while self._untold:
+                body, untold = self._untold.popleft()
+                if self._bodies.get(body.principal.id) is body:  # else it left while this was waiting
+                    _hear(body, untold)
+        finally:
+            self._telling = False
+
+    def _arrived(self, body: Body, from_direction: str) -> None:
+        """Show the newcomer to the room, and let the residents greet."""
+        self.tell_room(body, lambda ears: ears.saw_arrival(body.principal, from_direction))
+        for resident in self.residents_in(body.room):
+            if resident.greeting:
+                self._greet(resident, body)
+
+    def _greet(self, resident: Resident, body: Body) -> None:
+        self.tell(
+            [body, *self.bodies_with(body)],
+            lambda ears: ears.heard_say(resident.principal, resident.greeting, body.principal),
+        )
+
+
+class Body:
+    """One character in the world; it is the `World` of whoever lives in it. `ears` may be set later."""
+
+    def __init__(
+        self, world: EmbeddedWorld, principal: Principal, room: Room, ears: Ears | None = None, description: str = ""
+    ) -> None:
+        self._world = world
+        self.principal = principal
+        self.room = room
+        self.ears = ears
+        self.description = description or f"This is {principal.name}."
+
+    @property
+    def person(self) -> Person:
+        """The body as others see it."""
+        return Person(self.principal.name, self.description, is_ai=self.principal.kind is Kind.ASSISTANT)
+
+    def alone_with(self, principal: Principal) -> bool:
+        """Whether `principal` is the only other one in the room; residents count."""
+        return [other.id for other, _ in self._others()] == [principal.id]
+
+    async def look(self) -> Scene:
+        """The room, without the body itself."""
+        exits = tuple(way.direction for way in self.room.exits)
+        people = tuple(person for _, person in self._others())
+        return Scene(self.room.name, self.room.description, exits, people, self.room.things)
+
+    async def inspect(self, target: str) -> str:
+        """The description of a thing, a person, an exit, the body itself ('me') or the room ('here')."""
+        seen = [(thing.name, thing.description) for thing in self.room.things]
+        seen += [(person.name, person.description) for _, person in self._others()]
+        ways = [(way.direction, f"It leads to {self._world.rooms[way.to].name}.") for way in self.room.exits]
+        own = [(self.principal.name, self.description), (self.room.name, self.room.description)]
+        wanted = _aliased(target, self)
+        # What lies in the room goes first: 'old map' is no 'Old Library'.
+        for group in (seen, ways, own):
+            if len(fitting := candidates(wanted, [name for name, _ in group])) == 1:
+                return group[fitting[0]][1]
+        return seen[pick(target, [name for name, _ in seen])][1]
+
+    async def who(self) -> Sequence[Person]:
+        """Every body in the order they joined, then the residents."""
+        return [body.person for body in self._world.bodies] + [_resident(person) for person in self._world.residents]
+
+    async def say(self, text: str, to: str = "") -> None:
+        """Speak aloud, to one person in particular if `to` names one."""
+        target = self._other(to) if to else None
+        self._world.tell_room(self, lambda ears: ears.heard_say(self.principal, text, target))
+
+    async def emote(self, text: str) -> None:
+        """Act visibly."""
+        self._world.tell_room(self, lambda ears: ears.saw_emote(self.principal, text))
+
+    async def whisper(self, target: str, text: str) -> None:
+        """Speak to one person in the room; a resident listens and keeps silent."""
+        hearer = self._other(target)
+        bodies = [body for body in self._world.bodies_with(self) if body.principal is hearer]
+        self._world.tell(bodies, lambda ears: ears.heard_whisper(self.principal, text))
+
+    async def move(self, direction: str) -> Scene:
+        """Walk by a direction, its short form ('n') or the name of the room behind it."""
+        self._world.transfer(self, self._way(direction))
+        return await self.look()
+
+    def _way(self, direction: str) -> Exit:
+        """The exit meant; ToolFailed that lists the exits."""
+        ways = self.room.exits
+        wanted = plain(direction).removeprefix("go ").removeprefix("to ")
+        for names in ([way.direction for way in ways], [self._world.rooms[way.to].name for way in ways]):
+            if len(fitting := candidates(_SHORT.get(wanted, wanted), names)) == 1:
+                return ways[fitting[0]]
+        there = [f"{way.direction} ({self._world.rooms[way.to].name})" for way in ways]
+        return ways[pick(direction, there, what="Exits")]
+
+    def _other(self, name: str) -> Principal:
+        """The other person in the room who is meant; ToolFailed that lists who is there."""
+        others = [other for other, _ in self._others()]
+        if not others:
+            raise ToolFailed("Nobody else is here.")
+        return others[pick(name, [other.name for other in others], what="Here are")]
+
+    def _others(self) -> Iterator[tuple[Principal, Person]]:
+        """Everybody else in the room: bodies, then residents."""
+        for body in self._world.bodies_with(self):
+            yield body.principal, body.person
+        for resident in self._world.residents_in(self.room):
+            yield resident.principal, _resident(resident)
+
+
+def _resident(resident: Resident) -> Person:
+    """A resident as others see them."""
+    return Person(resident.principal.name, resident.description)
+
+
+def _aliased(target: str, body: Body) -> str:
+    """`target`, with 'me' and 'here' as names."""
+    wanted = plain(target)
+    if wanted in _SELF:
+        return body.principal.name
+    return body.room.name if wanted in _HERE else target
+
+
+def _hear(body: Body, perceive: Callable[[Ears], None]) -> None:
+    """Let one body perceive; its bug is logged and nobody else's trouble."""
+    if body.ears is None:
+        return
+    try:
+        perceive(body.ears)
+    except CancelledError:
+        raise
+    except Exception:  # noqa: BLE001 - the border between the world and any listener
+        _log.failure("the ears of {who} failed", who=body.principal.id)

@@ -1,0 +1,166 @@
+"""One child process that writes JSON lines: started, listened to, ended for certain."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.error import ProcessDone, ProcessExitedAlready, ProcessTerminated
+from twisted.internet.interfaces import IDelayedCall, IReactorProcess, IReactorTime
+from twisted.internet.protocol import ProcessProtocol
+from twisted.python.failure import Failure
+
+import llm
+from llm.messages import JSONObject
+
+#: Bytes of stderr that are kept.
+TAIL_BYTES = 4096
+#: Bytes of one line that are read; a longer one is dropped.
+MAX_LINE_BYTES = 64 * 1024
+#: Seconds between asking a child to end and ending it.
+GRACE_SECONDS = 3.0
+#: Seconds that the pipes of an ended child may stay open, should a process of its own hold them.
+_PIPE_SECONDS = 1.0
+_SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+_KILLED = 9
+_STDOUT, _STDERR = 1, 2
+
+
+def module_command(python: str, module: str) -> tuple[str, ...]:
+    """The command that runs a module of ours; -P keeps a game's own `llm` or `tools` folder off the path."""
+    return (python, "-P", "-m", module)
+
+
+def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment for a child: without what is plainly a secret, and with our packages on the path."""
+    kept = {name: value for name, value in environment.items() if not name.upper().endswith(_SECRET_ENDINGS)}
+    ours = str(Path(llm.__file__).parents[1])
+    rest = kept.get("PYTHONPATH", "")
+    kept["PYTHONPATH"] = os.pathsep.join(part for part in (ours, rest) if part)
+    return kept
+
+
+class Child(ProcessProtocol):
+    """A child process. `on_record` gets each JSON object it writes; `on_end` is called once, when it is gone."""
+
+    def __init__(self, clock: IReactorTime, on_record: Callable[[JSONObject], None]) -> None:
+        self.on_record = on_record
+        self.on_end: Callable[[], None] = _nothing
+        self.ended = False
+        self.tail = b""
+        self.how = ""
+        self._clock = clock
+        self._line = b""
+        self._dropping = False
+        self._waiting: list[Deferred[None]] = []
+        self._deadline: IDelayedCall | None = None
+        self._stopping = False
+
+    def spawn(self, processes: IReactorProcess, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Nothing; the child runs. Raises OSError when the system cannot start one."""
+        processes.spawnProcess(self, command[0], tuple(command), dict(environment))
+
+    def stop(self) -> Deferred[None]:
+        """Fires when the child is gone: asked with SIGTERM and by closing its stdin, after 3 s killed."""
+        if self.ended:
+            return succeed(None)
+        gone: Deferred[None] = Deferred()
+        self._waiting.append(gone)
+        if not self._stopping:
+            self._stopping = True
+            self._close_stdin()
+            self._signal("TERM")
+            if not self.how:
+                self._limit(GRACE_SECONDS, lambda: self._signal("KILL"))
+        return gone
+
+    def last_words(self) -> str:
+        """The line of stderr that says most: the library's first error, else the last line; empty without one."""
+        lines = [line.strip() for line in self.tail.decode(errors="replace").splitlines() if line.strip()]
+        errors = [line.partition(" E ")[2].strip() for line in lines if " E " in line]
+        return (errors or lines[-1:] or [""])[0]
+
+    def outReceived(self, data: bytes) -> None:
+        """Pass on whole lines that are JSON objects; anything else on stdout is not for us."""
+        first, *rest = data.split(b"\n")
+        self._gather(first)
+        for piece in rest:
+            self._finish_line()
+            self._gather(piece)
+
+    def errReceived(self, data: bytes) -> None:
+        """Keep the end of what it writes."""
+        self.tail = (self.tail + data)[-TAIL_BYTES:]
+
+    def processExited(self, reason: Failure) -> None:
+        """Note how it ended; what it wrote last may still be in the pipes."""
+        self.how = _told(reason)
+        self._limit(_PIPE_SECONDS, self._close_pipes)
+
+    def processEnded(self, reason: Failure) -> None:
+        """It is gone and all it wrote was read."""
+        self.how = _told(reason)
+        self.ended = True
+        if self._deadline is not None and self._deadline.active():
+            self._deadline.cancel()
+        self._finish_line()
+        waiting, self._waiting = self._waiting, []
+        self.on_end()
+        for gone in waiting:
+            if not gone.called:
+                gone.callback(None)
+
+    def _gather(self, piece: bytes) -> None:
+        if len(self._line) + len(piece) > MAX_LINE_BYTES:
+            self._line, self._dropping = b"", True
+        elif not self._dropping:
+            self._line += piece
+
+    def _finish_line(self) -> None:
+        line, self._line, self._dropping = self._line, b"", False
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(record, dict):
+            self.on_record(record)
+
+    def _limit(self, seconds: float, act: Callable[[], None]) -> None:
+        """One deadline at a time: the kill, or the closing of the pipes once that is past."""
+        if self._deadline is not None and self._deadline.active():
+            self._deadline.cancel()
+        self._deadline = self._clock.callLater(seconds, act)
+
+    def _close_stdin(self) -> None:
+        if self.transport is not None:
+            self.transport.closeStdin()
+
+    def _close_pipes(self) -> None:
+        if self.transport is not None:
+            for number in (_STDOUT, _STDERR):
+                self.transport.closeChildFD(number)
+
+    def _signal(self, name: str) -> None:
+        if self.transport is not None:
+            with suppress(ProcessExitedAlready):
+                self.transport.signalProcess(name)
+
+
+def _nothing() -> None:
+    """Nothing; a child whose end nobody waits for."""
+
+
+def _told(reason: Failure) -> str:
+    """How a process ended, as the end of a sentence that starts with its name."""
+    error = reason.value
+    if isinstance(error, ProcessTerminated) and error.signal:
+        hint = ", perhaps for want of memory" if error.signal == _KILLED and sys.platform != "win32" else ""
+        return f"was ended by signal {error.signal}{hint}"
+    if isinstance(error, ProcessDone | ProcessTerminated):
+        return f"ended with status {error.exitCode or 0}"
+    return "ended"

@@ -1,0 +1,45 @@
+"""What can go wrong with the embedded model.
+
+EmbeddedError
+├── EmbeddedUnavailable   there is no embedded model; `cause` in one sentence, and the three ways on
+├── SourceFailed          one source of the model file did not give it; the next one is tried
+├── BadModelFile          not a GGUF file, or a damaged one
+└── UnknownTemplate       a chat template that is not the one we know how to change
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+WAYS_ON = (
+    "There are three ways on: start Ollama with a model that can use tools; "
+    "name a provider with --provider, --url and --key env:NAME; "
+    "or give a model file of your own with --model FILE."
+)
+
+
+class EmbeddedError(Exception):
+    """Something about the embedded model failed."""
+
+
+@dataclass(eq=False)
+class EmbeddedUnavailable(EmbeddedError):
+    """There is no embedded model. `cause` says why in one sentence; the text adds the three ways on."""
+
+    cause: str
+
+    def __str__(self) -> str:
+        """The cause and the three ways on, as the owner reads them."""
+        return f"The local model is not available: {self.cause.rstrip('.')}. {WAYS_ON}"
+
+
+class SourceFailed(EmbeddedError):
+    """A source did not give the model file; the text says why."""
+
+
+class BadModelFile(EmbeddedError):
+    """The file is not a readable GGUF model."""
+
+
+class UnknownTemplate(EmbeddedError):
+    """The chat template is not the one whose tool-call tags we can remove."""

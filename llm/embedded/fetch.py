@@ -1,0 +1,119 @@
+"""The child process that gets the model file: `python -m llm.embedded.fetch`.
+
+It tries the sources in order and writes JSON lines on stdout: progress, notes, and at the end `{"model": PATH}`, or
+`{"error": SENTENCE}` with exit status 1. SIGTERM ends it at once; what it has got so far is kept for the next time.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from types import FrameType
+
+from platformdirs import user_data_dir
+
+from llm.embedded.errors import SourceFailed
+from llm.embedded.json_lines import Reporter
+from llm.embedded.lifeline import die_with_parent, when_parent_goes
+from llm.embedded.models import DEFAULT_MODEL
+from llm.embedded.parts import fetch_parts
+from llm.embedded.store import ModelStore
+from llm.embedded.upstream import Opener, fetch_upstream, https_opener
+
+SOURCES_VARIABLE = "MUD_ASSISTANT_MODEL_SOURCES"
+DEFAULT_SOURCES = "file,upstream,parts"
+
+
+def default_data_dir() -> Path:
+    """The folder that holds model files when none is named."""
+    return Path(user_data_dir("mud-assistant")) / "models"
+
+
+def source_order(text: str) -> tuple[str, ...]:
+    """The sources named in a comma list; raises SourceFailed when one of them is not a source."""
+    order = tuple(name.strip() for name in text.split(",") if name.strip())
+    known = DEFAULT_SOURCES.split(",")
+    unknown = [name for name in order if name not in known]
+    if unknown or not order:
+        raise SourceFailed(f"{SOURCES_VARIABLE} must name some of {', '.join(known)}, in the order to try them")
+    return order
+
+
+def fetch(store: ModelStore, order: Sequence[str], environment: Mapping[str, str], opener: Opener) -> Path:
+    """The path of the trusted model file. Raises SourceFailed when no source has it; one fetches at a time."""
+    ways: dict[str, Callable[[], None]] = {
+        "file": partial(_require_file, store),
+        "upstream": partial(fetch_upstream, store, opener),
+        "parts": partial(fetch_parts, store, environment),
+    }
+    reasons: list[str] = []
+    with store.locked():
+        for number, name in enumerate(order, 1):
+            try:
+                ways[name]()
+            except (SourceFailed, OSError) as error:
+                reasons.append(f"{name}: {_reason(error)}")
+            else:
+                return store.path
+            if name != "file" and number < len(order):
+                store.report.note(f"{reasons[-1]}; trying {order[number]}")
+    size = store.model.size_bytes // 1_000_000
+    raise SourceFailed(
+        f"the model file ({size} MB) could not be had ({'; '.join(reasons)}); "
+        f"check the connection and the disk and start again, what has come is kept",
+    )
+
+
+def _require_file(store: ModelStore) -> None:
+    """Nothing, when the file in the folder is the pinned one."""
+    if not store.trusted():
+        there = store.path.exists()
+        raise SourceFailed(f"{store.path.name} is {'not the pinned file' if there else 'not there yet'}")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    # Raised in the main thread, so that a running pip is ended on the way out.
+    raise SystemExit(128 + number)
+
+
+def _end_with_parent() -> None:
+    """Take care that this process ends, and ends pip, when its parent goes."""
+    die_with_parent(signal.SIGTERM)
+    when_parent_goes(lambda: os.kill(os.getpid(), signal.SIGTERM))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status: 0 when the model file is there, 1 when it could not be had."""
+    parser = ArgumentParser(prog="python -m llm.embedded.fetch", description="Fetch the pinned local model.")
+    parser.add_argument("--data-dir", type=Path, default=default_data_dir(), help="folder that holds model files")
+    parser.add_argument("--end-with-stdin", action="store_true", help="end when stdin is closed (set by a parent)")
+    options = parser.parse_args(arguments)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end)
+    if options.end_with_stdin:
+        _end_with_parent()
+    report = Reporter(sys.stdout, perf_counter)
+    try:
+        order = source_order(os.environ.get(SOURCES_VARIABLE) or DEFAULT_SOURCES)
+        store = ModelStore(options.data_dir, DEFAULT_MODEL, report)
+        report.model(str(fetch(store, order, os.environ, https_opener())))
+    except (SourceFailed, OSError) as error:
+        report.error(_reason(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,178 @@
+"""The child process that serves the model on loopback: `python -m llm.embedded.server --model PATH`.
+
+A process of its own, because loading holds the interpreter for seconds, because an abort in C++ must not take the
+game down, and because the library reads a setting when it is loaded. It writes one JSON line: where it listens, or
+why it cannot. It ends on SIGTERM, when its stdin is closed, and with its parent.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import socket
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+from urllib.error import URLError
+from urllib.request import ProxyHandler, build_opener
+
+from llm.embedded.errors import BadModelFile, EmbeddedError, UnknownTemplate
+from llm.embedded.gguf import CHAT_TEMPLATE, read_file_strings, tool_template
+from llm.embedded.json_lines import Reporter
+from llm.embedded.lifeline import die_with_parent, wait_for_parent_to_go
+
+KEY_VARIABLE = "MUD_ASSISTANT_EMBEDDED_KEY"
+#: Without it, idle threads spin and the model falls to a tenth of its speed on a shared machine.
+PASSIVE_WAITING = ("OMP_WAIT_POLICY", "PASSIVE")
+LOOPBACK = "127.0.0.1"
+
+#: Bytes of earlier conversations kept for reuse; the library's own default is 8 GiB.
+_CACHE_MIB = 256
+_HEALTH_SECONDS = 10.0
+_WARNINGS = 2
+#: The game's own process goes first when both want the processor.
+_NICENESS = 5
+_MEMINFO = Path("/proc/meminfo")
+
+
+class CannotServe(EmbeddedError):
+    """The server cannot start; `see_stderr` when the library wrote the exact cause there."""
+
+    def __init__(self, sentence: str, *, see_stderr: bool = False) -> None:
+        super().__init__(sentence)
+        self.see_stderr = see_stderr
+
+
+def serve(options: Namespace, key: str, report: Reporter) -> object:
+    """The running server, announced on stdout. Raises CannotServe."""
+    path: Path = options.model
+    try:
+        template = read_file_strings(path, {CHAT_TEMPLATE}).get(CHAT_TEMPLATE, "")
+    except BadModelFile as error:
+        raise CannotServe(f"the model file {path.name} cannot be used: {error}") from error
+    _require_memory(path)
+    try:
+        own_template = tool_template(template)
+    except UnknownTemplate:
+        own_template = ""  # a model of the owner's choice keeps its own
+    server = _start(_library(), options, key, own_template)
+    url = str(server.listening_address)
+    _require_health(url)
+    report.ready(url, path.stem, own_template=bool(own_template))
+    return server
+
+
+def _library() -> Any:
+    # Stays before the import: the library reads it while it is loaded.
+    os.environ.setdefault(*PASSIVE_WAITING)
+    try:
+        return importlib.import_module("xllamacpp")
+    except ImportError as error:
+        raise CannotServe(
+            "the package xllamacpp is not installed or does not run here; "
+            "install it with: pip install 'mud-assistant[embedded]'",
+        ) from error
+
+
+def _start(library: Any, options: Namespace, key: str, template: str) -> Any:
+    params = library.CommonParams()
+    params.model.path = str(options.model)
+    params.model_alias = {options.model.stem}
+    params.n_ctx, params.n_parallel = options.ctx, 1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = options.threads
+    params.hostnames, params.port = [LOOPBACK], free_port(options.port)
+    params.api_keys = [key]
+    params.ui, params.offline, params.endpoint_slots = False, True, False
+    params.verbosity, params.cache_ram_mib = _WARNINGS, _CACHE_MIB
+    if template:
+        params.chat_template = template
+    try:
+        return library.Server(params)
+    except (RuntimeError, MemoryError) as error:
+        raise CannotServe(f"the model file {options.model.name} could not be loaded", see_stderr=True) from error
+
+
+def free_port(wanted: int) -> int:
+    """The wanted port, or 0 (any) when another process has it."""
+    with socket.socket() as probe:
+        if os.name == "posix":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, wanted))
+        except OSError:
+            return 0
+    return wanted
+
+
+def _require_memory(path: Path) -> None:
+    """Nothing; raises CannotServe when the system says that the model does not fit."""
+    try:
+        lines = _MEMINFO.read_text().splitlines()
+        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError, IndexError):
+        return  # not told here
+    need = path.stat().st_size * 5 // 4
+    if free < need:
+        raise CannotServe(
+            f"there is not enough memory: {path.name} needs about {need // 1_000_000} MB "
+            f"and {free // 1_000_000} MB are free",
+        )
+
+
+def _require_health(url: str) -> None:
+    try:
+        with build_opener(ProxyHandler({})).open(f"{url}/health", timeout=_HEALTH_SECONDS):
+            return
+    except (URLError, OSError) as error:
+        raise CannotServe(f"the server started and does not answer ({error})") from error
+
+
+def default_threads() -> int:
+    """The processors this process may use, at most 4."""
+    count = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return min(count, 4)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status: 0 when the parent let go of it, 1 when it could not serve."""
+    parser = ArgumentParser(prog="python -m llm.embedded.server", description="Serve a model on loopback.")
+    parser.add_argument("--model", type=Path, required=True, help="GGUF file")
+    parser.add_argument("--threads", type=int, default=default_threads())
+    parser.add_argument("--ctx", type=int, default=4096, help="context length in tokens")
+    parser.add_argument("--port", type=int, default=0, help="port to use when it is free; 0 for any")
+    options = parser.parse_args(arguments)
+    # The default action needs no interpreter, which loading holds for seconds. Nothing is left to tidy up.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if not sys.stdin.isatty():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the parent, which then ends us
+    die_with_parent(signal.SIGTERM)
+    report = Reporter(sys.stdout, perf_counter)
+    key = os.environ.pop(KEY_VARIABLE, "")
+    if not key:
+        report.error(f"the environment variable {KEY_VARIABLE} must hold the key of the server")
+        return 1
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    try:
+        server = serve(options, key, report)
+    except CannotServe as error:
+        report.error(str(error), see_stderr=error.see_stderr)
+        return 1
+    wait_for_parent_to_go()
+    del server
+    return 0
+
+
+def _leave(status: int) -> None:
+    """Never returns. Ends at once: the library's own clean-up is not needed, and may hang."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    _leave(main(sys.argv[1:]))

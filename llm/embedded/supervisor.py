@@ -1,0 +1,199 @@
+"""The embedded model as the rest of the program sees it: start it, be told where it is, stop it.
+
+start -> fetch process -> server process -> Endpoint
+                               | dies
+                               +-> wait -> server process -> on_restart(Endpoint)   at most 3 times in 10 minutes
+                                                             on_lost(EmbeddedUnavailable) after that
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from twisted.internet.defer import CancelledError, Deferred, gatherResults
+from twisted.internet.interfaces import IReactorProcess, IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from llm.embedded.child import Child, child_environment, module_command
+from llm.embedded.conversation import Answer, Conversation, ending
+from llm.embedded.errors import EmbeddedUnavailable
+from llm.embedded.progress import Endpoint, Phase, Progress, told_progress
+from llm.embedded.restarts import Restarts
+from llm.embedded.server import KEY_VARIABLE, PASSIVE_WAITING, default_threads
+from llm.messages import JSONObject
+
+_log = Logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """How the two child processes are started."""
+
+    fetch: tuple[str, ...]
+    server: tuple[str, ...]
+
+    @classmethod
+    def of(cls, python: str) -> Commands:
+        """Our own modules, run by the given Python."""
+        return cls(module_command(python, "llm.embedded.fetch"), module_command(python, "llm.embedded.server"))
+
+
+def _ignore(_: object) -> None:
+    """Nothing; for news nobody asked for."""
+
+
+class EmbeddedModel:
+    """One embedded model. `start` and `stop` may each be called again after the other.
+
+    `processes` and `clock` are both the reactor in a running program. `environment` is what the children inherit,
+    less its secrets. `data_dir` holds the fetched model file; `model_file` is the owner's own, and nothing is fetched
+    then. `context_tokens` is the length of the context.
+    """
+
+    def __init__(
+        self,
+        processes: IReactorProcess,
+        clock: IReactorTime,
+        *,
+        environment: Mapping[str, str],
+        data_dir: Path,
+        model_file: Path | None = None,
+        threads: int | None = None,
+        context_tokens: int = 4096,
+        on_progress: Callable[[Progress], None] = _ignore,
+        on_restart: Callable[[Endpoint], None] = _ignore,
+        on_lost: Callable[[EmbeddedUnavailable], None] = _ignore,
+        commands: Commands | None = None,
+    ) -> None:
+        self._processes = processes
+        self._clock = clock
+        self._environment = child_environment(environment)
+        self._data_dir = data_dir
+        self._model_file = model_file
+        self._threads = threads or default_threads()
+        self._context_tokens = context_tokens
+        self._on_progress = on_progress
+        self._on_restart = on_restart
+        self._on_lost = on_lost
+        self._commands = commands or Commands.of(sys.executable)
+        self._key = secrets.token_urlsafe(32)
+        self._restarts = Restarts(clock)
+        self._children: set[Child] = set()
+        self._work: Deferred[Endpoint] | Deferred[None] | None = None
+        self._running = False
+
+    def start(self) -> Deferred[Endpoint]:
+        """Where the model answers, once it does. Cancelling it ends the child process first.
+
+        Fails with EmbeddedUnavailable. There is no limit on the whole time of a download, but on standing still.
+        """
+        if self._running:
+            raise RuntimeError("the embedded model was started already")
+        self._running = True
+        started = Deferred.fromCoroutine(self._start())
+        self._work = started
+        return started
+
+    def stop(self) -> Deferred[None]:
+        """Fires when no child process is left. What was being started fails with CancelledError."""
+        self._running = False
+        children = tuple(self._children)
+        work, self._work = self._work, None
+        if work is not None:
+            work.cancel()
+        gone = [child.stop() for child in children]
+        return gatherResults(gone).addCallback(_ignore)
+
+    async def _start(self) -> Endpoint:
+        try:
+            path = self._model_file or await self._fetch()
+            self._on_progress(Progress(Phase.START))
+            return await self._serve(path, 0)
+        except (EmbeddedUnavailable, CancelledError):
+            self._running = False
+            raise
+
+    async def _fetch(self) -> Path:
+        def listen(record: JSONObject) -> Path | None:
+            if progress := told_progress(record):
+                talk.keep_waiting(progress)
+                self._on_progress(progress)
+            model = record.get("model")
+            return Path(model) if isinstance(model, str) else None
+
+        talk = Conversation(self._clock, "the process that fetches the model", listen)
+        command = (*self._commands.fetch, "--data-dir", str(self._data_dir), "--end-with-stdin")
+        path = await self._ask(talk, command, self._environment)
+        await talk.child.stop()
+        self._children.discard(talk.child)
+        return path
+
+    async def _serve(self, path: Path, port: int) -> Endpoint:
+        def listen(record: JSONObject) -> Endpoint | None:
+            url, model = record.get("url"), record.get("model")
+            if isinstance(url, str) and isinstance(model, str):
+                return Endpoint(url, self._key, model, own_template=record.get("own_template") is True)
+            return None
+
+        talk = Conversation(self._clock, "the process that serves the model", listen)
+        command = (
+            *self._commands.server,
+            *("--model", str(path), "--port", str(port)),
+            *("--threads", str(self._threads), "--ctx", str(self._context_tokens)),
+        )
+        secret = {KEY_VARIABLE: self._key, PASSIVE_WAITING[0]: PASSIVE_WAITING[1]}
+        endpoint = await self._ask(talk, command, self._environment | secret)
+        talk.child.on_end = lambda: self._died(talk.child, path, endpoint.port)
+        _log.info("the local model {model} answers at {url}", model=endpoint.model, url=endpoint.url)
+        return endpoint
+
+    async def _ask(self, talk: Conversation[Answer], command: Sequence[str], environment: Mapping[str, str]) -> Answer:
+        """What the child answers. Its process is among ours until it is gone."""
+        self._children.add(talk.child)
+        try:
+            talk.child.spawn(self._processes, command, environment)
+            return await talk.result()
+        except OSError as error:
+            talk.forget()
+            self._children.discard(talk.child)
+            raise EmbeddedUnavailable(f"{command[0]} could not be started ({error.strerror})") from error
+        except (EmbeddedUnavailable, CancelledError):
+            self._children.discard(talk.child)
+            raise
+
+    def _died(self, child: Child, path: Path, port: int) -> None:
+        self._children.discard(child)
+        if not self._running:
+            return
+        cause = f"the process that serves the model {ending(child)}"
+        _log.warn("the local model is down: {cause}", cause=cause)
+        work = Deferred.fromCoroutine(self._recover(path, port, cause))
+        self._work = work
+        work.addErrback(_log_unless_cancelled)
+
+    async def _recover(self, path: Path, port: int, cause: str) -> None:
+        """Start the server again, on the same port and with the same key, for as long as restarts are left."""
+        while (delay := self._restarts.next_delay()) is not None:
+            await deferLater(self._clock, delay)
+            try:
+                endpoint = await self._serve(path, port)
+            except EmbeddedUnavailable as error:
+                cause = error.cause
+                _log.warn("the local model did not come back: {cause}", cause=cause)
+                continue
+            self._on_restart(endpoint)
+            return
+        self._running = False
+        self._on_lost(EmbeddedUnavailable(f"it failed too often in ten minutes, the last time because {cause}"))
+
+
+def _log_unless_cancelled(failure: Failure) -> None:
+    """Nothing; a restart that was cancelled by `stop` needs no word."""
+    if failure.check(CancelledError) is None:
+        _log.failure("restarting the local model failed", failure)

@@ -1,0 +1,98 @@
+"""A prepared HTTP answer, and the one who plays it against a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import cast
+
+from twisted.internet.interfaces import IDelayedCall, IReactorTime, ITCPTransport
+from twisted.python.failure import Failure
+from twisted.web.http import Request
+
+
+class Ending(Enum):
+    """What happens after the last chunk."""
+
+    FINISH = auto()
+    ABORT = auto()
+    HANG = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Status, headers and chunks of a response, and how it goes on. Times in clock seconds."""
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: tuple[bytes, ...] = ()
+    ending: Ending = Ending.FINISH
+    delay_seconds: float = field(default=0.0, kw_only=True)
+    piece_seconds: float = field(default=0.0, kw_only=True)
+    #: With a hanging end: not even the head is sent.
+    mute: bool = field(default=False, kw_only=True)
+
+    def cut(self, after: int, ending: Ending, last: bytes = b"") -> Answer:
+        """This answer broken off after some chunks, at the latest before its last one; `last` is said then."""
+        kept = self.chunks[: max(0, min(after, len(self.chunks) - 1))]
+        return replace(self, chunks=(*kept, last) if last else kept, ending=ending)
+
+
+class Playing:
+    """Plays an answer to one request; `gone` is called when the client leaves before the end."""
+
+    def __init__(self, clock: IReactorTime, request: Request, answer: Answer, gone: Callable[[], None]) -> None:
+        self._clock = clock
+        self._request = request
+        self._answer = answer
+        self._gone = gone
+        self._left = iter(answer.chunks)
+        self._timer: IDelayedCall | None = None
+
+    def start(self) -> None:
+        """Begin, at once or after the answer's delay."""
+        self._request.notifyFinish().addErrback(self._lost)
+        if not self._answer.mute:
+            self._after(self._answer.delay_seconds, self._head)
+
+    def _head(self) -> None:
+        self._request.setResponseCode(self._answer.status)
+        for name, value in self._answer.headers.items():
+            self._request.setHeader(name, value)
+        self._request.write(b"")
+        self._chunks()
+
+    def _chunks(self) -> None:
+        for chunk in self._left:
+            self._request.write(chunk)
+            if self._answer.piece_seconds:
+                self._after(self._answer.piece_seconds, self._chunks)
+                return
+        self._end()
+
+    def _end(self) -> None:
+        if self._answer.ending is Ending.FINISH:
+            self._request.finish()
+        elif self._answer.ending is Ending.ABORT:
+            self._abort(turns=2)
+
+    def _abort(self, turns: int) -> None:
+        """Reset the connection, but not before its reactor has turned and sent what is written: a reset drops that."""
+        transport = cast("ITCPTransport", self._request.channel.transport)
+        reactor = getattr(transport, "reactor", None)
+        if turns and reactor is not None:
+            self._timer = reactor.callLater(0, self._abort, turns - 1)
+        else:
+            transport.abortConnection()
+
+    def _after(self, seconds: float, function: Callable[[], None]) -> None:
+        if seconds:
+            self._timer = self._clock.callLater(seconds, function)
+        else:
+            function()
+
+    def _lost(self, _reason: Failure) -> None:
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        self._gone()

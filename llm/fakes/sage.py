@@ -1,0 +1,50 @@
+"""A brain for benches and trials: answers like a sensible model, always the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from llm.fakes.script import Call, RecordedRequest, Reply
+
+#: How much of the last line is quoted, in characters.
+QUOTE_LIMIT = 200
+_REASONING = "Someone spoke to me, so I answer."
+
+
+def simple_sage(request: RecordedRequest) -> Reply:
+    """A reply that quotes the last line a user said.
+
+    With native tools it is a call of `say`, or plain text when `say` is not among them; without tools it is the JSON
+    form of a call. After a tool's result the sage has nothing to add.
+    """
+    if not request.tools:
+        call = {"tool": "say", "parameters": {"text": _spoken(request)}, "reasoning": _REASONING}
+        return Reply(orjson.dumps(call).decode())
+    if request.messages and request.messages[-1].get("role") == "tool":
+        return Reply("Nothing to add.")
+    if "say" in map(_tool_name, request.tools):
+        return Reply(calls=(Call("say", {"text": _spoken(request)}, f"call_sage_{len(request.messages)}"),))
+    return Reply(_spoken(request))
+
+
+def _spoken(request: RecordedRequest) -> str:
+    """The quotation, as the sage says it."""
+    said = [_text(message) for message in request.messages if message.get("role") == "user"]
+    lines = [line.strip() for line in "\n".join(said).splitlines() if line.strip()]
+    return f"You asked: {lines[-1][:QUOTE_LIMIT]}" if lines else "You asked nothing."
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    """A message's text; Chat Completions may send it in parts."""
+    content = message.get("content")
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
+    return str(content or "")
+
+
+def _tool_name(tool: Mapping[str, Any]) -> str:
+    function = tool.get("function")
+    return str(function.get("name") or "") if isinstance(function, Mapping) else ""

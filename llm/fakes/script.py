@@ -1,0 +1,179 @@
+"""What a fake model server is told to answer: replies, and the ways in which a real server fails.
+
+A script is a list with one step for each chat request, or a function from the request to a step (a brain). All times
+are clock seconds. A fault that happens in mid-stream counts its place in chunks: the pieces the server would have
+written, one by one, for a good answer. It never reaches the last chunk, so a faulty answer is never a whole one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from llm.messages import JSONObject
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call of a scripted reply.
+
+    A string as `arguments` is sent as it stands, also when it is no JSON. Without an `id` Ollama sends none (as its
+    older servers do) and Chat Completions makes one.
+    """
+
+    name: str
+    arguments: JSONObject | str = field(default_factory=dict)
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A good answer.
+
+    `finish` is the wire's own word, by default the one a real server would send. `usage` is (input, output) tokens,
+    by default estimated. Text streams in pieces of `chunk_size` characters, by default in words. `delay_seconds` pass
+    before the response begins and `piece_seconds` between its chunks.
+    """
+
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[Call, ...] = ()
+    finish: str | None = None
+    usage: tuple[int, int] | None = None
+    chunk_size: int | None = None
+    delay_seconds: float = 0.0
+    piece_seconds: float = 0.0
+
+
+SMALL_TALK = Reply("The well lies north of the mill, past the old oak.")
+
+
+@dataclass(frozen=True, slots=True)
+class RefuseTools:
+    """400 "does not support tools" if the request has tools, else `reply`."""
+
+    reply: Reply = SMALL_TALK
+
+
+@dataclass(frozen=True, slots=True)
+class DieMidStream:
+    """The connection is reset after some chunks of the body."""
+
+    after_chunks: int = 1
+    reply: Reply = SMALL_TALK
+
+
+@dataclass(frozen=True, slots=True)
+class EndEarly:
+    """The response ends cleanly, as HTTP sees it, after some chunks and without the protocol's end mark."""
+
+    after: int = 1
+    reply: Reply = SMALL_TALK
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """Silence for ever: before the head, between head and body, or after some chunks of the body."""
+
+    where: Literal["headers", "body", "mid"] = "headers"
+    after: int = 1
+    reply: Reply = SMALL_TALK
+
+
+@dataclass(frozen=True, slots=True)
+class HttpError:
+    """An error status. A string as `body` becomes an error in the server's own shape, bytes are sent as they are."""
+
+    status: int = 500
+    body: str | bytes = "the model fell over"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInStream:
+    """A 200 whose stream turns into an error after some chunks; a 500 when no stream was asked for."""
+
+    message: str = "the model fell over"
+    after: int = 1
+    reply: Reply = SMALL_TALK
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Exactly these bytes, written chunk by chunk; with `abort` the connection is reset after the last one."""
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: Sequence[bytes]
+    abort: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Garbage:
+    """A 200 that has nothing to do with the protocol, as a captive portal or a proxy sends it."""
+
+    body: bytes = b"<html><body><h1>It works!</h1></body></html>\n"
+    content_type: str = "text/html"
+
+
+Step = Reply | RefuseTools | DieMidStream | EndEarly | Hang | HttpError | ErrorInStream | Raw | Garbage
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """A request as it came. Header names are lower case; `body` is empty when it was no JSON object; `at` is when."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: JSONObject
+    raw: bytes = field(repr=False)
+    at: float = 0.0
+
+    @property
+    def authorization(self) -> str:
+        """The value of the Authorization header, empty without one."""
+        return self.headers.get("authorization", "")
+
+    @property
+    def model(self) -> str:
+        """The model asked for, empty without one."""
+        return str(self.body.get("model") or "")
+
+    @property
+    def messages(self) -> list[Mapping[str, Any]]:
+        """The messages of the conversation, in order."""
+        return self._objects("messages")
+
+    @property
+    def tools(self) -> list[Mapping[str, Any]]:
+        """The tools offered, empty without any."""
+        return self._objects("tools")
+
+    def _objects(self, key: str) -> list[Mapping[str, Any]]:
+        found = self.body.get(key)
+        return [entry for entry in found if isinstance(entry, Mapping)] if isinstance(found, list) else []
+
+
+Brain = Callable[[RecordedRequest], Step]
+Script = Sequence[Step] | Brain
+
+
+class Prompter:
+    """Hands out a script's steps. `remaining` is how many are left, None for a brain, which never runs out."""
+
+    def __init__(self, script: Script) -> None:
+        self._brain = script if callable(script) else None
+        self._steps = [] if callable(script) else list(script)
+
+    @property
+    def remaining(self) -> int | None:
+        """The number of steps that were not asked for yet."""
+        return None if self._brain else len(self._steps)
+
+    def next(self, request: RecordedRequest) -> Step | None:
+        """The step for this request, None when the script has ended."""
+        if self._brain:
+            return self._brain(request)
+        return self._steps.pop(0) if self._steps else None

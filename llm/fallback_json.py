@@ -1,0 +1,117 @@
+"""Tool calls written as JSON: the formats F1 to F5 of reference/llm-wire.md section 5.1.
+
+Fences, tags and prose round the JSON need no reading: every value in the text is looked at, whatever stands round it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from llm.fallback_formats import ABSENT, Absent, Candidate, Draft, Offer, Reading
+from llm.fallback_tokens import Budget, Ending, Scan, scan_value
+from llm.json_repair import Parsed, UnreadableJSON, decode_scan
+from llm.messages import JSON
+
+_NAME_KEYS = ("tool", "name", "function", "action")
+_ARGUMENT_KEYS = ("parameters", "arguments", "args", "input", "params")
+_REASONING_KEYS = ("reasoning", "thought", "thoughts")
+_WRAPPER_KEYS = ("tool_calls", "function_call", "tool_call")
+_START = re.compile(r"[{\[]")
+#: How far before a value its key is looked for.
+_KEY_CHARS = 40
+
+
+def read_json(text: str, offer: Offer, complete: bool, budget: Budget | None = None) -> Reading:
+    """Every JSON value of the text with the calls in it. `budget` counts what the search costs."""
+    budget = budget or Budget(len(text))
+    candidates: list[Candidate] = []
+    position = 0
+    while budget.left > 0 and (start := _START.search(text, position)):
+        scan = scan_value(text, start.start(), budget)
+        if _is_member(text, scan.start):
+            position = scan.end
+            continue
+        parsed = _value(scan, budget)
+        if parsed is None:
+            position = scan.end if scan.ending is Ending.TOO_DEEP else scan.start + 1
+            continue
+        if scan.ending is Ending.UNCLOSED and (not complete or _swallows(scan)):
+            return Reading(tuple(candidates), cut=scan.start)
+        drafts = tuple(calls_in(parsed.value, offer))
+        if drafts or _is_data(parsed.value):
+            candidates.append(Candidate(scan.start, scan.end, drafts, parsed.repaired))
+        position = scan.end
+    return Reading(tuple(candidates))
+
+
+def calls_in(value: JSON, offer: Offer) -> Iterator[Draft]:
+    """The calls that one JSON value stands for, in order."""
+    if isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict):
+                yield from _calls_of(item, offer)
+    elif isinstance(value, dict):
+        yield from _calls_of(value, offer)
+
+
+def _calls_of(value: dict[str, JSON], offer: Offer) -> Iterator[Draft]:
+    """The calls of one object: those it wraps (F3), else the one it is."""
+    for key in _WRAPPER_KEYS:
+        wrapped = value.get(key)
+        items = wrapped if isinstance(wrapped, list) else [wrapped]
+        found = [draft for item in items if isinstance(item, dict) and (draft := _one_call(item, offer))]
+        if found:
+            yield from found
+            return
+    if draft := _one_call(value, offer):
+        yield draft
+
+
+def _one_call(value: dict[str, JSON], offer: Offer) -> Draft | None:
+    """The call that an object is (F1), or that its `function` or `tool` is (F3)."""
+    reasoning = next((text for key in _REASONING_KEYS if isinstance(text := value.get(key), str)), "")
+    for key in _NAME_KEYS:
+        inner = value.get(key)
+        if isinstance(inner, dict) and (name := _name(inner, offer)):
+            return offer.draft(name, _arguments(inner), reasoning)
+    name = _name(value, offer)
+    return offer.draft(name, _arguments(value), reasoning) if name else None
+
+
+def _name(value: dict[str, JSON], offer: Offer) -> str:
+    """The first of the name's synonyms that names an offered tool, else the first there is."""
+    names = [name for key in _NAME_KEYS if isinstance(name := value.get(key), str)]
+    return next((name for name in names if offer.match(name)), names[0] if names else "")
+
+
+def _arguments(value: dict[str, JSON]) -> JSON | Absent:
+    return next((value[key] for key in _ARGUMENT_KEYS if key in value), ABSENT)
+
+
+def _value(scan: Scan, budget: Budget) -> Parsed | None:
+    """The value of a scan, of its beginning when the text ends before it does; None when it is not JSON."""
+    if scan.ending is Ending.UNCLOSED:
+        budget.spend(scan.end - scan.start)
+    try:
+        return decode_scan(scan, close=True)
+    except UnreadableJSON:
+        return None
+
+
+def _is_member(text: str, at: int) -> bool:
+    """Whether a key stands before the value: it is part of an object that could not be read, not a call."""
+    before = text[max(0, at - _KEY_CHARS) : at].rstrip()
+    return before.endswith(":") and before[:-1].rstrip().endswith(('"', "'", "\u201d"))
+
+
+def _swallows(scan: Scan) -> bool:
+    """Whether the value ends in a string so open that it holds what should stand behind it."""
+    last = scan.tokens[-1]
+    return last.kind == "cut_string" and any(mark in last.text for mark in "}\n")
+
+
+def _is_data(value: JSON) -> bool:
+    """Whether a value that is no call counts as JSON at all: `[1]` and `{}` in prose do not."""
+    items = value if isinstance(value, list) else [value]
+    return any(isinstance(item, dict) and item for item in items)

@@ -1,0 +1,90 @@
+"""What a model thought, kept apart from what it says, when both come in one text (edge case 71)."""
+
+from __future__ import annotations
+
+import re
+
+_TAG = re.compile(r"(?i:<(/?)think(?:ing)?>)|\[(/?)THINK\]", re.ASCII)
+_TAGS = ("<think>", "</think>", "<thinking>", "</thinking>", "[think]", "[/think]")
+_LONGEST = max(len(tag) for tag in _TAGS)
+
+#: A piece of a stream: whether it is reasoning, and its text.
+Piece = tuple[bool, str]
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    """Reasoning and answer.
+
+    A block never closed is reasoning to the end; a closing tag alone ends reasoning that began with the text. Blanks
+    behind a closing tag belong to neither.
+    """
+    splitter = ThinkingSplitter()
+    pieces = splitter.feed(text) + splitter.finish()
+    reasoning = "".join(piece for is_reasoning, piece in pieces if is_reasoning)
+    answer = "".join(piece for is_reasoning, piece in pieces if not is_reasoning)
+    taken_back = splitter.taken_back
+    return taken_back + reasoning, answer[len(taken_back) :]
+
+
+class ThinkingSplitter:
+    """Does the same for a stream whose tags may be cut anywhere. `opened`: the template opened the block already.
+
+    A first tag that closes shows that all text before it was reasoning. A stream has delivered that as answer by
+    then: `taken_back` holds it, to be removed from the front of the answer. It is final after `finish`.
+    """
+
+    def __init__(self, *, opened: bool = False) -> None:
+        self.taken_back = ""
+        self._thinking = opened
+        self._tag_seen = opened
+        self._after_tag = False
+        self._held = ""
+        self._delivered: list[str] = []
+
+    def feed(self, piece: str) -> list[Piece]:
+        """What is certain by now; up to the length of a tag is held back."""
+        text = self._held + piece
+        keep = _undecided(text)
+        self._held = text[keep:]
+        return self._split(text[:keep])
+
+    def finish(self) -> list[Piece]:
+        """What was held back: the beginning of a tag that no tag came of."""
+        text, self._held = self._held, ""
+        return self._split(text)
+
+    def _split(self, text: str) -> list[Piece]:
+        pieces: list[Piece] = []
+        position = 0
+        for tag in _TAG.finditer(text):
+            self._deliver(text[position : tag.start()], pieces)
+            self._switch(opens=not (tag.group(1) or tag.group(2)))
+            position = tag.end()
+        self._deliver(text[position:], pieces)
+        return pieces
+
+    def _switch(self, *, opens: bool) -> None:
+        if not opens and not self._tag_seen:
+            self.taken_back = "".join(self._delivered)
+        self._tag_seen = True
+        self._delivered = []
+        self._after_tag = not opens
+        self._thinking = opens
+
+    def _deliver(self, text: str, pieces: list[Piece]) -> None:
+        if self._after_tag:
+            text = text.lstrip()
+            self._after_tag = not text
+        if not text:
+            return
+        if not self._tag_seen:
+            self._delivered.append(text)
+        pieces.append((self._thinking, text))
+
+
+def _undecided(text: str) -> int:
+    """The offset from which the text may be the beginning of a tag."""
+    for start in range(max(0, len(text) - _LONGEST + 1), len(text)):
+        if text[start] in "<[" and any(tag.startswith(text[start:].lower()) for tag in _TAGS):
+            return start
+    return len(text)

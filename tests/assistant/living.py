@@ -1,0 +1,125 @@
+"""An assistant that really lives, for tests: real loop, real client, real HTTP to a fake server, the embedded world."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
+
+from assistant.build import build_assistant
+from assistant.character import Assistant
+from assistant.choose_model import ChosenModel
+from assistant.config import AssistantConfig, ModelConfig
+from assistant.ears import AssistantEars
+from assistant.journal import MemoryJournal
+from assistant.outcome import Failed, Outcome
+from assistant.trace import StepTrace
+from assistant.worlds.embedded import Body, EmbeddedWorld
+from llm import Capabilities, get_provider
+from llm.testing import FakeChat, FakeOllama, FakeServer, Script, serve
+from resilience import HttpExchange, Launcher
+from tools import Kind, MemoryNotes, Principal, Registry
+from tools.world import WORLD_TOOLS
+
+reactor: Any = _reactor
+SAGE = Principal("assistant:1", "Sage", Kind.ASSISTANT)
+ANN = Principal("player:1", "Ann")
+
+
+@dataclass
+class Witness:
+    """Ears that write down what they hear, and an observer that writes down what it sees."""
+
+    heard: list[str] = field(default_factory=list)
+    steps: list[StepTrace] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    failures: list[Failed] = field(default_factory=list)
+
+    def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
+        self.heard.append(f"{speaker.name}{f' to {target.name}' if target else ''}: {text}")
+
+    def heard_whisper(self, speaker: Principal, text: str) -> None:
+        self.heard.append(f"{speaker.name} whispers: {text}")
+
+    def saw_emote(self, actor: Principal, text: str) -> None:
+        self.heard.append(f"{actor.name} {text}")
+
+    def saw_arrival(self, who: Principal, from_direction: str) -> None:
+        self.heard.append(f"{who.name} arrives {from_direction}".strip())
+
+    def saw_departure(self, who: Principal, direction: str) -> None:
+        self.heard.append(f"{who.name} leaves {direction}".strip())
+
+    def thinking(self, run_id: str, step: int) -> None: ...
+
+    def step(self, trace: StepTrace) -> None:
+        self.steps.append(trace)
+
+    def run_ended(self, run_id: str, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+
+
+@dataclass
+class Life:
+    """One assistant with a visitor beside it."""
+
+    assistant: Assistant
+    fake: FakeServer
+    ann: Body
+    home: Body
+    world: EmbeddedWorld
+    journal: MemoryJournal
+    witness: Witness
+
+    async def say(self, text: str) -> None:
+        """Ann says something; returns when the assistant has dealt with it."""
+        await self.ann.say(text)
+        await self.assistant.settled()
+
+    async def whisper(self, text: str) -> None:
+        """Ann whispers to Sage; returns when the assistant has dealt with it."""
+        await self.ann.whisper("Sage", text)
+        await self.assistant.settled()
+
+
+@asynccontextmanager
+async def living(
+    script: Script,
+    settings: dict[str, Any] | None = None,
+    model: dict[str, Any] | None = None,
+    provider: str = "ollama",
+) -> AsyncIterator[Life]:
+    """A life on a fake server with this script, ended without a trace."""
+    fake: FakeServer = FakeOllama(reactor, script) if provider == "ollama" else FakeChat(reactor, script)
+    exchange, launcher = HttpExchange(reactor), Launcher()
+    async with serve(fake, reactor) as url:
+        config = ModelConfig(**{"first_byte_seconds": 5, "idle_seconds": 5, **(model or {})})
+        chosen = ChosenModel(get_provider(provider, url, "sage"), "a fake", config)
+        witness, world, journal = Witness(), EmbeddedWorld(), MemoryJournal()
+        home = world.add(SAGE)
+        assistant = build_assistant(
+            AssistantConfig(**{"join_seconds": 0, **(settings or {})}),
+            chosen,
+            me=SAGE,
+            world=home,
+            notes=MemoryNotes(reactor.seconds),
+            registry=Registry(WORLD_TOOLS),
+            journal=journal,
+            exchange=exchange,
+            capabilities=Capabilities(),
+            clock=reactor,
+            observer=witness,
+            on_failure=witness.failures.append,
+        )
+        home.ears = AssistantEars(assistant, SAGE, reactor, home.alone_with, launcher)
+        assistant.start()
+        ann = world.add(ANN, ears=witness)
+        try:
+            yield Life(assistant, fake, ann, home, world, journal, witness)
+        finally:
+            await assistant.stop()
+            await launcher.stop()
+            await exchange.close()

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from assistant.excuse import Excuse
+from tools import Scene
+from tools.testing import RecordingWorld
+
+
+def make(excuse: Excuse) -> bool:
+    made: list[bool] = []
+    Deferred.fromCoroutine(excuse.make()).addCallback(made.append)
+    return made[0]
+
+
+def test_the_line_is_shown_at_most_once_a_minute() -> None:
+    clock, world = Clock(), RecordingWorld(Scene("Room", "Bare."))
+    excuse = Excuse(world, clock, "looks away.", 60)
+    assert make(excuse) is True
+    clock.advance(59)
+    assert make(excuse) is False
+    clock.advance(1)
+    assert make(excuse) is True
+    assert [(act.verb, act.text) for act in world.acts] == [("emote", "looks away.")] * 2

@@ -1,0 +1,134 @@
+"""What every `World` does, whatever game is behind it. A new adapter joins by a builder in BUILDERS."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from assistant.worlds.embedded import EmbeddedWorld
+from tools.context import Person, Principal, Scene, Thing, World
+from tools.errors import ToolFailed
+from tools.testing import ANNA, SAGE, Act, RecordingWorld, now
+
+
+@dataclass
+class Subject:
+    """Sage in a room with Anna, a thing or more and an exit or more; `witnessed` is what Anna perceives of him."""
+
+    world: World
+    witnessed: Callable[[], list[Act]]
+
+
+class Witness:
+    """Ears that note acts as a recording world does."""
+
+    def __init__(self) -> None:
+        self.acts: list[Act] = []
+
+    def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
+        assert (speaker, target) == (SAGE, None)
+        self.acts.append(Act("say", text))
+
+    def heard_whisper(self, speaker: Principal, text: str) -> None:
+        assert speaker == SAGE
+        self.acts.append(Act("whisper", text, ANNA.name))
+
+    def saw_emote(self, actor: Principal, text: str) -> None:
+        assert actor == SAGE
+        self.acts.append(Act("emote", text))
+
+    def saw_arrival(self, who: Principal, from_direction: str) -> None:
+        assert (who, from_direction) == (SAGE, "")
+
+    def saw_departure(self, who: Principal, direction: str) -> None:
+        assert who == SAGE
+        self.acts.append(Act("move", target=direction))
+
+
+def recording() -> Subject:
+    hall = Scene("Hall", "A hall.", ("north", "east"), (Person("Anna"),), (Thing("old map", "A map."), Thing("lamp")))
+    world = RecordingWorld(hall, SAGE)
+    return Subject(world, lambda: world.acts)
+
+
+def embedded() -> Subject:
+    world, witness = EmbeddedWorld(), Witness()
+    world.add(ANNA, ears=witness)
+    return Subject(world.add(SAGE), lambda: witness.acts)
+
+
+BUILDERS = {"recording": recording, "embedded": embedded}
+
+
+@pytest.fixture(params=list(BUILDERS.values()), ids=list(BUILDERS))
+def subject(request: pytest.FixtureRequest) -> Subject:
+    build: Callable[[], Subject] = request.param
+    return build()
+
+
+def test_look_shows_the_room_without_oneself(subject: Subject) -> None:
+    scene = now(subject.world.look())
+    assert scene.room
+    assert scene.description
+    assert scene.exits
+    assert scene.things
+    assert [person.name for person in scene.people] == ["Anna"]
+
+
+def test_looking_changes_nothing(subject: Subject) -> None:
+    assert now(subject.world.look()) == now(subject.world.look())
+    assert subject.witnessed() == []
+
+
+@pytest.mark.parametrize("written", [str, str.upper, "the {}".format, " {}. ".format])
+def test_everything_in_the_scene_can_be_inspected(subject: Subject, written: Callable[[str], str]) -> None:
+    scene = now(subject.world.look())
+    names = [*(thing.name for thing in scene.things), *(person.name for person in scene.people), *scene.exits]
+    assert all(now(subject.world.inspect(written(name))) for name in names)
+
+
+def test_inspecting_what_is_not_there_says_what_is(subject: Subject) -> None:
+    with pytest.raises(ToolFailed, match=r"There is no 'purple dragon' here\..*old map"):
+        now(subject.world.inspect("purple dragon"))
+
+
+def test_who_lists_oneself_as_an_ai_and_the_others(subject: Subject) -> None:
+    people = {person.name: person.is_ai for person in now(subject.world.who())}
+    assert people["Sage"] is True
+    assert people["Anna"] is False
+
+
+def test_what_is_done_is_perceived_once_and_in_order(subject: Subject) -> None:
+    now(subject.world.say("Hello {world} |r"))
+    now(subject.world.emote("smiles"))
+    now(subject.world.whisper("anna", "psst"))
+    assert subject.witnessed() == [
+        Act("say", "Hello {world} |r"),
+        Act("emote", "smiles"),
+        Act("whisper", "psst", "Anna"),
+    ]
+
+
+@pytest.mark.parametrize("target", ["Zoe", "", "Sage"])
+def test_whispering_to_who_is_not_there_is_refused(subject: Subject, target: str) -> None:
+    with pytest.raises(ToolFailed, match="Anna"):
+        now(subject.world.whisper(target, "psst"))
+    assert subject.witnessed() == []
+
+
+@pytest.mark.parametrize("written", [str, str.upper, " {} ".format])
+def test_moving_leads_to_another_room_that_is_then_seen(subject: Subject, written: Callable[[str], str]) -> None:
+    before = now(subject.world.look())
+    there = now(subject.world.move(written(before.exits[0])))
+    assert there.room != before.room
+    assert now(subject.world.look()) == there
+    assert subject.witnessed() == [Act("move", target=before.exits[0])]
+
+
+def test_moving_where_no_exit_is_lists_the_exits_and_stays(subject: Subject) -> None:
+    before = now(subject.world.look())
+    for nowhere in ("sideways", ""):
+        with pytest.raises(ToolFailed, match=f"Exits: {before.exits[0]}"):
+            now(subject.world.move(nowhere))
+    assert now(subject.world.look()) == before
+    assert subject.witnessed() == []

@@ -1,0 +1,84 @@
+"""Runs the real command as its user does: a child process with pipes, while this process serves the fake model."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
+from twisted.internet.defer import Deferred
+from twisted.internet.error import ProcessTerminated
+from twisted.internet.protocol import ProcessProtocol
+from twisted.python.failure import Failure
+
+reactor: Any = _reactor
+
+
+@dataclass
+class Result:
+    """How a command ended: its status (None after a signal), and what it printed."""
+
+    status: int | None
+    out: str
+    err: str
+
+
+class Command(ProcessProtocol):
+    """A running command. `ended` fires with its Result; `saw` fires when `text` appeared on its output."""
+
+    def __init__(self) -> None:
+        self.out = bytearray()
+        self.err = bytearray()
+        self.ended: Deferred[Result] = Deferred()
+        self._watched: list[tuple[bytes, Deferred[None]]] = []
+
+    def outReceived(self, data: bytes) -> None:
+        self.out += data
+        self._look()
+
+    def errReceived(self, data: bytes) -> None:
+        self.err += data
+        self._look()
+
+    def processEnded(self, reason: Failure) -> None:
+        status = reason.value.exitCode if isinstance(reason.value, ProcessTerminated) else 0
+        watched, self._watched = self._watched, []
+        for text, seen in watched:
+            seen.errback(AssertionError(f"it ended without {text!r}: {self.out!r} {self.err!r}"))
+        self.ended.callback(Result(status, self.out.decode(), self.err.decode()))
+
+    def saw(self, text: str) -> Deferred[None]:
+        seen: Deferred[None] = Deferred()
+        self._watched.append((text.encode(), seen))
+        self._look()
+        return seen
+
+    def _look(self) -> None:
+        both = bytes(self.out + self.err)
+        due = [entry for entry in self._watched if entry[0] in both]
+        self._watched = [entry for entry in self._watched if entry not in due]
+        for _, seen in due:
+            seen.callback(None)
+
+
+def start(*arguments: str, environment: Mapping[str, str] | None = None, folder: str | None = None) -> Command:
+    """Start `mud-assistant` with these arguments; its standard input stays open."""
+    command = Command()
+    env = {**os.environ, **(environment or {}), "PYTHONUNBUFFERED": "1"}
+    line = [sys.executable, "-m", "assistant", *arguments]
+    reactor.spawnProcess(command, sys.executable, line, env=env, path=folder)
+    return command
+
+
+async def run(
+    arguments: Sequence[str], given: bytes, environment: Mapping[str, str] | None = None, folder: str | None = None
+) -> Result:
+    """The result of the command with `given` as its whole input."""
+    command = start(*arguments, environment=environment, folder=folder)
+    transport: Any = command.transport
+    transport.write(given)
+    transport.closeStdin()
+    return await command.ended

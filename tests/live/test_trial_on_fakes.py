@@ -1,0 +1,254 @@
+"""`mud-assistant trial` as its user runs it, against servers that behave and servers that do not."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_twisted
+
+from llm.testing import (
+    Call,
+    DieMidStream,
+    FakeChat,
+    FakeOllama,
+    Hang,
+    HttpError,
+    RecordedRequest,
+    Reply,
+    Script,
+    Step,
+    serve,
+    simple_sage,
+)
+from tests.live.command import reactor, run, start
+
+TWO_LINES = b"Hello Sage, who are you?\nWhat can you see here?\n"
+
+
+def says(*texts: str) -> list[Step]:
+    return [Reply(calls=(Call("say", {"text": text}),)) for text in texts]
+
+
+@asynccontextmanager
+async def ollama(script: Script) -> AsyncIterator[tuple[FakeOllama, str]]:
+    fake = FakeOllama(reactor, script)
+    async with serve(fake, reactor) as url:
+        yield fake, url
+
+
+@pytest_twisted.ensureDeferred
+async def test_two_lines_are_answered_in_a_transcript() -> None:
+    async with ollama(says("I am Sage.", "Books, mostly.")) as (fake, url):
+        result = await run(["trial", "--url", url], TWO_LINES)
+    assert result.status == 0
+    assert 'You say, "Hello Sage, who are you?"\nSage says, "I am Sage."\n' in result.out
+    assert result.out.endswith('Sage says, "Books, mostly."\n')
+    assert result.err.count("\n") == 1
+    assert "Ollama at" in result.err
+    assert len(fake.chats) == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_json_prints_one_object_per_step_and_nothing_else() -> None:
+    script = [Reply(calls=(Call("look"), Call("who"))), *says("Books.")]
+    async with ollama(script) as (_, url):
+        result = await run(["trial", "--url", url, "--json"], b"Sage, look\n")
+    steps = [json.loads(line) for line in result.out.splitlines()]
+    assert [[call["tool"] for call in step["calls"]] for step in steps] == [["look", "who"], ["say"]]
+    assert all(call["status"] == "done" for step in steps for call in step["calls"])
+    assert steps[0]["usage"]["input_tokens"] > 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_trace_shows_tokens_answer_calls_and_times() -> None:
+    async with ollama(says("I am Sage.")) as (_, url):
+        result = await run(["trial", "--url", url], b"/trace\nHello\n/trace\n")
+    for part in ("sent", "tokens in", "say {", "done in", "answered with say", "tracing is off"):
+        assert part in result.out
+
+
+@pytest_twisted.ensureDeferred
+async def test_every_command_of_the_prompt() -> None:
+    lines = b"/look\n/look hearth\n/who\n/emote waves.\n/whisper psst\n/go south\n/go nowhere\n"
+    lines += b"/help\n/dance\n/quit\nnever said\n"
+
+    def brain(request: RecordedRequest) -> Step:
+        return Reply(calls=(Call("whisper", {"target": "Visitor", "text": "Yes?"}),))
+
+    async with ollama(brain) as (_, url):
+        result = await run(["trial", "--url", url], lines)
+    assert result.status == 0
+    for part in (
+        "The fire is small and steady",
+        "Sage (AI)",
+        "Visitor waves.",
+        'You whisper to Sage, "psst"',
+        'Sage whispers to you, "Yes?"',
+        "The Village Square",
+        "/whisper TEXT",
+        "There is no /dance",
+    ):
+        assert part in result.out
+    assert "never said" not in result.out
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_model_that_refuses_tools_answers_through_json() -> None:
+    async with ollama(_refusing) as (fake, url):
+        result = await run(["trial", "--url", url], TWO_LINES)
+    assert result.status == 0
+    assert result.out.count("Sage says") == 2
+    assert [bool(request.tools) for request in fake.chats] == [True, False, False]
+
+
+def _refusing(request: RecordedRequest) -> Step:
+    return HttpError(400, '"sage" does not support tools') if request.tools else simple_sage(request)
+
+
+@pytest_twisted.ensureDeferred
+async def test_two_calls_in_one_message_are_both_done() -> None:
+    both = Reply(calls=(Call("emote", {"text": "bows."}), Call("say", {"text": "Welcome."})))
+    async with ollama([both]) as (_, url):
+        result = await run(["trial", "--url", url], b"Hello Sage\n")
+    assert 'Sage bows.\nSage says, "Welcome."\n' in result.out
+
+
+@pytest.mark.parametrize("fault", [DieMidStream(1), HttpError(500), HttpError(401, "no")])
+@pytest_twisted.ensureDeferred
+async def test_a_server_that_fails_is_told_in_one_sentence_and_the_conversation_goes_on(fault: Any) -> None:
+    async with ollama([fault]) as (_, url):
+        result = await run(["trial", "--url", url], b"Hello Sage\n/look\n")
+    assert result.status == 0
+    assert "Sage looks lost in thought" in result.out
+    assert result.out.count("could not think") == 1
+    assert result.out.count("The Old Library") == 2
+    assert "Traceback" not in result.out + result.err
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_server_that_hangs_is_left_after_its_time(tmp_path: Path) -> None:
+    settings = tmp_path / "assistant.toml"
+    settings.write_text("[model]\nfirst_byte_seconds = 0.3\n")
+    async with ollama([Hang("headers")]) as (_, url):
+        result = await run(["trial", "--url", url, "--config", str(settings)], b"Hello Sage\n/who\n")
+    assert result.status == 0
+    assert "did not answer within 0.3 s" in result.out
+    assert "In the hamlet" in result.out
+
+
+@pytest_twisted.ensureDeferred
+async def test_an_outage_ends_and_the_line_is_answered_by_itself() -> None:
+    """The pause after the first failure is five seconds; the prompt stays usable all the while."""
+    async with ollama([HttpError(503, "busy"), *says("Here I am.")]) as (_, url):
+        command = start("trial", "--url", url)
+        transport: Any = command.transport
+        transport.write(b"Hello Sage\n")
+        await command.saw("looks lost in thought")
+        transport.write(b"/who\n")
+        await command.saw("In the hamlet")
+        await command.saw('Sage says, "Here I am."')
+        transport.closeStdin()
+        assert (await command.ended).status == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest_twisted.ensureDeferred
+async def test_a_signal_in_mid_thought_leaves_cleanly(number: int) -> None:
+    async with ollama([Hang("mid")]) as (fake, url):
+        command = start("trial", "--url", url)
+        transport: Any = command.transport
+        transport.write(b"Hello Sage\n")
+        await command.saw("You say")
+        while not fake.chats:
+            await _turn()
+        transport.signalProcess(number)
+        result = await command.ended
+    assert result.status == 0
+    assert "Traceback" not in result.err
+
+
+def _turn() -> Any:
+    from twisted.internet.task import deferLater  # noqa: PLC0415
+
+    return deferLater(reactor, 0.01)
+
+
+@pytest_twisted.ensureDeferred
+async def test_lines_of_every_kind(tmp_path: Path) -> None:
+    odd = b"\n   \n" + b"x" * 100_000 + b"\n" + b"hel\x07lo \x1b[2Jthere\xff\n" + b"\x00\x01\n" + b"last without an end"
+    async with ollama(lambda _: Reply(calls=(Call("say", {"text": "Hm."}),))) as (_, url):
+        result = await run(["trial", "--url", url], odd)
+    assert result.status == 0
+    assert result.out.count('Sage says, "Hm."') == 3
+    assert "100000 characters" in result.out
+    assert "Control characters were left out" in result.out
+    assert result.out.count("Say something, or type /help.") == 2
+    assert "\x1b" not in result.out
+    assert "\x07" not in result.out
+
+
+@pytest_twisted.ensureDeferred
+async def test_chat_completions_with_a_key_from_the_environment() -> None:
+    fake = FakeChat(reactor, says("I am Sage."), "right-key")
+    async with serve(fake, reactor) as url:
+        good = ["trial", "--provider", "local", "--url", f"{url}/v1", "--model", "sage", "--key", "env:THE_KEY"]
+        result = await run(good, b"Hello Sage\n", {"THE_KEY": "right-key"})
+        assert 'Sage says, "I am Sage."' in result.out
+        wrong = await run(good, b"Hello Sage\n", {"THE_KEY": "planted-wrong-key"})
+    assert wrong.status == 2
+    assert "refused the key" in wrong.err
+    assert "planted-wrong-key" not in wrong.err + wrong.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--provider", "magic"], "there is no provider 'magic'"),
+        (["--provider", "ollama", "--url", "http://127.0.0.1:1"], "ollama serve"),
+        (["--url", "http://127.0.0.1:1/v1"], "cannot connect"),
+        (["--url", "not an address"], "address"),
+        (["--provider", "local"], "--url"),
+        (["--key", "sk-planted"], "by reference"),
+        (["--provider", "ollama", "--key", "env:NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE"),
+        (["--config", "nowhere.toml"], "no file nowhere.toml"),
+    ],
+)
+@pytest_twisted.ensureDeferred
+async def test_what_cannot_start_says_why_in_one_sentence(arguments: list[str], words: str, tmp_path: Path) -> None:
+    result = await run(["trial", *arguments], b"Hello\n", folder=str(tmp_path))
+    assert result.status == 2
+    assert words in result.err
+    assert result.err.startswith("mud-assistant: ")
+    assert result.err.count("\n") == 1
+    assert "planted" not in result.err
+    assert result.out == ""
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_missing_model_is_told_with_those_there_are() -> None:
+    async with ollama([]) as (_, url):
+        result = await run(["trial", "--provider", "ollama", "--url", url, "--model", "gone"], b"Hello\n")
+    assert result.status == 2
+    assert "no model 'gone'; it has: sage" in result.err
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_malformed_settings_file_is_told_with_the_line(tmp_path: Path) -> None:
+    (tmp_path / "assistant.toml").write_text("[assistant]\nname = 'Sage'\nmax_steps = fifty\n")
+    result = await run(["trial"], b"Hello\n", folder=str(tmp_path))
+    assert result.status == 2
+    assert "assistant.toml, line 3" in result.err
+
+
+@pytest_twisted.ensureDeferred
+async def test_help_teaches() -> None:
+    result = await run(["trial", "--help"], b"")
+    assert result.status == 0
+    for part in ("--provider", "--json", "examples:", "assistant.toml"):
+        assert part in result.out

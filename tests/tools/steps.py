@@ -1,0 +1,41 @@
+from collections.abc import Callable, Sequence
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.python.failure import Failure
+
+from llm.messages import ToolCall
+from tools.dispatch import Dispatcher, EffectLog
+from tools.registry import Registry
+from tools.result import Executed, Status
+from tools.testing import tool_context
+from tools.tool import Tool
+
+
+class Step:
+    """One step under way, with the tools of a registry all granted."""
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        calls: Sequence[ToolCall],
+        log: EffectLog | None = None,
+        on_executed: Callable[[Executed], None] | None = None,
+    ) -> None:
+        self.clock = Clock()
+        self.dispatcher = Dispatcher(Registry(tools), frozenset(tool.name for tool in tools), self.clock)
+        self.results: list[tuple[Executed, ...] | Failure] = []
+        work = self.dispatcher.answer_all(calls, tool_context(), log=log, on_executed=on_executed)
+        self.running = Deferred.fromCoroutine(work)
+        self.running.addBoth(self.results.append)
+
+    @property
+    def executed(self) -> tuple[Executed, ...]:
+        (result,) = self.results
+        if isinstance(result, Failure):
+            result.raiseException()
+        return result
+
+    @property
+    def statuses(self) -> list[Status]:
+        return [executed.status for executed in self.executed]

@@ -1,0 +1,141 @@
+import json
+
+import pytest
+from twisted.internet.task import Clock
+
+from llm.messages import JSON
+from tools.context import Person, Scene, Thing, ToolContext
+from tools.dispatch import Dispatcher
+from tools.notes import MemoryNotes
+from tools.registry import Registry
+from tools.result import Executed, Status
+from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
+from tools.tool import Category
+from tools.world import WORLD_TOOLS
+
+HALL = Scene(
+    "The Hall",
+    "A hall\x1b[0m of stone.",
+    ("north",),
+    (Person("Anna", "A tall woman."), Person("Bert", is_ai=True)),
+    (Thing("old map", "A map of the sea."),),
+)
+
+
+@pytest.fixture
+def world() -> RecordingWorld:
+    return RecordingWorld(HALL)
+
+
+def use(
+    name: str, world: RecordingWorld | None = None, context: ToolContext | None = None, **arguments: JSON
+) -> Executed:
+    """The answer to one call, as a run of its own."""
+    dispatcher = Dispatcher(Registry(WORLD_TOOLS), frozenset(tool.name for tool in WORLD_TOOLS), Clock())
+    (executed,) = now(dispatcher.answer_all([tool_call(name, **arguments)], context or tool_context(world)))
+    return executed
+
+
+def test_the_categories() -> None:
+    categories = {tool.name: tool.category for tool in WORLD_TOOLS}
+    assert {name for name, category in categories.items() if category is Category.SAFE_CHAIN} == {
+        "look",
+        "inspect",
+        "who",
+        "remember",
+        "recall",
+    }
+    assert [name for name, category in categories.items() if category is Category.DANGEROUS] == ["move"]
+    assert Category.ASYNC_REQUIRED not in categories.values()
+
+
+def test_look_shows_the_scene(world: RecordingWorld) -> None:
+    assert json.loads(use("look", world).result.text) == {
+        "room": "The Hall",
+        "description": "A hall of stone.",
+        "exits": ["north"],
+        "people": [{"name": "Anna", "is_ai": False}, {"name": "Bert", "is_ai": True}],
+        "things": ["old map"],
+    }
+
+
+def test_inspect_describes_one_thing(world: RecordingWorld) -> None:
+    assert use("inspect", world, target="The Map").result.text == "A map of the sea."
+    missing = use("inspect", world, target="lamp")
+    assert (missing.status, missing.result.failed) == (Status.FAILED, True)
+    assert missing.result.text == "There is no 'lamp' here. You see: old map, Anna, Bert, north."
+
+
+def test_who_marks_the_ais(world: RecordingWorld) -> None:
+    people = json.loads(use("who", world).result.text)["people"]
+    assert [person["name"] for person in people if person["is_ai"]] == ["Sage", "Bert"]
+
+
+def test_say_speaks_the_bare_clean_words(world: RecordingWorld) -> None:
+    use("say", world, text='Sage: "Good \u202eday.\x1b[2J"')
+    assert world.acts == [Act("say", "Good day.")]
+
+
+def test_a_long_speech_is_shortened(world: RecordingWorld) -> None:
+    use("say", world, text="word " * 400)
+    assert len(world.acts[0].text) <= 1200
+
+
+@pytest.mark.parametrize(("verb", "text"), [("say", " \n"), ("say", '""'), ("emote", "\u200b"), ("emote", " ")])
+def test_an_empty_text_is_to_be_tried_again(world: RecordingWorld, verb: str, text: str) -> None:
+    executed = use(verb, world, text=text)
+    assert executed.status is Status.FAILED
+    assert "'text'" in executed.result.text
+    assert world.acts == []
+
+
+def test_emote_is_one_line_after_the_name(world: RecordingWorld) -> None:
+    use("emote", world, text="*Sage smiles\nand nods*")
+    assert world.acts == [Act("emote", "smiles and nods")]
+
+
+def test_whisper_is_one_line_to_one_person(world: RecordingWorld) -> None:
+    executed = use("whisper", world, target="anna", text='"Psst!\nThe key."')
+    assert world.acts == [Act("whisper", "Psst! The key.", "Anna")]
+    assert executed.category is Category.TERMINAL
+    assert use("whisper", world, target="anna", text="\u200b").status is Status.FAILED
+
+
+def test_whisper_to_nobody_says_who_is_here(world: RecordingWorld) -> None:
+    assert use("whisper", world, target="Zoe", text="hi").result.text == "There is no 'Zoe' here. Here are: Anna, Bert."
+
+
+def test_move_shows_the_next_room(world: RecordingWorld) -> None:
+    assert json.loads(use("move", world, direction="North").result.text)["room"] == "The Hall, north"
+    assert world.acts == [Act("move", target="north")]
+
+
+def test_noop_takes_any_length_of_reason_and_does_nothing(world: RecordingWorld) -> None:
+    assert use("noop", world, reason="x" * 100_000).status is Status.DONE
+    assert use("noop", world).status is Status.DONE
+    assert world.acts == []
+
+
+def test_what_is_remembered_can_be_recalled_with_its_origin() -> None:
+    context = tool_context()
+    assert use("remember", context=context, text="Anna lost\nher key.").result.text == "You will remember it."
+    assert json.loads(use("recall", context=context, query="key").result.text) == {
+        "notes": [{"note": "Anna lost her key.", "heard_from": ANNA.name}]
+    }
+    assert json.loads(use("recall", context=context).result.text)["notes"]
+
+
+def test_a_note_keeps_its_whole_length() -> None:
+    context = tool_context()
+    use("remember", context=context, text="key " * 125)
+    assert len(json.loads(use("recall", context=context, query="key").result.text)["notes"][0]["note"]) == 499
+
+
+def test_forgetting_is_said() -> None:
+    context = tool_context(notes=MemoryNotes(lambda: 0.0, max_notes=1))
+    use("remember", context=context, text="one")
+    assert use("remember", context=context, text="two").result.text.endswith("you forgot your 1 oldest note(s).")
+
+
+def test_nothing_cannot_be_remembered() -> None:
+    assert use("remember", text="\u200b").status is Status.FAILED

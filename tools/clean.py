@@ -1,0 +1,118 @@
+"""The one place text is made safe to show: a model's words before a player sees them, a player's before a model does.
+
+Pure functions over Unicode. Escaping game markup (`|`, `$`, `{`) is not done here: each world's adapter knows its
+own markup and escapes it. A cleaned text never holds control characters (newline apart), terminal escape
+sequences, bidirectional controls, tag characters, variation selectors, lone surrogates or noncharacters.
+Zero-width joiners are kept only between two non-ASCII characters, where Persian, Indic scripts and emoji need
+them; everywhere else they only hide things, and go. Cleaning twice is cleaning once.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+MAX_SPEECH_CHARS = 1200
+MAX_SPEECH_LINES = 12
+MAX_LINE_CHARS = 400
+MAX_HEARD_CHARS = 4000
+
+ELLIPSIS = "…"
+#: A cut goes back to a sentence's end when that keeps at least this share of the room, else to a word's end.
+_KEEP_SHARE = 0.6
+
+_LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*+[ -/]*+[@-~]"  # CSI: colours, cursor, erase
+    r"|\x1b[\]P^_X][^\x07\x1b\n]*+(?:\x07|\x1b\\)"  # OSC, DCS, APC, PM, SOS: window titles, links
+)
+_DROPPED = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 (newline and tab apart), DEL, C1
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, invisible marks and fillers
+    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"  # zero-width space, bidi controls, invisible operators
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"  # fillers, variation selectors, byte-order mark, specials
+    "\ud800-\udfff\ufdd0-\ufdef"  # lone surrogates, noncharacters
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # format controls, tags, selectors
+    + "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(17))
+    + "]"
+)
+_STRAY_JOINERS = re.compile(
+    "(?<![^\x00-\x7f\u200c\u200d\\s])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d\\s])"
+)
+_BLANK_RUNS = re.compile(r"\n{3,}")
+_SENTENCE_END = re.compile(r"[.!?。！？][\"'”’»)]*(?=\s)")  # noqa: RUF001 - full-width marks end sentences too
+_WORD_END = re.compile(r"\S(?=\s)")
+_FRAYED_END = re.compile("[\\s\u200c\u200d]+\\Z")
+
+
+def clean_speech(text: str, *, max_chars: int = MAX_SPEECH_CHARS, max_lines: int = MAX_SPEECH_LINES) -> str:
+    """What a player may see of a model's text: cleaned, trimmed and cut to the caps with an ellipsis.
+
+    Outer blank lines go, runs of blank lines become one. A cut falls on the end of a sentence or of a word.
+    """
+    tidy = _tidy(_visible(text))
+    lines = tidy.split("\n")
+    if len(lines) > max_lines:
+        tidy = _head("\n".join(lines[:max_lines])) + ELLIPSIS
+    return _shorten(tidy, max_chars)
+
+
+def one_line(text: str, *, max_chars: int = MAX_LINE_CHARS) -> str:
+    """`text` cleaned as speech on one line: every run of white space is one space."""
+    return _shorten(" ".join(_visible(text).split()), max_chars)
+
+
+def clean_heard(text: str, max_chars: int = MAX_HEARD_CHARS, *, keep_newlines: bool = False) -> str:
+    """What a model may see of a stranger's text: cleaned, at most `max_chars`, a cut marked with the full length.
+
+    It is one line unless `keep_newlines`, so that nobody can write a second line into a transcript.
+    """
+    # A megabyte costs no more than the part that can be shown: cleaning only ever needs a little more than that.
+    visible = _visible(text[: 4 * max_chars])
+    tidy = _tidy(visible) if keep_newlines else " ".join(visible.split())
+    if len(tidy) <= max_chars and len(text) <= 4 * max_chars:
+        return tidy
+    mark = f" [cut, {len(text)} characters in all]"
+    return (_head(tidy, max_chars - len(mark)) + mark).strip()[:max_chars].rstrip()
+
+
+def _visible(text: str) -> str:
+    """`text` in NFC without anything that is not seen or steers a terminal; line ends are newlines."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = _ESCAPES.sub("", _LINE_ENDS.sub("\n", text).replace("\t", " "))
+    text = unicodedata.normalize("NFC", _DROPPED.sub("", text))
+    # Dropping a joiner may bring a letter and its accent together, hence NFC again.
+    return unicodedata.normalize("NFC", _STRAY_JOINERS.sub("", text))
+
+
+def _tidy(text: str) -> str:
+    """`text` without outer blank space, blank ends of lines and runs of blank lines."""
+    return _BLANK_RUNS.sub("\n\n", "\n".join(line.rstrip() for line in text.split("\n"))).strip()
+
+
+def _shorten(text: str, max_chars: int) -> str:
+    """`text`, or its beginning with an ellipsis, at most `max_chars` long."""
+    if len(text) <= max_chars:
+        return text
+    room = max_chars - 2 * len(ELLIPSIS)
+    kept, ending = text[: max(0, room + 1)], ELLIPSIS
+    if sentence := _last(_SENTENCE_END, kept, room):
+        kept, ending = kept[:sentence], " " + ELLIPSIS
+    elif word := _last(_WORD_END, kept, room):
+        kept = kept[:word]
+    return (_head(kept) + ending)[:max_chars]
+
+
+def _head(text: str, chars: int | None = None) -> str:
+    """The first `chars` of `text` without white space or a joiner left hanging at the end."""
+    return _FRAYED_END.sub("", text if chars is None else text[: max(0, chars)])
+
+
+def _last(border: re.Pattern[str], text: str, room: int) -> int:
+    """Where the last `border` ends in `text`, 0 when that would throw too much away."""
+    end = 0
+    for match in border.finditer(text):
+        end = match.end()
+    return end if end >= room * _KEEP_SHARE else 0

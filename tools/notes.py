@@ -1,0 +1,97 @@
+"""What a character remembers, in its own words, with whom each note came from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tools.context import Principal
+from tools.errors import ToolFailed
+
+MAX_NOTES = 200
+MAX_BYTES = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One remembered sentence. `about_*` is who it came from, empty for nobody; `at` is clock seconds."""
+
+    text: str
+    about_id: str
+    about_name: str
+    at: float
+
+    @property
+    def size_bytes(self) -> int:
+        """What the note takes of the store's room, in bytes of UTF-8."""
+        return len(self.text.encode(errors="replace")) + len(self.about_name.encode(errors="replace"))
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A kept note, and the older ones that were dropped to make room for it."""
+
+    note: Note
+    dropped: tuple[Note, ...] = ()
+
+
+class Notes(Protocol):
+    """A character's memory."""
+
+    async def add(self, text: str, about: Principal | None = None) -> Added:
+        """Keep `text` as learned from `about`; says which old notes had to go. ToolFailed when it cannot fit."""
+        ...
+
+    async def search(self, query: str, limit: int = 5, *, about_id: str | None = None) -> Sequence[Note]:
+        """At most `limit` notes that fit `query` best; with `about_id` only those from that principal.
+
+        An empty query fits everything, newest first.
+        """
+        ...
+
+
+class MemoryNotes:
+    """Notes in memory, at most `max_notes` and `max_bytes` of UTF-8. `now` gives clock seconds."""
+
+    def __init__(self, now: Callable[[], float], *, max_notes: int = MAX_NOTES, max_bytes: int = MAX_BYTES) -> None:
+        self._now = now
+        self._max_notes = max_notes
+        self._max_bytes = max_bytes
+        self._notes: list[Note] = []
+
+    async def add(self, text: str, about: Principal | None = None) -> Added:
+        """Keep `text`; the same note again only becomes newer. The oldest notes go when there is no room."""
+        note = Note(text, about.id if about else "", about.name if about else "", self._now())
+        if note.size_bytes > self._max_bytes:
+            raise ToolFailed(f"That is too long to remember: at most {self._max_bytes} bytes.")
+        self._notes = [old for old in self._notes if (old.text, old.about_id) != (note.text, note.about_id)]
+        self._notes.append(note)
+        return Added(note, self._make_room())
+
+    async def search(self, query: str, limit: int = 5, *, about_id: str | None = None) -> Sequence[Note]:
+        """The notes that share most words with `query`, newest first among equals."""
+        newest_first = [note for note in reversed(self._notes) if about_id is None or note.about_id == about_id]
+        wanted = _words(query)
+        if not wanted:
+            return newest_first[:limit]
+        scored = [(len(wanted & _words(f"{note.text} {note.about_name}")), note) for note in newest_first]
+        fitting = [pair for pair in scored if pair[0]]
+        fitting.sort(key=lambda pair: -pair[0])  # stable: newest stay first among equals
+        return [note for _, note in fitting[:limit]]
+
+    def _make_room(self) -> tuple[Note, ...]:
+        """The oldest notes, removed until the rest fits."""
+        size = sum(note.size_bytes for note in self._notes)
+        over = 0
+        while len(self._notes) - over > self._max_notes or size > self._max_bytes:
+            size -= self._notes[over].size_bytes
+            over += 1
+        dropped, self._notes = self._notes[:over], self._notes[over:]
+        return tuple(dropped)
+
+
+def _words(text: str) -> frozenset[str]:
+    """The words of `text` in lower case."""
+    return frozenset(re.findall(r"\w+", text.casefold()))

@@ -1,0 +1,206 @@
+"""Worlds and tools for tests: recording, waiting, crashing. They pass the same contract tests as the real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from llm.messages import JSON, ToolCall
+from tools.context import Kind, Person, Principal, Scene, ToolContext, World
+from tools.errors import ToolFailed
+from tools.names import pick
+from tools.notes import MemoryNotes, Notes
+from tools.result import Executed
+from tools.tool import Arguments, Category, NoArguments, Tool
+
+T = TypeVar("T")
+
+SAGE = Principal("assistant:sage", "Sage", Kind.ASSISTANT)
+ANNA = Principal("player:anna", "Anna")
+
+
+def now(awaitable: Awaitable[T]) -> T:
+    """The result of an awaitable that has nothing left to wait for; its error is raised, waiting is AssertionError."""
+
+    async def wait() -> T:
+        return await awaitable
+
+    results: list[T | Failure] = []
+    waiting = Deferred.fromCoroutine(wait())
+    waiting.addBoth(results.append)
+    if not results:
+        waiting.cancel()
+        raise AssertionError("it still waits")
+    result = results[0]
+    if isinstance(result, Failure):
+        result.raiseException()
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One thing a character did. `target` is a person's name or a direction."""
+
+    verb: str
+    text: str = ""
+    target: str = ""
+
+
+class RecordingWorld:
+    """A world of one scene that notes what is done in it.
+
+    `beyond` is the scene behind each exit (an exit without one leads to a bare room). `refusals` maps a verb to the
+    sentence this world refuses it with.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        actor: Principal = SAGE,
+        *,
+        beyond: Mapping[str, Scene] | None = None,
+        refusals: Mapping[str, str] | None = None,
+    ) -> None:
+        self.scene = scene
+        self.actor = actor
+        self.acts: list[Act] = []
+        self._beyond = beyond or {}
+        self._refusals = refusals or {}
+
+    async def look(self) -> Scene:
+        """The scene."""
+        self._check("look")
+        return self.scene
+
+    async def inspect(self, target: str) -> str:
+        """The description of a thing, a person or an exit of the scene."""
+        self._check("inspect")
+        seen = [(thing.name, thing.description) for thing in self.scene.things]
+        seen += [(person.name, person.description) for person in self.scene.people]
+        seen += [(way, f"A way out: {way}.") for way in self.scene.exits]
+        name, description = seen[pick(target, [name for name, _ in seen])]
+        return description or f"You see nothing special about {name}."
+
+    async def who(self) -> Sequence[Person]:
+        """The actor and the people of the scene."""
+        self._check("who")
+        return (Person(self.actor.name, is_ai=self.actor.kind is Kind.ASSISTANT), *self.scene.people)
+
+    async def say(self, text: str) -> None:
+        """Noted."""
+        self._act(Act("say", text))
+
+    async def emote(self, text: str) -> None:
+        """Noted."""
+        self._act(Act("emote", text))
+
+    async def whisper(self, target: str, text: str) -> None:
+        """Noted, when somebody of that name is there."""
+        names = [person.name for person in self.scene.people]
+        self._act(Act("whisper", text, names[pick(target, names, what="Here are")]))
+
+    async def move(self, direction: str) -> Scene:
+        """The scene behind the exit, which is the scene from now on."""
+        way = self.scene.exits[pick(direction, self.scene.exits, what="Exits")]
+        self._act(Act("move", target=way))
+        self.scene = self._beyond.get(way, Scene(f"{self.scene.room}, {way}", "A bare room.", (way,)))
+        return self.scene
+
+    def _act(self, act: Act) -> None:
+        self._check(act.verb)
+        self.acts.append(act)
+
+    def _check(self, verb: str) -> None:
+        if verb in self._refusals:
+            raise ToolFailed(self._refusals[verb])
+
+
+def tool_context(
+    world: World | None = None, notes: Notes | None = None, requester: Principal | None = ANNA
+) -> ToolContext:
+    """A context for Sage, in an empty recording world with empty notes unless given."""
+    world = world or RecordingWorld(Scene("A bare room", "There is nothing here."))
+    return ToolContext(SAGE, world, notes or MemoryNotes(lambda: 0.0), requester, "run-1")
+
+
+def tool_call(name: str, **arguments: JSON) -> ToolCall:
+    """A call of `name` whose id is made of the name."""
+    return ToolCall(f"call_{name}", name, arguments)
+
+
+def simple_tool(
+    name: str,
+    execute: Callable[[NoArguments, ToolContext], Awaitable[str]],
+    category: Category = Category.SAFE_CHAIN,
+    timeout_seconds: float = 10.0,
+) -> Tool:
+    """A tool without arguments round a function."""
+    return Tool(name, f"The tool {name}.", NoArguments, category, execute, timeout_seconds)
+
+
+def crashing_tool(name: str, error: Exception, category: Category = Category.SAFE_CHAIN) -> Tool:
+    """A tool that raises `error`."""
+
+    async def crash(_: Arguments, __: ToolContext) -> str:
+        raise error
+
+    return simple_tool(name, crash, category)
+
+
+class WaitingTool:
+    """A tool whose calls wait until the test answers them; one that is never answered stalls.
+
+    `waiting` holds the calls that run, oldest first; `most` is how many ever ran at once; `cancelled` counts.
+    """
+
+    def __init__(self, name: str, category: Category = Category.SAFE_CHAIN, timeout_seconds: float = 10.0) -> None:
+        self.waiting: list[Deferred[str]] = []
+        self.started = 0
+        self.most = 0
+        self.cancelled = 0
+        self.tool = simple_tool(name, self._execute, category, timeout_seconds)
+
+    def answer(self, text: str = "answered") -> None:
+        """Let the oldest waiting call return `text`."""
+        self.waiting.pop(0).callback(text)
+
+    def _execute(self, _: NoArguments, __: ToolContext) -> Deferred[str]:
+        call: Deferred[str] = Deferred(self._cancelled)
+        self.waiting.append(call)
+        self.started += 1
+        self.most = max(self.most, len(self.waiting))
+        return call
+
+    def _cancelled(self, call: Deferred[str]) -> None:
+        self.waiting.remove(call)
+        self.cancelled += 1
+
+
+class RecordingLog:
+    """An effect log that keeps what it is told, as ("intent" or "done", index, tool name); `fail_on` makes it raise."""
+
+    def __init__(self, *, fail_on: str = "") -> None:
+        self.lines: list[tuple[str, int, str]] = []
+        self._fail_on = fail_on
+
+    async def intent(self, index: int, call: ToolCall) -> None:
+        """Noted."""
+        self._note("intent", index, call.name)
+
+    async def done(self, index: int, executed: Executed) -> None:
+        """Noted."""
+        self._note("done", index, executed.call.name)
+
+    def _note(self, what: str, index: int, name: str) -> None:
+        if what == self._fail_on:
+            raise OSError(f"cannot write {what}")
+        self.lines.append((what, index, name))
+
+
+def numbered(calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """`calls` with ids that tell equal ones apart."""
+    return [replace(call, id=f"call_{at}") for at, call in enumerate(calls)]

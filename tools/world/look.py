@@ -1,0 +1,21 @@
+"""The tool `look`: the scene round the character."""
+
+from __future__ import annotations
+
+from tools.context import ToolContext
+from tools.tool import Category, NoArguments, Tool
+from tools.world.sight import View, view
+
+
+async def look(_: NoArguments, context: ToolContext) -> View:
+    """The room with its exits, people and things."""
+    return view(await context.world.look())
+
+
+LOOK = Tool(
+    name="look",
+    description="Look around. Shows the room, its exits, the people and the things in it.",
+    arguments=NoArguments,
+    category=Category.SAFE_CHAIN,
+    execute=look,
+)

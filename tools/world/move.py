@@ -1,0 +1,30 @@
+"""The tool `move`: through an exit into the next room."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tools.clean import one_line
+from tools.context import ToolContext
+from tools.tool import Arguments, Category, Tool
+from tools.world.sight import View, view
+
+
+class MoveArguments(Arguments):
+    """Which way to go."""
+
+    direction: str = Field(min_length=1, max_length=100, description="name of an exit, for example: north")
+
+
+async def move(arguments: MoveArguments, context: ToolContext) -> View:
+    """The scene at the other end."""
+    return view(await context.world.move(one_line(arguments.direction)))
+
+
+MOVE = Tool(
+    name="move",
+    description="Walk to another room through an exit.",
+    arguments=MoveArguments,
+    category=Category.DANGEROUS,
+    execute=move,
+)

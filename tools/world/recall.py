@@ -1,0 +1,45 @@
+"""The tool `recall`: notes made earlier."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from tools.clean import clean_heard, one_line
+from tools.context import ToolContext
+from tools.tool import Arguments, Category, Tool
+
+MAX_RECALLED = 5
+
+
+class RecallArguments(Arguments):
+    """What to look for."""
+
+    query: str = Field(default="", max_length=200, description="a few words to search for")
+
+
+class Recalled(BaseModel):
+    """One note; `heard_from` is who it came from, empty for nobody."""
+
+    note: str
+    heard_from: str
+
+
+class Memories(BaseModel):
+    """The notes that fit best, best first."""
+
+    notes: list[Recalled]
+
+
+async def recall(arguments: RecallArguments, context: ToolContext) -> Memories:
+    """The notes that fit the query; the newest when it is empty."""
+    found = await context.notes.search(one_line(arguments.query), MAX_RECALLED)
+    return Memories(notes=[Recalled(note=clean_heard(n.text), heard_from=one_line(n.about_name)) for n in found])
+
+
+RECALL = Tool(
+    name="recall",
+    description="Search what you remembered earlier.",
+    arguments=RecallArguments,
+    category=Category.SAFE_CHAIN,
+    execute=recall,
+)

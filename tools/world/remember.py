@@ -1,0 +1,36 @@
+"""The tool `remember`: a note for later."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tools.clean import one_line
+from tools.context import ToolContext
+from tools.errors import ToolRetry
+from tools.tool import Arguments, Category, Tool
+
+
+class RememberArguments(Arguments):
+    """What to remember."""
+
+    text: str = Field(min_length=1, max_length=500, description="one fact, as a full sentence")
+
+
+async def remember(arguments: RememberArguments, context: ToolContext) -> str:
+    """Confirmation that says when old notes had to go; the note is kept as learned from the requester."""
+    text = one_line(arguments.text, max_chars=500)
+    if not text:
+        raise ToolRetry("There was no fact in 'text'. Write one sentence to remember.")
+    added = await context.notes.add(text, context.requester)
+    if added.dropped:
+        return f"You will remember it. To make room you forgot your {len(added.dropped)} oldest note(s)."
+    return "You will remember it."
+
+
+REMEMBER = Tool(
+    name="remember",
+    description="Remember one fact for later.",
+    arguments=RememberArguments,
+    category=Category.SAFE_CHAIN,
+    execute=remember,
+)

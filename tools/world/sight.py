@@ -1,0 +1,41 @@
+"""What a character sees and meets, as a model reads it."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from tools.clean import clean_heard, one_line
+from tools.context import Person, Scene
+
+
+class Somebody(BaseModel):
+    """A person; `is_ai` tells assistants from players and the game's own people."""
+
+    name: str
+    is_ai: bool
+
+
+class View(BaseModel):
+    """The scene round a character."""
+
+    room: str
+    description: str
+    exits: list[str]
+    people: list[Somebody]
+    things: list[str]
+
+
+def view(scene: Scene) -> View:
+    """`scene` with every text cleaned: names and descriptions are written by strangers."""
+    return View(
+        room=one_line(scene.room),
+        description=clean_heard(scene.description),
+        exits=[one_line(way) for way in scene.exits],
+        people=[somebody(person) for person in scene.people],
+        things=[one_line(thing.name) for thing in scene.things],
+    )
+
+
+def somebody(person: Person) -> Somebody:
+    """`person` by name."""
+    return Somebody(name=one_line(person.name), is_ai=person.is_ai)

@@ -1,0 +1,37 @@
+"""The tool `whisper`: speech that one person hears."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tools.clean import one_line
+from tools.context import ToolContext
+from tools.errors import ToolRetry
+from tools.tool import Arguments, Category, Tool
+from tools.wrapping import spoken
+
+
+class WhisperArguments(Arguments):
+    """To whom, and what."""
+
+    target: str = Field(min_length=1, max_length=100, description="name of the person")
+    text: str = Field(min_length=1, max_length=2000, description="the words you whisper")
+
+
+async def whisper(arguments: WhisperArguments, context: ToolContext) -> str:
+    """Confirmation; ToolRetry when no word is left after cleaning."""
+    words = one_line(spoken(arguments.text, context.actor.name))
+    if not words:
+        raise ToolRetry("There were no words in 'text'. Whisper something.")
+    target = one_line(arguments.target)
+    await context.world.whisper(target, words)
+    return f"You whispered it to {target}. Nobody else heard it."
+
+
+WHISPER = Tool(
+    name="whisper",
+    description="Say something to one person in the room. Nobody else hears it.",
+    arguments=WhisperArguments,
+    category=Category.TERMINAL,
+    execute=whisper,
+)

@@ -1,0 +1,64 @@
+"""What small models wrap round their words: their own name, a "says", quotation marks, asterisks.
+
+Conservative on purpose: a wrapping goes only when it holds the whole text and is the speaker's own.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: Opening and closing marks. Single quotes are left alone: they are apostrophes too often.
+_QUOTES = (('"', '"'), ("“", "”"), ("«", "»"), ("„", "“"))
+_SPEAKS = r"(?:says?|said|asks?|asked|replies|replied|answers?|answered)"
+
+
+def spoken(text: str, speaker_name: str) -> str:
+    """The bare words: 'Sage: Hello', 'Sage says, "Hello"' and '"Hello"' are all 'Hello'.
+
+    Quotation marks go only when they hold everything and none stands inside.
+    """
+    while (bare := _unquoted(_unnamed(text.strip(), speaker_name))) != text:
+        text = bare
+    return text
+
+
+def acted(text: str, actor_name: str) -> str:
+    """The bare act, as it follows the actor's name: 'Sage smiles' and '*smiles*' are both 'smiles'."""
+    while (bare := _nameless(_unstarred(text.strip()), actor_name)) != text:
+        text = bare
+    return text
+
+
+def _unnamed(text: str, name: str) -> str:
+    """`text` without a leading `name:` or a `name says` before a quotation that runs to its end."""
+    if not name:
+        return text
+    own = re.escape(name)
+    label = re.match(rf"(?:{own}\s?:|\*\*{own}:\*\*|\*\*{own}\*\*:)\s*", text, re.IGNORECASE)
+    if label:
+        return text[label.end() :]
+    says = re.match(rf"{own}\s+{_SPEAKS}\s*[,:]?\s*(?=[\"“«„])", text, re.IGNORECASE)
+    if says and _unquoted(text[says.end() :]) != text[says.end() :]:
+        return text[says.end() :]
+    return text
+
+
+def _unquoted(text: str) -> str:
+    """`text` without the one pair of quotation marks that holds all of it."""
+    for opening, closing in _QUOTES:
+        inner = text[1:-1]
+        if len(text) > 1 and text[0] == opening and text[-1] == closing and not {opening, closing} & set(inner):
+            return inner.strip()
+    return text
+
+
+def _unstarred(text: str) -> str:
+    """`text` without the asterisks that hold all of it."""
+    held = re.fullmatch(r"(\*+)([^*]+)\1", text)
+    return held.group(2).strip() if held else text
+
+
+def _nameless(text: str, name: str) -> str:
+    """`text` without the leading name, when words follow it."""
+    own = re.match(rf"{re.escape(name)}\s+(?=\S)", text, re.IGNORECASE) if name else None
+    return text[own.end() :] if own else text
