@@ -42,10 +42,11 @@ def build_assistant(
     grant = frozenset(settings.tools if settings.tools is not None else registry.names())
     if unknown := sorted(grant.difference(registry.names())):
         raise ValueError(f"there is no tool '{unknown[0]}'; those there are: {', '.join(registry.names())}")
+    grant -= chosen.withheld
     specs = registry.specs(grant)
-    front = [system_message(settings.name, settings.persona)]
+    front = [system_message(settings.name, settings.persona, grant)]
     if model.examples:
-        front += example_messages([spec.name for spec in specs])
+        front += example_messages(settings.name, grant)
     head_bytes = len(provider.build_request((), specs, None, CallOptions()))
     fixed = provider.count_tokens(front) + provider.tokens.of_bytes(head_bytes)
     stream_tokens = max(MIN_STREAM_TOKENS, model.context_tokens - model.max_answer_tokens - fixed)

@@ -32,6 +32,8 @@ PROBE_SECONDS = 2.0
 #: The embedded model: its context in tokens, and the seconds its first word may take on a busy machine.
 EMBEDDED_CONTEXT = 4096
 EMBEDDED_FIRST_BYTE_SECONDS = 300.0
+#: A very small model takes noop as the easy way out of every question.
+EMBEDDED_WITHHELD = frozenset({"noop"})
 #: How many of an Ollama's models are asked whether they know tools.
 _MAX_ASKED = 8
 
@@ -48,6 +50,8 @@ class ChosenModel:
     why: str
     config: ModelConfig
     embedded: EmbeddedModel | None = None
+    #: Tools this model is better off without.
+    withheld: frozenset[str] = frozenset()
 
     @property
     def limits(self) -> Limits:
@@ -169,7 +173,9 @@ class Chooser:
                 "tool_choice": "required",
             }
         )
-        return ChosenModel(provider, f"the embedded model {endpoint.model} ({because})", patient, embedded)
+        return ChosenModel(
+            provider, f"the embedded model {endpoint.model} ({because})", patient, embedded, EMBEDDED_WITHHELD
+        )
 
     def _soon(self) -> Deadline:
         return Deadline.after(self.clock, LOOK_SECONDS)

@@ -9,7 +9,7 @@ sees, and none is spoken.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
@@ -32,6 +32,8 @@ from tools import Category, Dispatcher, Executed, Notes, Principal, Registry, St
 
 #: Added to the prompt, not to the stream, after an answer that held neither text nor a call (edge cases 60 and 63).
 NUDGE = "(You answered nothing. Call one of your tools.)"
+#: Goes with the result of a read that the run has made before.
+REPEATED = "You know this already: answer now with say."
 #: A speaking call that ended like this may have been heard, so it is not tried again.
 _MAYBE_HEARD = {Status.DONE, Status.TIMED_OUT, Status.CRASHED}
 
@@ -71,6 +73,8 @@ class _Run:
     meter: Meter
     dispatcher: Dispatcher
     nudge: bool = False
+    #: The reads made so far, by name and arguments: a model that repeats one is told so.
+    reads: set[str] = field(default_factory=set)
 
     @property
     def trigger(self) -> Accepted | None:
@@ -175,10 +179,19 @@ async def _act(mind: Mind, run: _Run, response: LLMResponse, prompt_tokens: int)
     executed = await run.dispatcher.answer_all(calls, context, log=_Written(mind.journal, run))
     run.meter.count_format(wrong=any(done.status is Status.FORMAT_ERROR for done in executed))
     results = [done.result for done in executed]
-    if advice := run.meter.advice(prompt_tokens, mind.model.context_tokens):
+    advice = run.meter.advice(prompt_tokens, mind.model.context_tokens)
+    if advice := advice or (REPEATED if _repeats(run, executed) else ""):
         results[-1] = replace(results[-1], text=f"{results[-1].text}\n({advice})")
     mind.history.acted((message, tool_results(results)))
     return executed
+
+
+def _repeats(run: _Run, executed: Sequence[Executed]) -> bool:
+    """Whether every call of the step is a read that this run has made before; the answer would be the same."""
+    asked = {f"{done.call.name} {done.call.arguments}" for done in executed if done.category is Category.SAFE_CHAIN}
+    is_new = len(asked) < len({done.call.id for done in executed}) or bool(asked - run.reads)
+    run.reads |= asked
+    return not is_new
 
 
 def _text_as_call(mind: Mind, run: _Run, response: LLMResponse) -> ToolCall | None:

@@ -4,30 +4,41 @@ from assistant.prompt import EXAMPLES, example_messages, scene_line, system_mess
 from tools import Person, Registry, Scene, Thing
 from tools.world import WORLD_TOOLS
 
+ALL = {tool.name for tool in WORLD_TOOLS}
+
 
 def test_the_system_message_holds_name_and_persona_on_lines_of_ours() -> None:
-    text = system_message("Sage", "You keep\nthe library.").text
+    text = system_message("Sage", "You keep\nthe library.", ALL).text
     assert "You are Sage" in text
     assert "You keep the library." in text
 
 
+def test_nobody_is_told_to_call_a_tool_that_is_not_there() -> None:
+    assert "noop" in system_message("Sage", "", ALL).text
+    assert "noop" not in system_message("Sage", "", ALL - {"noop"}).text
+
+
 def test_examples_use_tools_that_exist_with_arguments_they_take() -> None:
     registry = Registry(WORLD_TOOLS)
-    for _, name, arguments, _ in EXAMPLES:
-        tool = registry.get(name)
-        assert tool is not None
-        tool.arguments.model_validate(arguments)
+    for example in EXAMPLES:
+        for act in example.acts:
+            tool = registry.get(act.tool)
+            assert tool is not None
+            tool.arguments.model_validate(act.arguments)
 
 
 def test_examples_of_tools_that_are_not_granted_are_left_out() -> None:
-    calls = [call.name for message in example_messages(["say"]) for call in message.tool_calls]
-    assert calls == ["say"]
+    calls = {call.name for message in example_messages("Sage", {"say"}) for call in message.tool_calls}
+    assert calls == {"say"}
 
 
-def test_every_example_call_is_answered() -> None:
-    messages = example_messages([name for _, name, _, _ in EXAMPLES])
+def test_every_example_call_is_answered_and_bears_the_characters_name() -> None:
+    messages = example_messages("Rook", ALL)
     asked = [call.id for message in messages for call in message.tool_calls]
     assert asked == [result.call_id for message in messages for result in message.tool_results]
+    assert len(set(asked)) == len(asked)
+    assert "I am Rook" in str(messages)
+    assert "{name}" not in str(messages)
 
 
 def test_a_scene_is_one_line_with_all_there_is() -> None:
