@@ -110,7 +110,9 @@ class Chooser:
         return await self._ollama(config, key)
 
     async def _ollama(self, config: ModelConfig, key: str) -> ChosenModel:
-        provider = get_provider("ollama", config.url, config.model, key=key, num_ctx=config.context_tokens)
+        provider = get_provider(
+            "ollama", config.url or OLLAMA_URL, config.model, key=key, num_ctx=config.context_tokens
+        )
         try:
             offered = await ollama_models(provider, self.exchange, self._soon())
             names = [model.name for model in offered]

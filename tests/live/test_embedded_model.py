@@ -20,10 +20,10 @@ from twisted.internet.threads import deferToThread
 
 from llm.embedded.child import child_environment
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.fetch import SOURCES_VARIABLE
 from llm.embedded.models import DEFAULT_MODEL
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import EmbeddedModel
+from tests.live.conftest import ENVIRONMENT
 
 pytestmark = [
     pytest.mark.slow,  # fetches 480 MB the first time, and loads the model eight times
@@ -31,7 +31,6 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux to see a stranger's process end"),
 ]
 
-ENVIRONMENT = {**os.environ, SOURCES_VARIABLE: "file,parts"}
 ANSWER_SECONDS = 120.0
 
 TOOLS = [
@@ -66,24 +65,13 @@ import os, sys
 from pathlib import Path
 from twisted.internet import reactor
 from llm.embedded.supervisor import EmbeddedModel
+from tests.live.conftest import ENVIRONMENT
 
 model = EmbeddedModel(reactor, reactor, environment=os.environ, data_dir=Path(), model_file=Path(sys.argv[1]))
 model.start().addCallbacks(lambda _: print("ready", flush=True), lambda failure: print(failure, flush=True))
 print(*(child.transport.pid for child in model._children), flush=True)
 reactor.run()
 """
-
-
-@pytest.fixture(scope="module")
-def model_file() -> Path:
-    """The pinned model file, fetched when it is not there yet."""
-    command = [sys.executable, "-P", "-m", "llm.embedded.fetch"]
-    environment = child_environment(ENVIRONMENT)
-    fetched = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
-    told = json.loads(fetched.stdout.splitlines()[-1])
-    if "error" in told:
-        pytest.skip(f"the model cannot be had: {told['error']}")
-    return Path(told["model"])
 
 
 @dataclass

@@ -1,0 +1,187 @@
+"""Which model is chosen, against fake servers on loopback; the embedded one by a stand-in child process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.web.resource import Resource
+from twisted.web.server import Request
+
+from assistant import choose_model
+from assistant.choose_model import Chooser, ChosenModel, NoModelError
+from assistant.config import ModelConfig
+from llm.embedded.supervisor import Commands, EmbeddedModel
+from llm.fakes.server import FakeServer
+from llm.testing import FakeChat, FakeOllama, OllamaModel, serve
+from resilience import HttpExchange
+from tests.assistant.living import reactor
+
+#: A child that says where it serves, as the real one does, and ends with its parent.
+STAND_IN = """
+import json, sys
+print(json.dumps({"url": "http://127.0.0.1:9", "model": "tiny", "own_template": True}), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def no_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing listens where an Ollama usually does, also when this machine has one."""
+    monkeypatch.setattr(choose_model, "OLLAMA_URL", "http://127.0.0.1:1")
+
+
+@asynccontextmanager
+async def chooser(tmp_path: Path, environment: dict[str, str] | None = None) -> AsyncIterator[Chooser]:
+    def embedded(path: Path | None) -> EmbeddedModel:
+        command = (sys.executable, "-c", STAND_IN)
+        file = path or tmp_path / "tiny.gguf"
+        return EmbeddedModel(
+            reactor,
+            reactor,
+            environment={},
+            data_dir=tmp_path,
+            model_file=file,
+            commands=Commands(command, command),
+        )
+
+    exchange = HttpExchange(reactor)
+    try:
+        yield Chooser(exchange, reactor, environment or {}, embedded)
+    finally:
+        await exchange.close()
+
+
+async def choose(
+    tmp_path: Path, fake: FakeServer, make: Callable[[str], ModelConfig], **environment: str
+) -> ChosenModel:
+    async with serve(fake, reactor) as url, chooser(tmp_path, environment) as chooses:
+        return await chooses.choose(make(url))
+
+
+async def refusal(tmp_path: Path, fake: FakeServer, make: Callable[[str], ModelConfig]) -> str:
+    with pytest.raises(NoModelError) as caught:
+        await choose(tmp_path, fake, make)
+    return str(caught.value)
+
+
+async def test_an_ollama_at_the_usual_place_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeOllama(reactor, [])
+    async with serve(fake, reactor) as url, chooser(tmp_path) as chooses:
+        monkeypatch.setattr(choose_model, "OLLAMA_URL", url)
+        chosen = await chooses.choose(ModelConfig())
+    assert chosen.provider.name == "ollama"
+    assert chosen.provider.model == "sage:latest"
+    assert url in chosen.why
+
+
+async def test_the_first_model_that_knows_tools_is_taken(tmp_path: Path) -> None:
+    models = {
+        "embedder": OllamaModel(("embedding",)),
+        "talker": OllamaModel(("completion",)),
+        "doer": OllamaModel(("completion", "tools")),
+    }
+    chosen = await choose(tmp_path, FakeOllama(reactor, [], models), lambda url: ModelConfig(url=url))
+    assert chosen.provider.model.startswith("doer")
+
+
+async def test_without_one_that_knows_tools_one_that_talks_is_taken(tmp_path: Path) -> None:
+    models = {"embedder": OllamaModel(("embedding",)), "talker": OllamaModel(("completion",))}
+    chosen = await choose(tmp_path, FakeOllama(reactor, [], models), lambda url: ModelConfig(url=url))
+    assert chosen.provider.model.startswith("talker")
+
+
+@pytest.mark.usefixtures("no_ollama")
+async def test_without_an_ollama_the_embedded_model_is_started(tmp_path: Path) -> None:
+    async with chooser(tmp_path) as chooses:
+        chosen = await chooses.choose(ModelConfig())
+        assert chosen.embedded is not None
+        await chosen.embedded.stop()
+    assert "no Ollama answers" in chosen.why
+    assert chosen.provider.get_api_url() == "http://127.0.0.1:9/v1/chat/completions"
+    assert chosen.config.tool_choice == "required"
+    assert "noop" in chosen.withheld
+
+
+async def test_an_ollama_without_models_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serve(FakeOllama(reactor, [], {}), reactor) as url, chooser(tmp_path) as chooses:
+        monkeypatch.setattr(choose_model, "OLLAMA_URL", url)
+        chosen = await chooses.choose(ModelConfig())
+        assert chosen.embedded is not None
+        await chosen.embedded.stop()
+    assert "has no model" in chosen.why
+
+
+@pytest.mark.usefixtures("no_ollama")
+async def test_a_model_name_without_an_ollama_is_not_quietly_replaced(tmp_path: Path) -> None:
+    async with chooser(tmp_path) as chooses:
+        with pytest.raises(NoModelError, match="ollama serve"):
+            await chooses.choose(ModelConfig(model="qwen3:4b"))
+
+
+async def test_an_address_alone_tells_ollama_from_the_others(tmp_path: Path) -> None:
+    ollama = await choose(tmp_path, FakeOllama(reactor, []), lambda url: ModelConfig(url=url))
+    chat = await choose(tmp_path, FakeChat(reactor, [], models=["m"]), lambda url: ModelConfig(url=f"{url}/v1"))
+    assert (ollama.provider.name, chat.provider.name) == ("ollama", "local")
+    assert chat.provider.model == "m"
+
+
+async def test_a_missing_model_is_told_with_those_there_are(tmp_path: Path) -> None:
+    told = await refusal(tmp_path, FakeOllama(reactor, []), lambda url: ModelConfig(url=url, model="gone"))
+    assert "'gone'" in told
+    assert "sage" in told
+    chat = FakeChat(reactor, [], models=["m"])
+    told = await refusal(tmp_path, chat, lambda url: ModelConfig(provider="local", url=url, model="gone"))
+    assert "it has: m" in told
+
+
+async def test_an_ollama_without_any_model_says_how_to_get_one(tmp_path: Path) -> None:
+    told = await refusal(tmp_path, FakeOllama(reactor, [], {}), lambda url: ModelConfig(provider="ollama", url=url))
+    assert "ollama pull" in told
+
+
+async def test_a_wrong_key_is_told_without_the_key(tmp_path: Path) -> None:
+    fake = FakeChat(reactor, [], "right")
+    async with serve(fake, reactor) as url, chooser(tmp_path, {"K": "planted-wrong"}) as chooses:
+        with pytest.raises(NoModelError) as caught:
+            await chooses.choose(ModelConfig(provider="local", url=url, key="env:K"))
+    assert "refused the key" in str(caught.value)
+    assert "planted-wrong" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"provider": "magic"}, "no provider 'magic'"),
+        ({"provider": "local"}, "--url"),
+        ({"provider": "ollama", "url": "http://127.0.0.1:1"}, "cannot connect"),
+        ({"provider": "local", "url": "http://127.0.0.1:1"}, "cannot connect"),
+        ({"provider": "ollama", "key": "env:NOT_THERE"}, "NOT_THERE"),
+    ],
+)
+async def test_what_cannot_be_used_is_one_sentence(settings: dict[str, Any], words: str, tmp_path: Path) -> None:
+    async with chooser(tmp_path) as chooses:
+        with pytest.raises(NoModelError) as caught:
+            await chooses.choose(ModelConfig(**settings))
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+class Page(Resource):
+    """A web server that is no model server."""
+
+    isLeaf = True
+
+    def render_GET(self, request: Request) -> bytes:
+        request.setHeader("content-type", "text/html")
+        return b"<html>It works!</html>"
+
+
+async def test_a_stranger_at_the_address_is_told(tmp_path: Path) -> None:
+    async with serve(Page(), reactor) as url, chooser(tmp_path) as chooses:
+        with pytest.raises(NoModelError, match="right address"):
+            await chooses.choose(ModelConfig(provider="ollama", url=url))

@@ -1,0 +1,78 @@
+"""The first thing anyone does with the product, on the real embedded model."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm.embedded.fetch import SOURCES_VARIABLE
+from tests.live.command import Result, run, start
+
+pytestmark = [
+    pytest.mark.slow,  # loads the real model and lets it think: seconds for each answer on two cores
+    pytest.mark.usefixtures("model_file"),
+]
+#: No Ollama that happens to run on this machine takes the embedded model's place.
+EMBEDDED = ("trial", "--provider", "embedded")
+SOURCES = {SOURCES_VARIABLE: "file,parts"}
+
+
+def answers(result: Result) -> list[str]:
+    return re.findall(r'^Sage says(?: to you)?, "(.+)', result.out, re.MULTILINE)
+
+
+async def test_sage_answers_both_lines_with_words_of_the_model() -> None:
+    result = await run(EMBEDDED, b"Hello Sage, who are you?\nWhat can you see here?\n", SOURCES)
+    assert result.status == 0, result.err
+    assert len(answers(result)) == 2, result.out
+    assert "loading the embedded model" in result.err
+    assert "Sage thinks with the embedded model" in result.err
+    assert children_of_trials() == []
+
+
+async def test_two_easy_lines_make_the_right_calls() -> None:
+    """Right tools only where a model this small is reliable: a greeting is speech, a whisper a whisper."""
+    given = b"/trace\nGood morning, Sage!\n/whisper Do you like it here?\n"
+    result = await run(EMBEDDED, given, SOURCES)
+    assert len(answers(result)) >= 1, result.out
+    assert "Sage whispers to you" in result.out, result.out
+    assert "tokens in" in result.out
+
+
+async def test_ctrl_c_while_the_model_loads_leaves_nothing_behind() -> None:
+    command = start(*EMBEDDED, environment=SOURCES)
+    await command.saw("loading the embedded model")
+    transport: Any = command.transport
+    transport.signalProcess(signal.SIGINT)
+    result = await command.ended
+    assert result.status == 0
+    assert "Traceback" not in result.err
+    assert children_of_trials() == []
+
+
+async def test_a_file_that_is_no_model_is_told_in_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "not-a-model.gguf"
+    path.write_bytes(b"GGUF and then nothing")
+    result = await run([*EMBEDDED, "--model", str(path)], b"Hello\n", SOURCES)
+    assert result.status == 2
+    assert "three ways on" in result.err
+    assert "Traceback" not in result.err
+
+
+def children_of_trials() -> list[str]:
+    """The command lines of model servers that outlived their trial."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if "llm.embedded.server" in line:
+                found.append(line)
+    return found
