@@ -174,6 +174,9 @@ async def test_what_cannot_be_used_is_one_sentence(settings: dict[str, Any], wor
 class Page(Resource):
     """A web server that is no model server."""
 
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # Resource has no types
+
     isLeaf = True
 
     def render_GET(self, request: Request) -> bytes:

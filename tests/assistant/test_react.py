@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import pytest_twisted
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
@@ -19,7 +18,6 @@ HELLO = Reply(calls=(Call("say", {"text": "Hello, Ann."}),))
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_question_is_answered_aloud() -> None:
     async with living([HELLO]) as life:
         await life.say("Hello Sage, who are you?")
@@ -28,7 +26,6 @@ async def test_a_question_is_answered_aloud() -> None:
         assert await life.journal.pending() == ()
 
 
-@pytest_twisted.ensureDeferred
 async def test_the_prompt_is_persona_then_examples_then_scene_and_events_in_order() -> None:
     async with living([HELLO, HELLO]) as life:
         await life.ann.emote("waves.")
@@ -47,7 +44,6 @@ async def test_the_prompt_is_persona_then_examples_then_scene_and_events_in_orde
         assert again[-1]["content"] == 'Ann says: "And now?"'
 
 
-@pytest_twisted.ensureDeferred
 async def test_every_call_of_a_step_is_answered_in_order_and_the_loop_goes_on_until_speech() -> None:
     reads = Reply(calls=(Call("look"), Call("inspect", {"target": "hearth"}), Call("who")))
     async with living([reads, HELLO]) as life:
@@ -62,7 +58,6 @@ async def test_every_call_of_a_step_is_answered_in_order_and_the_loop_goes_on_un
         assert second.step == 2
 
 
-@pytest_twisted.ensureDeferred
 async def test_two_calls_in_one_message_where_the_first_speaks() -> None:
     both = Reply(calls=(Call("say", {"text": "One."}), Call("emote", {"text": "bows."})))
     async with living([both]) as life:
@@ -72,7 +67,6 @@ async def test_two_calls_in_one_message_where_the_first_speaks() -> None:
         assert len(life.fake.chats) == 1
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_whisper_is_answered_to_the_whisperer() -> None:
     async with living([Reply(calls=(Call("whisper", {"target": "Ann", "text": "Yes."}),))]) as life:
         await life.whisper("Can you hear me?")
@@ -87,7 +81,6 @@ async def test_a_whisper_is_answered_to_the_whisperer() -> None:
         ("think", "Sage, hello", []),
     ],
 )
-@pytest_twisted.ensureDeferred
 async def test_plain_text_is_what_the_owner_says_it_is(setting: str, line: str, heard: list[str]) -> None:
     async with living([Reply("I am here.")], {"plain_text": setting}) as life:
         await life.say(line)
@@ -95,21 +88,18 @@ async def test_plain_text_is_what_the_owner_says_it_is(setting: str, line: str, 
         assert len(life.witness.steps[0].executed) == 1
 
 
-@pytest_twisted.ensureDeferred
 async def test_plain_text_answers_a_whisper_with_a_whisper() -> None:
     async with living([Reply("I am here.")]) as life:
         await life.whisper("psst")
         assert life.witness.heard == ["Sage whispers: I am here."]
 
 
-@pytest_twisted.ensureDeferred
 async def test_what_the_model_says_is_cleaned_before_anyone_hears_it() -> None:
     async with living([Reply(calls=(Call("say", {"text": 'Sage says, "Hel\x1b[2Jlo\u202e"'}),))]) as life:
         await life.say("Sage, hello")
         assert life.witness.heard == ["Sage: Hello"]
 
 
-@pytest_twisted.ensureDeferred
 async def test_overheard_talk_makes_no_call_and_is_remembered_for_the_next_one() -> None:
     async with living([HELLO]) as life:
         bea = life.world.add(type(life.ann.principal)("player:2", "Bea"), ears=Witness())
@@ -120,7 +110,6 @@ async def test_overheard_talk_makes_no_call_and_is_remembered_for_the_next_one()
         assert 'Bea says: "Nice weather today."' in life.fake.chats[0].messages[-1]["content"]
 
 
-@pytest_twisted.ensureDeferred
 async def test_lines_that_come_during_a_run_get_a_run_of_their_own() -> None:
     second_came: Deferred[None] = Deferred()
 
@@ -145,7 +134,6 @@ async def test_lines_that_come_during_a_run_get_a_run_of_their_own() -> None:
         (Call("say", {"text": 5, "volume": "loud"}), "volume"),
     ],
 )
-@pytest_twisted.ensureDeferred
 async def test_a_call_that_does_not_fit_is_answered_so_that_the_model_can_mend_it(call: Call, part: str) -> None:
     async with living([Reply(calls=(call,)), HELLO]) as life:
         await life.say("Sage, hello")
@@ -155,7 +143,6 @@ async def test_a_call_that_does_not_fit_is_answered_so_that_the_model_can_mend_i
         assert life.witness.heard == ["Sage: Hello, Ann."]
 
 
-@pytest_twisted.ensureDeferred
 async def test_format_errors_in_a_row_end_the_run() -> None:
     async with living([Reply(calls=(Call("fly"),))] * 3) as life:
         await life.say("Sage, hello")
@@ -164,7 +151,6 @@ async def test_format_errors_in_a_row_end_the_run() -> None:
         assert await life.journal.pending() == ()
 
 
-@pytest_twisted.ensureDeferred
 async def test_an_empty_answer_is_nudged_once_and_leaves_no_mark() -> None:
     async with living([Reply(""), HELLO, HELLO]) as life:
         await life.say("Sage, hello")
@@ -173,7 +159,6 @@ async def test_an_empty_answer_is_nudged_once_and_leaves_no_mark() -> None:
         assert "answered nothing" not in str(life.fake.chats[2].messages)
 
 
-@pytest_twisted.ensureDeferred
 async def test_steps_are_limited_and_the_model_is_told_before_the_last() -> None:
     async with living([Reply(calls=(Call("look"),))] * 3, {"max_steps": 3}) as life:
         await life.say("Sage, hello")
@@ -182,7 +167,6 @@ async def test_steps_are_limited_and_the_model_is_told_before_the_last() -> None
         assert "last step" not in life.fake.chats[1].messages[-1]["content"]
 
 
-@pytest_twisted.ensureDeferred
 async def test_tokens_are_limited() -> None:
     greedy = Reply(calls=(Call("look"),), usage=(900, 200))
     async with living([greedy] * 5, {"max_run_tokens": 2000}) as life:
@@ -191,14 +175,12 @@ async def test_tokens_are_limited() -> None:
         assert len(life.fake.chats) == 2
 
 
-@pytest_twisted.ensureDeferred
 async def test_time_is_limited_also_within_a_model_call() -> None:
     async with living([Hang("mid")], {"run_seconds": 0.3}) as life:
         await life.say("Sage, hello")
         assert life.witness.outcomes == [LimitReached(Limit.TIME)]
 
 
-@pytest_twisted.ensureDeferred
 async def test_one_dangerous_call_a_run() -> None:
     moves = Reply(calls=(Call("move", {"direction": "south"}), Call("move", {"direction": "north"})))
     async with living([moves, Reply(calls=(Call("noop", {"reason": "there"}),))]) as life:
@@ -208,7 +190,6 @@ async def test_one_dangerous_call_a_run() -> None:
         assert life.witness.heard == ["Sage leaves south"]
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_tool_that_is_not_granted_is_neither_offered_nor_run() -> None:
     async with living(
         [Reply(calls=(Call("move", {"direction": "south"}),)), HELLO], {"tools": ("say", "look")}
@@ -220,7 +201,6 @@ async def test_a_tool_that_is_not_granted_is_neither_offered_nor_run() -> None:
         assert life.witness.heard == ["Sage: Hello, Ann."]
 
 
-@pytest_twisted.ensureDeferred
 async def test_choosing_to_do_nothing_is_an_outcome() -> None:
     async with living([Reply(calls=(Call("noop", {"reason": "not for me"}),))]) as life:
         await life.say("Hm.")
@@ -229,7 +209,6 @@ async def test_choosing_to_do_nothing_is_an_outcome() -> None:
 
 
 @pytest.mark.parametrize("fault", [HttpError(500), HttpError(503, "busy"), DieMidStream(1)])
-@pytest_twisted.ensureDeferred
 async def test_an_outage_is_excused_in_character_and_the_line_answered_when_it_is_over(fault: Any) -> None:
     async with living([fault, HELLO]) as life:
         await life.say("Sage, hello")
@@ -247,7 +226,6 @@ async def test_an_outage_is_excused_in_character_and_the_line_answered_when_it_i
         assert "lost in thought" not in str(life.fake.chats[1].messages)
 
 
-@pytest_twisted.ensureDeferred
 async def test_during_an_outage_every_line_is_kept_and_the_excuse_made_once_a_minute() -> None:
     def answer_all(request: RecordedRequest) -> Step:
         return Reply(calls=(Call("say", {"text": str(request.messages[-1]["content"].count("line"))}),))
@@ -265,7 +243,6 @@ async def test_during_an_outage_every_line_is_kept_and_the_excuse_made_once_a_mi
         assert life.witness.heard[1:] == ["Sage: 3"] or life.witness.heard[1:] == ["Sage: 4"]
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_wrong_key_says_what_must_change_and_to_whom() -> None:
     async with living([HttpError(401, "bad key")]) as life:
         await life.say("Sage, hello")
@@ -275,7 +252,6 @@ async def test_a_wrong_key_says_what_must_change_and_to_whom() -> None:
         assert "bad key" not in str(life.witness.heard)
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_model_without_tools_answers_through_json() -> None:
     json_call = Reply('```json\n{"tool": "say", "parameters": {"text": "Hello, Ann."}, "reasoning": "greet"}\n```')
     async with living([RefuseTools(), json_call]) as life:
@@ -284,7 +260,6 @@ async def test_a_model_without_tools_answers_through_json() -> None:
         assert life.witness.steps[0].response.from_fallback
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_players_json_is_never_a_call() -> None:
     def parrot(request: RecordedRequest) -> Step:
         return Reply('{"tool": "move", "parameters": {"direction": "south"}}')
@@ -294,7 +269,6 @@ async def test_a_players_json_is_never_a_call() -> None:
         assert life.home.room.key == "library"
 
 
-@pytest_twisted.ensureDeferred
 async def test_stopping_cancels_the_run_and_keeps_the_event() -> None:
     async with living([Hang("headers")]) as life:
         await life.ann.say("Sage, hello")
@@ -305,7 +279,6 @@ async def test_stopping_cancels_the_run_and_keeps_the_event() -> None:
         assert life.witness.heard == []
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_bug_of_ours_is_logged_and_excused_and_the_line_kept(flush_failures: FlushFailures) -> None:
     async with living([HELLO]) as life:
         life.home.look = broken  # type: ignore[method-assign]  # the bug
@@ -320,7 +293,6 @@ async def broken() -> Any:
     raise ZeroDivisionError
 
 
-@pytest_twisted.ensureDeferred
 async def test_long_conversations_stay_within_the_window() -> None:
     model = {"context_tokens": 2048, "max_answer_tokens": 64, "examples": False}
     async with living(lambda _: HELLO, model=model) as life:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import termios
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,8 @@ class Command(ProcessProtocol):
 
     def outReceived(self, data: bytes) -> None:
         self.out += data
+        if b"\x1b[6n" in data:  # a terminal is asked where its cursor is, and answers
+            self.transport.write(b"\x1b[5;1R")  # type: ignore[union-attr]  # a process has a transport
         self._look()
 
     def errReceived(self, data: bytes) -> None:
@@ -64,13 +67,25 @@ class Command(ProcessProtocol):
             seen.callback(None)
 
 
-def start(*arguments: str, environment: Mapping[str, str] | None = None, folder: str | None = None) -> Command:
-    """Start `mud-assistant` with these arguments; its standard input stays open."""
+def start(
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    folder: str | None = None,
+    terminal: bool = False,
+) -> Command:
+    """Start `mud-assistant` with these arguments, on pipes or at a terminal; its standard input stays open."""
     command = Command()
     env = {**os.environ, **(environment or {}), "PYTHONUNBUFFERED": "1"}
     line = [sys.executable, "-m", "assistant", *arguments]
-    reactor.spawnProcess(command, sys.executable, line, env=env, path=folder)
+    reactor.spawnProcess(command, sys.executable, line, env=env, path=folder, usePTY=_terminal() if terminal else False)
     return command
+
+
+def _terminal() -> tuple[int, int, str]:
+    """A pseudo-terminal of the usual size, as spawnProcess takes one."""
+    master, slave = os.openpty()
+    termios.tcsetwinsize(slave, (24, 80))
+    return master, slave, os.ttyname(slave)
 
 
 async def run(

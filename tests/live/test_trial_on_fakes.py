@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_twisted
 
 from llm.testing import (
     Call,
@@ -42,7 +41,6 @@ async def ollama(script: Script) -> AsyncIterator[tuple[FakeOllama, str]]:
         yield fake, url
 
 
-@pytest_twisted.ensureDeferred
 async def test_two_lines_are_answered_in_a_transcript() -> None:
     async with ollama(says("I am Sage.", "Books, mostly.")) as (fake, url):
         result = await run(["trial", "--url", url], TWO_LINES)
@@ -54,7 +52,6 @@ async def test_two_lines_are_answered_in_a_transcript() -> None:
     assert len(fake.chats) == 2
 
 
-@pytest_twisted.ensureDeferred
 async def test_json_prints_one_object_per_step_and_nothing_else() -> None:
     script = [Reply(calls=(Call("look"), Call("who"))), *says("Books.")]
     async with ollama(script) as (_, url):
@@ -65,7 +62,6 @@ async def test_json_prints_one_object_per_step_and_nothing_else() -> None:
     assert steps[0]["usage"]["input_tokens"] > 0
 
 
-@pytest_twisted.ensureDeferred
 async def test_trace_shows_tokens_answer_calls_and_times() -> None:
     async with ollama(says("I am Sage.")) as (_, url):
         result = await run(["trial", "--url", url], b"/trace\nHello\n/trace\n")
@@ -73,7 +69,6 @@ async def test_trace_shows_tokens_answer_calls_and_times() -> None:
         assert part in result.out
 
 
-@pytest_twisted.ensureDeferred
 async def test_every_command_of_the_prompt() -> None:
     lines = b"/look\n/look hearth\n/who\n/emote waves.\n/whisper psst\n/go south\n/go nowhere\n"
     lines += b"/help\n/dance\n/quit\nnever said\n"
@@ -98,7 +93,6 @@ async def test_every_command_of_the_prompt() -> None:
     assert "never said" not in result.out
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_model_that_refuses_tools_answers_through_json() -> None:
     async with ollama(_refusing) as (fake, url):
         result = await run(["trial", "--url", url], TWO_LINES)
@@ -111,7 +105,6 @@ def _refusing(request: RecordedRequest) -> Step:
     return HttpError(400, '"sage" does not support tools') if request.tools else simple_sage(request)
 
 
-@pytest_twisted.ensureDeferred
 async def test_two_calls_in_one_message_are_both_done() -> None:
     both = Reply(calls=(Call("emote", {"text": "bows."}), Call("say", {"text": "Welcome."})))
     async with ollama([both]) as (_, url):
@@ -120,7 +113,6 @@ async def test_two_calls_in_one_message_are_both_done() -> None:
 
 
 @pytest.mark.parametrize("fault", [DieMidStream(1), HttpError(500), HttpError(401, "no")])
-@pytest_twisted.ensureDeferred
 async def test_a_server_that_fails_is_told_in_one_sentence_and_the_conversation_goes_on(fault: Any) -> None:
     async with ollama([fault]) as (_, url):
         result = await run(["trial", "--url", url], b"Hello Sage\n/look\n")
@@ -131,7 +123,6 @@ async def test_a_server_that_fails_is_told_in_one_sentence_and_the_conversation_
     assert "Traceback" not in result.out + result.err
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_server_that_hangs_is_left_after_its_time(tmp_path: Path) -> None:
     settings = tmp_path / "assistant.toml"
     settings.write_text("[model]\nfirst_byte_seconds = 0.3\n")
@@ -142,7 +133,6 @@ async def test_a_server_that_hangs_is_left_after_its_time(tmp_path: Path) -> Non
     assert "In the hamlet" in result.out
 
 
-@pytest_twisted.ensureDeferred
 async def test_an_outage_ends_and_the_line_is_answered_by_itself() -> None:
     """The pause after the first failure is five seconds; the prompt stays usable all the while."""
     async with ollama([HttpError(503, "busy"), *says("Here I am.")]) as (_, url):
@@ -158,7 +148,6 @@ async def test_an_outage_ends_and_the_line_is_answered_by_itself() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest_twisted.ensureDeferred
 async def test_a_signal_in_mid_thought_leaves_cleanly(number: int) -> None:
     async with ollama([Hang("mid")]) as (fake, url):
         command = start("trial", "--url", url)
@@ -179,7 +168,22 @@ def _turn() -> Any:
     return deferLater(reactor, 0.01)
 
 
-@pytest_twisted.ensureDeferred
+@pytest.mark.parametrize("leave", [b"\x03", b"\x04", b"/quit\r"])
+async def test_at_a_terminal_there_is_a_prompt_a_sign_and_a_way_out(leave: bytes) -> None:
+    slow = Reply(calls=(Call("say", {"text": "I am Sage."}),), delay_seconds=0.5)
+    async with ollama([slow]) as (_, url):
+        command = start("trial", "--url", url, environment={"TERM": "xterm"}, terminal=True)
+        transport: Any = command.transport
+        await command.saw("/help for commands")
+        transport.write(b"Hello Sage\r")
+        await command.saw("Sage is thinking")
+        await command.saw('Sage says, "I am Sage."')
+        transport.write(leave)
+        result = await command.ended
+    assert result.status == 0
+    assert "Traceback" not in result.out
+
+
 async def test_lines_of_every_kind(tmp_path: Path) -> None:
     odd = b"\n   \n" + b"x" * 100_000 + b"\n" + b"hel\x07lo \x1b[2Jthere\xff\n" + b"\x00\x01\n" + b"last without an end"
     async with ollama(lambda _: Reply(calls=(Call("say", {"text": "Hm."}),))) as (_, url):
@@ -193,7 +197,6 @@ async def test_lines_of_every_kind(tmp_path: Path) -> None:
     assert "\x07" not in result.out
 
 
-@pytest_twisted.ensureDeferred
 async def test_chat_completions_with_a_key_from_the_environment() -> None:
     fake = FakeChat(reactor, says("I am Sage."), "right-key")
     async with serve(fake, reactor) as url:
@@ -219,7 +222,6 @@ async def test_chat_completions_with_a_key_from_the_environment() -> None:
         (["--config", "nowhere.toml"], "no file nowhere.toml"),
     ],
 )
-@pytest_twisted.ensureDeferred
 async def test_what_cannot_start_says_why_in_one_sentence(arguments: list[str], words: str, tmp_path: Path) -> None:
     result = await run(["trial", *arguments], b"Hello\n", folder=str(tmp_path))
     assert result.status == 2
@@ -230,7 +232,6 @@ async def test_what_cannot_start_says_why_in_one_sentence(arguments: list[str], 
     assert result.out == ""
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_missing_model_is_told_with_those_there_are() -> None:
     async with ollama([]) as (_, url):
         result = await run(["trial", "--provider", "ollama", "--url", url, "--model", "gone"], b"Hello\n")
@@ -238,7 +239,6 @@ async def test_a_missing_model_is_told_with_those_there_are() -> None:
     assert "no model 'gone'; it has: sage" in result.err
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_malformed_settings_file_is_told_with_the_line(tmp_path: Path) -> None:
     (tmp_path / "assistant.toml").write_text("[assistant]\nname = 'Sage'\nmax_steps = fifty\n")
     result = await run(["trial"], b"Hello\n", folder=str(tmp_path))
@@ -246,7 +246,6 @@ async def test_a_malformed_settings_file_is_told_with_the_line(tmp_path: Path) -
     assert "assistant.toml, line 3" in result.err
 
 
-@pytest_twisted.ensureDeferred
 async def test_help_teaches() -> None:
     result = await run(["trial", "--help"], b"")
     assert result.status == 0

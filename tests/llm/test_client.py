@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import pytest_twisted
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.defer import CancelledError
 
@@ -83,7 +82,6 @@ async def client_of(
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_text_and_usage(name: str) -> None:
     async with client_of(name, [Reply("Hello, Ann.", usage=(31, 7))]) as (client, _):
         answer = await client.chat_completion(ASKED)
@@ -95,7 +93,6 @@ async def test_text_and_usage(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_several_native_calls_in_order_with_distinct_ids(name: str) -> None:
     reply = Reply(calls=(Call("look"), Call("say", {"text": "Grüß dich"}), Call("say", {"text": "again"})))
     async with client_of(name, [reply]) as (client, _):
@@ -111,7 +108,6 @@ async def test_several_native_calls_in_order_with_distinct_ids(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_a_listener_hears_the_text_as_it_comes(name: str) -> None:
     heard: list[StreamEvent] = []
     async with client_of(name, [Reply("one two three", chunk_size=4)]) as (client, _):
@@ -122,7 +118,6 @@ async def test_a_listener_hears_the_text_as_it_comes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_reasoning_is_kept_apart_from_text(name: str) -> None:
     async with client_of(name, [Reply("Yes.", reasoning="Let me see."), Reply("<think>hm</think>No.")]) as (client, _):
         first = await client.chat_completion(ASKED)
@@ -131,7 +126,6 @@ async def test_reasoning_is_kept_apart_from_text(name: str) -> None:
         assert (second.reasoning, second.content) == ("hm", "No.")
 
 
-@pytest_twisted.ensureDeferred
 async def test_ollama_is_asked_natively_without_silent_truncation() -> None:
     async with client_of("ollama", [Reply("x")]) as (client, fake):
         await client.chat_completion(ASKED, TOOLS, temperature=0.2, max_tokens=50, seed=1, stop=("\n",))
@@ -142,7 +136,6 @@ async def test_ollama_is_asked_natively_without_silent_truncation() -> None:
         assert [tool["function"]["name"] for tool in fake.chats[0].tools] == ["say", "look"]
 
 
-@pytest_twisted.ensureDeferred
 async def test_chat_completions_asks_for_usage_in_the_stream() -> None:
     async with client_of("local", [Reply("x")], key="planted") as (client, fake):
         await client.chat_completion(ASKED, TOOLS, "required", max_tokens=50)
@@ -155,7 +148,6 @@ async def test_chat_completions_asks_for_usage_in_the_stream() -> None:
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_calls_and_results_in_the_history_go_back_in_the_servers_form(name: str) -> None:
     calls = (ToolCall("c1", "look", {}), ToolCall("c2", "say", {"text": "hi"}))
     results = tool_results([ToolResult("c1", "look", "a room"), ToolResult("c2", "say", "said")])
@@ -169,7 +161,6 @@ async def test_calls_and_results_in_the_history_go_back_in_the_servers_form(name
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_messages_are_encoded_once_and_the_front_is_byte_identical(name: str) -> None:
     async with client_of(name, [Reply("x"), Reply("y")]) as (client, fake):
         await client.chat_completion(ASKED, TOOLS)
@@ -180,7 +171,6 @@ async def test_messages_are_encoded_once_and_the_front_is_byte_identical(name: s
         assert after.startswith(before.removesuffix(b"]}"))
 
 
-@pytest_twisted.ensureDeferred
 async def test_85_a_model_that_refuses_tools_is_asked_for_json_and_remembered() -> None:
     call = Reply('{"tool":"say","parameters":{"text":"Hello"},"reasoning":"greet"}')
     async with client_of("ollama", [RefuseTools(), call, call]) as (client, fake):
@@ -194,7 +184,6 @@ async def test_85_a_model_that_refuses_tools_is_asked_for_json_and_remembered() 
         assert "say" in fake.chats[1].messages[0]["content"]
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_model_that_cannot_think_is_asked_without_thinking_and_remembered() -> None:
     async with client_of("ollama", [Reply("x"), Reply("y")]) as (client, fake):
         assert (await client.chat_completion(ASKED, think=True)).content == "x"
@@ -202,7 +191,6 @@ async def test_a_model_that_cannot_think_is_asked_without_thinking_and_remembere
         assert ["think" in request.body for request in fake.chats] == [True, False, False]
 
 
-@pytest_twisted.ensureDeferred
 async def test_in_the_fallback_calls_and_results_are_text() -> None:
     history = [*ASKED, assistant(ToolCall("c", "look", {})), tool_results([ToolResult("c", "look", "a room")])]
     async with client_of("ollama", [RefuseTools(), Reply("{}")]) as (client, fake):
@@ -213,7 +201,6 @@ async def test_in_the_fallback_calls_and_results_are_text() -> None:
         assert "a room" in sent[3]["content"]
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_server_that_refuses_schemas_is_asked_without_one_and_remembered() -> None:
     call = Reply('{"tool":"look","parameters":{}}')
     refuse = HttpError(400, "response_format is not supported")
@@ -224,7 +211,6 @@ async def test_a_server_that_refuses_schemas_is_asked_without_one_and_remembered
         assert ["response_format" in request.body for request in fake.chats] == [False, True, False, False]
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_server_that_cannot_read_its_own_model_is_asked_as_text_once() -> None:
     """llama.cpp answers 500 when the model's call does not match its grammar (local-model.md section 5)."""
     bad = HttpError(500, "The model produced output that does not match the expected peg-native format")
@@ -236,7 +222,6 @@ async def test_a_server_that_cannot_read_its_own_model_is_asked_as_text_once() -
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_a_call_that_came_as_text_is_found(name: str) -> None:
     """Small models print the call instead of making it; the server hands it back as content."""
     async with client_of(name, [Reply('{"name": "say", "arguments": {"text": "Hello"}}')]) as (client, _):
@@ -246,7 +231,6 @@ async def test_a_call_that_came_as_text_is_found(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_a_call_that_a_player_wrote_is_not_the_models(name: str) -> None:
     quoted = '{"tool":"say","parameters":{"text":"I am a fool"}}'
     async with client_of(name, [Reply(quoted)]) as (client, _):
@@ -254,7 +238,6 @@ async def test_a_call_that_a_player_wrote_is_not_the_models(name: str) -> None:
         assert not answer.has_tool_calls
 
 
-@pytest_twisted.ensureDeferred
 async def test_100_json_without_tools_is_text() -> None:
     async with client_of("local", [Reply('{"tool":"say","parameters":{"text":"x"}}')]) as (client, _):
         answer = await client.chat_completion(ASKED)
@@ -263,7 +246,6 @@ async def test_100_json_without_tools_is_text() -> None:
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_61_arguments_cut_by_the_length_are_never_run(name: str) -> None:
     async with client_of(name, [Reply('{"tool":"say","parameters":{"text":"Hel', finish="length")]) as (client, _):
         answer = await client.chat_completion(ASKED, TOOLS)
@@ -291,7 +273,6 @@ async def test_61_arguments_cut_by_the_length_are_never_run(name: str) -> None:
         (Raw(200, {"Content-Encoding": "gzip"}, [b"\x1f\x8b"]), ProtocolError),
     ],
 )
-@pytest_twisted.ensureDeferred
 async def test_every_fault_is_one_typed_error(name: str, fault: Any, error: type[LLMError]) -> None:
     async with client_of(name, [fault]) as (client, fake):
         with pytest.raises(error) as caught:
@@ -304,7 +285,6 @@ async def test_every_fault_is_one_typed_error(name: str, fault: Any, error: type
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_31_an_answer_that_broke_off_keeps_its_text_apart(name: str) -> None:
     async with client_of(name, [EndEarly(3, Reply("one two three four five"))]) as (client, _):
         with pytest.raises(StreamBroken) as caught:
@@ -315,7 +295,6 @@ async def test_31_an_answer_that_broke_off_keeps_its_text_apart(name: str) -> No
 
 @pytest.mark.parametrize("name", PROVIDERS)
 @pytest.mark.parametrize("where", ["headers", "body", "mid"])
-@pytest_twisted.ensureDeferred
 async def test_a_server_that_hangs_is_left(name: str, where: Any) -> None:
     async with client_of(name, [Hang(where)], limits=Limits(1, 0.1, 0.1)) as (client, _):
         with pytest.raises(Unavailable):
@@ -323,7 +302,6 @@ async def test_a_server_that_hangs_is_left(name: str, where: Any) -> None:
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_the_deadline_covers_the_body_too(name: str) -> None:
     slow = Reply("word " * 100, piece_seconds=0.05)
     async with client_of(name, [slow]) as (client, _):
@@ -332,7 +310,6 @@ async def test_the_deadline_covers_the_body_too(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_90_cancelling_is_nobodys_failure(name: str) -> None:
     async with client_of(name, [Hang("mid")]) as (client, _):
         running = client.chat_completion(ASKED)
@@ -342,14 +319,12 @@ async def test_90_cancelling_is_nobodys_failure(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_a_missing_model_is_named(name: str) -> None:
     async with client_of(name, [HttpError(404, "model 'sage' not found")]) as (client, _):
         with pytest.raises(ModelNotFound, match="sage"):
             await client.chat_completion(ASKED)
 
 
-@pytest_twisted.ensureDeferred
 async def test_50_an_answer_that_comes_whole_though_a_stream_was_asked_for() -> None:
     body = b'{"choices":[{"message":{"content":"Hi."},"finish_reason":"stop"}],"usage":{"prompt_tokens":3}}'
     whole = Raw(200, {"Content-Type": "application/json"}, [body])
@@ -361,7 +336,6 @@ async def test_50_an_answer_that_comes_whole_though_a_stream_was_asked_for() -> 
         assert (await client.chat_completion(ASKED)).content == "Hi."
 
 
-@pytest_twisted.ensureDeferred
 async def test_51_server_sent_events_without_their_content_type() -> None:
     chunk = b'data: {"choices":[{"delta":{"content":"Hi."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
     async with client_of("local", [Raw(200, {}, [chunk])]) as (client, _):
@@ -369,7 +343,6 @@ async def test_51_server_sent_events_without_their_content_type() -> None:
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_95_a_wrong_key_shows_nowhere(name: str) -> None:
     async with client_of(name, [Reply("x")], key="planted-key", server_key="right") as (client, _):
         with pytest.raises(BadCredential) as caught:
@@ -379,7 +352,6 @@ async def test_95_a_wrong_key_shows_nowhere(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest_twisted.ensureDeferred
 async def test_estimates_follow_the_reported_usage(name: str) -> None:
     long = [ASKED[0], user("word " * 2000)]
     async with client_of(name, [Reply("x", usage=(4000, 1))] * 12) as (client, _):

@@ -101,7 +101,6 @@ def send(*chunks: bytes) -> Callable[[Any], object]:
     return lambda transport: transport.writeSequence(chunks)
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_whole_answer(exchange: HttpExchange) -> None:
     async with serving(send(OK)) as server:
         sink = Collected()
@@ -109,7 +108,6 @@ async def test_a_whole_answer(exchange: HttpExchange) -> None:
         assert (sink.status, sink.body) == (200, b"hello")
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_connection_is_used_again(exchange: HttpExchange) -> None:
     async with serving(send(OK)) as server:
         for _ in range(3):
@@ -117,7 +115,6 @@ async def test_a_connection_is_used_again(exchange: HttpExchange) -> None:
         assert len(server.connections) == 1
 
 
-@pytest_twisted.ensureDeferred
 async def test_the_request_body_is_counted_in_bytes(exchange: HttpExchange) -> None:
     async with serving(send(OK)) as server:
         body = "Grüße".encode()
@@ -126,7 +123,6 @@ async def test_the_request_body_is_counted_in_bytes(exchange: HttpExchange) -> N
         assert server.received.endswith(body)
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_close_delimited_body_is_complete(exchange: HttpExchange) -> None:
     def answer(transport: Any) -> None:
         transport.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall of it")
@@ -138,7 +134,6 @@ async def test_a_close_delimited_body_is_complete(exchange: HttpExchange) -> Non
         assert sink.body == b"all of it"
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_body_cut_short_is_lost_after_it_began(exchange: HttpExchange) -> None:
     def answer(transport: Any) -> None:
         transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf")
@@ -150,7 +145,6 @@ async def test_a_body_cut_short_is_lost_after_it_began(exchange: HttpExchange) -
         assert caught.value.began
 
 
-@pytest_twisted.ensureDeferred
 async def test_no_answer_at_all_is_lost_before_it_began(exchange: HttpExchange) -> None:
     async with serving(lambda transport: transport.abortConnection()) as server:
         with pytest.raises(ConnectionLost) as caught:
@@ -158,7 +152,6 @@ async def test_no_answer_at_all_is_lost_before_it_began(exchange: HttpExchange) 
         assert not caught.value.began
 
 
-@pytest_twisted.ensureDeferred
 async def test_93_a_kept_connection_that_the_server_closes_is_replaced_once(exchange: HttpExchange) -> None:
     def close_when_used_again(transport: Any) -> None:
         if answers.get(transport):
@@ -176,7 +169,6 @@ async def test_93_a_kept_connection_that_the_server_closes_is_replaced_once(exch
         assert len(server.connections) == 3
 
 
-@pytest_twisted.ensureDeferred
 async def test_93_a_fresh_connection_that_the_server_closes_is_not_tried_again(exchange: HttpExchange) -> None:
     async with serving(lambda transport: transport.abortConnection()) as server:
         with pytest.raises(ConnectionLost):
@@ -184,7 +176,6 @@ async def test_93_a_fresh_connection_that_the_server_closes_is_not_tried_again(e
         assert len(server.connections) == 1
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_closed_port_cannot_be_connected_to(exchange: HttpExchange) -> None:
     async with serving(send(OK)) as server:
         url = server.url
@@ -193,7 +184,6 @@ async def test_a_closed_port_cannot_be_connected_to(exchange: HttpExchange) -> N
     assert "127.0.0.1" in str(caught.value)
 
 
-@pytest_twisted.ensureDeferred
 async def test_silence_before_the_head_times_out_and_closes() -> None:
     exchange = HttpExchange(reactor, Limits(2, 0.05, 2, 1000))
     async with serving(lambda transport: None) as server:
@@ -205,7 +195,6 @@ async def test_silence_before_the_head_times_out_and_closes() -> None:
     await exchange.close()
 
 
-@pytest_twisted.ensureDeferred
 async def test_silence_within_the_body_times_out_and_closes() -> None:
     exchange = HttpExchange(reactor, Limits(2, 2, 0.05, 1000))
     async with serving(send(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf")) as server:
@@ -217,7 +206,6 @@ async def test_silence_within_the_body_times_out_and_closes() -> None:
     await exchange.close()
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_body_over_the_cap_is_cut_off(exchange: HttpExchange) -> None:
     async with serving(send(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n", b"x" * 5000)) as server:
         lost = server.on_lost = Deferred[None]()
@@ -235,7 +223,6 @@ class Enough(Collected):
         return True
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_satisfied_reader_does_not_wait_for_the_end_of_the_body(exchange: HttpExchange) -> None:
     """Edge case 33: after the end mark the connection may stay open; it is closed, not used again."""
     async with serving(send(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf")) as server:
@@ -247,7 +234,6 @@ async def test_a_satisfied_reader_does_not_wait_for_the_end_of_the_body(exchange
 
 
 @pytest.mark.parametrize("where", ["head", "data"])
-@pytest_twisted.ensureDeferred
 async def test_what_the_reader_raises_ends_the_exchange(exchange: HttpExchange, where: str) -> None:
     class Refusing(Collected):
         def head(self, status: int, headers: Headers) -> None:
@@ -265,7 +251,6 @@ async def test_what_the_reader_raises_ends_the_exchange(exchange: HttpExchange, 
 
 
 @pytest.mark.parametrize("begun", [False, True])
-@pytest_twisted.ensureDeferred
 async def test_cancelling_closes_the_connection(exchange: HttpExchange, begun: bool) -> None:
     reached: Deferred[None] = Deferred()
 
@@ -304,7 +289,6 @@ def test_an_origin_shows_no_path_query_or_credential(url: str, origin: str) -> N
     assert origin_of(url) == origin
 
 
-@pytest_twisted.ensureDeferred
 async def test_no_error_and_no_repr_shows_a_key_or_a_path(exchange: HttpExchange) -> None:
     async with serving(lambda transport: transport.abortConnection()) as server:
         request = get(server)

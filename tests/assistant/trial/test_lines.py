@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import pytest_twisted
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.defer import CancelledError
 
@@ -32,7 +31,6 @@ async def rest(lines: PipeLines) -> list[str]:
     return found
 
 
-@pytest_twisted.ensureDeferred
 async def test_lines_come_one_by_one_and_then_none(pipe: tuple[PipeLines, int]) -> None:
     lines, write = pipe
     os.write(write, b"one\ntwo\r\n\nlast without an end")
@@ -41,7 +39,6 @@ async def test_lines_come_one_by_one_and_then_none(pipe: tuple[PipeLines, int]) 
     assert await lines.next() is None
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_line_may_come_in_pieces(pipe: tuple[PipeLines, int]) -> None:
     lines, write = pipe
     waiting = lines.next()
@@ -52,7 +49,6 @@ async def test_a_line_may_come_in_pieces(pipe: tuple[PipeLines, int]) -> None:
     assert await rest(lines) == []
 
 
-@pytest_twisted.ensureDeferred
 async def test_nothing_is_read_before_a_line_is_asked_for(pipe: tuple[PipeLines, int]) -> None:
     lines, write = pipe
     assert lines not in reactor.getReaders()
@@ -64,7 +60,6 @@ async def test_nothing_is_read_before_a_line_is_asked_for(pipe: tuple[PipeLines,
     os.close(write)
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_file_is_read_like_a_pipe(tmp_path: Any) -> None:
     path = tmp_path / "input"
     path.write_bytes(b"a\nb\n")
@@ -74,7 +69,6 @@ async def test_a_file_is_read_like_a_pipe(tmp_path: Any) -> None:
         lines.close()
 
 
-@pytest_twisted.ensureDeferred
 async def test_a_line_without_end_is_bounded(tmp_path: Any) -> None:
     path = tmp_path / "input"
     path.write_bytes(b"x" * (MAX_LINE_BYTES * 3) + b"\nnext\n")
@@ -86,7 +80,6 @@ async def test_a_line_without_end_is_bounded(tmp_path: Any) -> None:
         lines.close()
 
 
-@pytest_twisted.ensureDeferred
 async def test_waiting_can_be_cancelled(pipe: tuple[PipeLines, int]) -> None:
     lines, write = pipe
     waiting = lines.next()
