@@ -11,12 +11,13 @@ from typing import Any, Protocol
 from platformdirs import user_data_path
 from twisted.internet.defer import Deferred
 
-from assistant.build import build_assistant
+from assistant.build import Surroundings, build_assistant, granted
 from assistant.character import Assistant
 from assistant.choose_model import EMBEDDED_CONTEXT, Chooser, ChosenModel, NoModelError
 from assistant.config import Config
 from assistant.ears import AssistantEars
 from assistant.journal import MemoryJournal
+from assistant.settings import SettingsError
 from assistant.trial.lines import PipeLines
 from assistant.trial.plain import PlainScreen
 from assistant.trial.progress import Progress
@@ -69,8 +70,9 @@ async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[st
     exchange = HttpExchange(reactor)
     chooser = Chooser(exchange, reactor, environment, lambda path: _embedded(reactor, environment, progress, path))
     try:
+        granted(options.config.assistant, Registry(WORLD_TOOLS))
         chosen = await chooser.choose(options.config.model)
-    except NoModelError as error:
+    except (SettingsError, NoModelError) as error:
         progress.note(f"mud-assistant: {error}")
         return CANNOT_START
     finally:
@@ -161,9 +163,7 @@ class _Trial:
         visitor = Principal("player:1", "Visitor")
         observer = TrialObserver(screen, settings.name, as_json=self._options.as_json, tracing=self._options.tracing)
         home = world.add(me, description=f"This is {settings.name}, who keeps the library.")
-        assistant = build_assistant(
-            settings,
-            self._chosen,
+        around = Surroundings(
             me=me,
             world=home,
             notes=MemoryNotes(self._reactor.seconds),
@@ -173,8 +173,8 @@ class _Trial:
             capabilities=Capabilities(),
             clock=self._reactor,
             observer=observer,
-            on_failure=observer.failed,
         )
+        assistant = build_assistant(settings, self._chosen, around, observer.failed)
         home.ears = AssistantEars(assistant, me, self._reactor, home.alone_with, self._launcher)
         body = world.add(visitor, ears=VisitorEars(screen, visitor), description="A visitor from far away.")
         self._assistant = assistant

@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 
-from assistant.build import build_assistant
+from assistant.build import Surroundings, build_assistant
 from assistant.character import Assistant
 from assistant.choose_model import ChosenModel
 from assistant.config import AssistantConfig, ModelConfig
@@ -100,9 +100,7 @@ async def living(
         chosen = ChosenModel(get_provider(provider, url, "sage"), "a fake", config)
         witness, world, journal = Witness(), EmbeddedWorld(), MemoryJournal()
         home = world.add(SAGE)
-        assistant = build_assistant(
-            AssistantConfig(**{"join_seconds": 0, **(settings or {})}),
-            chosen,
+        around = Surroundings(
             me=SAGE,
             world=home,
             notes=MemoryNotes(reactor.seconds),
@@ -112,8 +110,9 @@ async def living(
             capabilities=Capabilities(),
             clock=reactor,
             observer=witness,
-            on_failure=witness.failures.append,
         )
+        all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})
+        assistant = build_assistant(all_settings, chosen, around, witness.failures.append)
         home.ears = AssistantEars(assistant, SAGE, reactor, home.alone_with, launcher)
         assistant.start()
         ann = world.add(ANN, ears=witness)

@@ -246,6 +246,14 @@ async def test_a_malformed_settings_file_is_told_with_the_line(tmp_path: Path) -
     assert "assistant.toml, line 3" in result.err
 
 
+async def test_a_tool_that_does_not_exist_is_told_with_those_there_are(tmp_path: Path) -> None:
+    (tmp_path / "assistant.toml").write_text("[assistant]\ntools = ['say', 'fly']\n")
+    result = await run(["trial"], b"Hello\n", folder=str(tmp_path))
+    assert result.status == 2
+    assert "no tool 'fly'; those there are: say, look" in result.err
+    assert "Traceback" not in result.err
+
+
 async def test_help_teaches() -> None:
     result = await run(["trial", "--help"], b"")
     assert result.status == 0
