@@ -1,0 +1,72 @@
+"""What the documents show is true of the code."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import types
+from pathlib import Path
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from assistant.config import AssistantConfig, Config, ModelConfig
+from tools import Dispatcher, Registry, Scene, Status
+from tools.testing import ANNA, RecordingWorld, now, tool_call, tool_context
+
+ROOT = Path(__file__).parents[1]
+
+
+def block(page: str, language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    assert found, f"{page} shows no {language}"
+    return found.group(1)
+
+
+def test_the_settings_page_shows_every_setting_with_a_value_it_takes() -> None:
+    text = block("settings.md", "toml")
+    shown = tomllib.loads(text)
+    Config.model_validate(shown)
+    assert set(shown["model"]) == set(ModelConfig.model_fields)
+    assert set(shown["assistant"]) == set(AssistantConfig.model_fields)
+
+
+def test_the_tool_on_the_page_works_as_it_stands() -> None:
+    module = types.ModuleType("hum")
+    exec(block("adding-a-tool.md", "python"), module.__dict__)  # noqa: S102  (the page's own example)
+    world = RecordingWorld(Scene("Room", "Bare."))
+    dispatcher = Dispatcher(Registry([module.HUM]), frozenset({"hum"}), Clock())
+    context = tool_context(world, requester=ANNA)
+    (done,) = now(Deferred.fromCoroutine(dispatcher.answer_all([tool_call("hum", tune="an old song")], context)))
+    assert done.status is Status.DONE
+    assert [(act.verb, act.text) for act in world.acts] == [("emote", "hums an old song.")]
+
+
+PAGES = [*sorted(path.name for path in ROOT.glob("*.md")), "docs/architecture.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_link_and_no_file_name_leads_nowhere(page: str) -> None:
+    text = (ROOT / page).read_text()
+    base = (ROOT / page).parent
+    links: list[str] = re.findall(r"\]\(([^)#:]+)\)", text)
+    files = re.findall(r"\b((?:assistant|tools|llm|resilience|tests)/[\w/]+\.py)\b", text)
+    missing = [link for link in links if not (base / link).exists()]
+    missing += [name for name in files if not (ROOT / name).exists()]
+    assert missing == []
+
+
+def test_at_most_twelve_direct_dependencies_each_with_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = [re.split(r"[\[>=<]", entry)[0] for entry in project["dependencies"]]
+    assert len(names) <= 12
+    page = (ROOT / "docs" / "dependencies.md").read_text()
+    assert [name for name in names if f"| {name}" not in page] == []
+
+
+def test_lock_files_hold_hashes_and_no_addresses() -> None:
+    for path in ROOT.glob("*.lock"):
+        text = path.read_text()
+        assert "://" not in text
+        assert text.count("==") <= text.count("--hash=sha256:")

@@ -1,0 +1,53 @@
+"""`__all__` of each package is what it says: sorted, complete, importable."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["llm", "llm.testing", "resilience", "tools", "tools.world", "assistant.journal"])
+def test_every_public_name_exists_once(name: str) -> None:
+    package = importlib.import_module(name)
+    names = package.__all__
+    assert len(names) == len(set(names))
+    assert [public for public in names if not hasattr(package, public)] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["UnifiedLLMClient", "get_provider", "LLMProvider", "LLMResponse", "ToolCall", "RateLimitInfo"]
+)
+def test_the_contracts_names_are_public(name: str) -> None:
+    """design.md section 5."""
+    assert name in importlib.import_module("llm").__all__
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "build_request",
+        "build_headers",
+        "parse_response",
+        "parse_rate_limit_headers",
+        "parse_error_response",
+        "count_tokens",
+        "format_tool_result",
+        "supports_tools",
+        "get_api_url",
+    ],
+)
+def test_a_provider_has_the_contracts_methods(method: str) -> None:
+    assert callable(getattr(importlib.import_module("llm").LLMProvider, method))
+
+
+def test_importing_the_packages_takes_no_reactor() -> None:
+    """Which reactor runs is the host's choice."""
+    import subprocess  # noqa: PLC0415
+    import sys  # noqa: PLC0415
+
+    code = (
+        "import sys, assistant.react, assistant.trial.run, llm, tools.world, resilience;"
+        "sys.exit('twisted.internet.reactor' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603  (our own code)
