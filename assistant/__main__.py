@@ -14,7 +14,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import globalLogBeginner, textFileLogObserver
 from twisted.python.failure import Failure
 
-from assistant.settings import SettingsError, read_settings
+from assistant.shadows import shadowed
 
 _EPILOG = """examples:
   mud-assistant trial
@@ -31,6 +31,11 @@ Settings are read from assistant.toml in this folder; options come before settin
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit status: 0 after a conversation, 2 when there is no model or a setting is wrong."""
     options = _parser().parse_args(arguments)
+    if in_the_way := shadowed():
+        print(f"mud-assistant: {in_the_way}", file=sys.stderr)
+        return 2
+    from assistant.settings import SettingsError, read_settings  # noqa: PLC0415  (after the check)
+
     overrides = {
         "model": {
             name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)

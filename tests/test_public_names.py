@@ -50,4 +50,4 @@ def test_importing_the_packages_takes_no_reactor() -> None:
         "import sys, assistant.react, assistant.trial.run, llm, tools.world, resilience;"
         "sys.exit('twisted.internet.reactor' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603  (our own code)
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

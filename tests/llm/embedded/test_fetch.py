@@ -43,7 +43,7 @@ def offline(_request: Request, _timeout_seconds: float) -> Answer:
 
 def start(stage: Stage, environment: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
     pins = json.dumps({**vars_of(stage.model), "parts": [vars_of(part) for part in stage.model.parts]})
-    return subprocess.Popen(  # noqa: S603  (our own script)
+    return subprocess.Popen(
         [sys.executable, "-P", "-c", SCRIPT, pins, "--data-dir", str(stage.data_dir), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -65,7 +65,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def serve(model: Path, environment: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(  # noqa: S603  (our own module)
+    return subprocess.Popen(
         [sys.executable, "-P", "-m", "llm.embedded.server", "--model", str(model), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
