@@ -11,6 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from assistant.config import ModelConfig
 from assistant.keys import KeyReferenceError, resolve_key
 from llm import (
+    PROVIDER_NAMES,
     BadCredential,
     LLMError,
     LLMProvider,
@@ -84,9 +85,10 @@ class Chooser:
                     return await self._local(config, key)
                 case _:
                     return self._named(config, key)
-        except (KeyReferenceError, UnknownProviderError) as error:
-            raise NoModelError(str(error)) from error
-        except EmbeddedUnavailable as error:
+        except UnknownProviderError as error:
+            known = ", ".join(sorted({"auto", "embedded", *PROVIDER_NAMES}))
+            raise NoModelError(f"there is no provider '{config.provider}'; choose one of: {known}") from error
+        except (KeyReferenceError, EmbeddedUnavailable) as error:
             raise NoModelError(str(error)) from error
 
     async def _auto(self, config: ModelConfig, key: str) -> ChosenModel:

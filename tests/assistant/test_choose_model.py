@@ -156,7 +156,7 @@ async def test_a_wrong_key_is_told_without_the_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"provider": "magic"}, "no provider 'magic'"),
+        ({"provider": "magic"}, "no provider 'magic'; choose one of: auto, embedded, local, ollama"),
         ({"provider": "local"}, "--url"),
         ({"provider": "ollama", "url": "http://127.0.0.1:1"}, "cannot connect"),
         ({"provider": "local", "url": "http://127.0.0.1:1"}, "cannot connect"),
