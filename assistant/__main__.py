@@ -8,13 +8,16 @@ import sys
 from collections.abc import Coroutine, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import globalLogBeginner, textFileLogObserver
 from twisted.python.failure import Failure
 
 from assistant.shadows import shadowed
+
+if TYPE_CHECKING:
+    from assistant.config import Config
 
 _EPILOG = """examples:
   mud-assistant trial
@@ -28,26 +31,18 @@ _EPILOG = """examples:
 Settings are read from assistant.toml in this folder; options come before settings."""
 
 
+class _CannotStartError(Exception):
+    """What is wrong with the command line or the settings, in one sentence."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit status: 0 after a conversation, 2 when there is no model or a setting is wrong."""
     options = _parser().parse_args(arguments)
-    if in_the_way := shadowed():
-        print(f"mud-assistant: {in_the_way}", file=sys.stderr)
-        return 2
-    from assistant.settings import SettingsError, read_settings  # noqa: PLC0415  (after the check)
-
-    overrides = {
-        "model": {
-            name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)
-        },
-        "assistant": {"name": options.name} if options.name else {},
-    }
     try:
-        config = read_settings(options.config, overrides)
-    except SettingsError as error:
+        config = _prepare(options)
+    except _CannotStartError as error:
         print(f"mud-assistant: {error}", file=sys.stderr)
         return 2
-    _begin_logging(options.log)
     if sys.stdin.isatty() and sys.stdout.isatty() and not options.json:
         from twisted.internet import asyncioreactor  # noqa: PLC0415  (must be installed before any reactor import)
 
@@ -58,6 +53,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
 
     return _run(reactor, run_trial(reactor, trial, os.environ))
+
+
+def _prepare(options: argparse.Namespace) -> Config:
+    """The settings with the options laid over them; the log is begun. Raises _CannotStartError."""
+    if in_the_way := shadowed():
+        raise _CannotStartError(in_the_way)
+    if sys.stdin is None:
+        raise _CannotStartError("there is no standard input to read lines from")
+    from assistant.settings import SettingsError, read_settings  # noqa: PLC0415  (after the check)
+
+    model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
+    overrides = {"model": model, "assistant": {"name": options.name} if options.name else {}}
+    try:
+        config = read_settings(options.config, overrides)
+        _begin_logging(options.log)
+    except SettingsError as error:
+        raise _CannotStartError(str(error)) from error
+    except OSError as error:
+        raise _CannotStartError(f"the log {options.log} cannot be written: {error.strerror}") from error
+    return config
 
 
 def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int]) -> int:
@@ -79,13 +94,7 @@ def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int]) -> int:
 
     def end(result: int | Failure) -> None:
         nonlocal status
-        if not isinstance(result, Failure):
-            status = result
-        elif result.check(CancelledError):
-            status = 0
-        else:
-            print(f"mud-assistant: {result.getErrorMessage()}", file=sys.stderr)
-            result.printTraceback(sys.stderr)
+        status = _explain(result) if isinstance(result, Failure) else result
         over.callback(None)
         if not leaving:
             reactor.stop()
@@ -93,6 +102,20 @@ def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int]) -> int:
     reactor.callWhenRunning(begin)
     reactor.run()
     return status
+
+
+def _explain(failure: Failure) -> int:
+    """The exit status for what ended the work, after one sentence about it where one is due."""
+    if failure.check(CancelledError):
+        return 0
+    if failure.check(BrokenPipeError):  # whoever read our output has left; Python's own last flush must not fail
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    print(f"mud-assistant: {failure.getErrorMessage()}", file=sys.stderr)
+    if not failure.check(OSError):
+        print("This is a fault in mud-assistant; please report it with these lines:", file=sys.stderr)
+        failure.printTraceback(sys.stderr)
+    return 1
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from twisted.internet.utils import getProcessOutputAndValue
 
 from llm.testing import (
     Call,
@@ -220,6 +223,7 @@ async def test_chat_completions_with_a_key_from_the_environment() -> None:
         (["--key", "sk-planted"], "by reference"),
         (["--provider", "ollama", "--key", "env:NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE"),
         (["--config", "nowhere.toml"], "no file nowhere.toml"),
+        (["--log", "no/such/folder/x.log"], "cannot be written"),
     ],
 )
 async def test_what_cannot_start_says_why_in_one_sentence(arguments: list[str], words: str, tmp_path: Path) -> None:
@@ -252,6 +256,24 @@ async def test_a_tool_that_does_not_exist_is_told_with_those_there_are(tmp_path:
     assert result.status == 2
     assert "no tool 'fly'; those there are: say, look" in result.err
     assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("redirection", "status", "words"),
+    [
+        ("<&-", 2, "no standard input"),
+        ("</dev/null", 0, ""),
+        ("<<<'Hello Sage' >/dev/full", 1, "No space left"),
+        ("<<<'Hello Sage' | true", 0, ""),
+    ],
+)
+async def test_odd_ends_of_the_pipe(redirection: str, status: int, words: str) -> None:
+    async with ollama(lambda _: Reply(calls=(Call("say", {"text": "Hm."}),))) as (_, url):
+        line = f"set -o pipefail; {sys.executable} -m assistant trial --url {url} {redirection}"
+        out, err, code = await getProcessOutputAndValue("/bin/bash", ["-c", line], env=os.environ, reactor=reactor)
+    assert code == status, err
+    assert words in err.decode()
+    assert b"Traceback" not in out + err
 
 
 async def test_help_teaches() -> None:
