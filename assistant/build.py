@@ -12,16 +12,14 @@ from assistant.classify import Manners
 from assistant.config import AssistantConfig
 from assistant.history import History
 from assistant.journal import Journal
+from assistant.mind import Mind
 from assistant.prompt import example_messages, system_message
-from assistant.react import Mind
+from assistant.react import MIN_STREAM_TOKENS
 from assistant.settings import SettingsError
 from assistant.trace import Observer
 from llm import CallOptions, Capabilities, UnifiedLLMClient
 from resilience import HttpExchange
 from tools import Notes, Principal, Registry, World
-
-#: Tokens the stream always has, however small the window is.
-MIN_STREAM_TOKENS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +80,11 @@ def _mind(settings: AssistantConfig, chosen: ChosenModel, around: Surroundings, 
         registry=around.registry,
         grant=grant,
         journal=around.journal,
-        history=History(provider.count_tokens),
+        history=History(
+            provider.count_tokens, max(MIN_STREAM_TOKENS, model.context_tokens - model.max_answer_tokens - fixed)
+        ),
         front=tuple(front),
         head_bytes=head_bytes,
-        stream_tokens=max(MIN_STREAM_TOKENS, model.context_tokens - model.max_answer_tokens - fixed),
         settings=settings,
         model=model,
         clock=around.clock,

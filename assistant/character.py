@@ -11,8 +11,9 @@ from assistant.classify import Attention, Manners, Verdict, classify
 from assistant.events import Event
 from assistant.excuse import Excuse
 from assistant.journal import InboxFullError
+from assistant.mind import Mind
 from assistant.outcome import Failed, LimitReached, Outcome
-from assistant.react import Mind, react
+from assistant.react import react
 from assistant.tick import Pace, Tick
 from resilience import Launcher
 from tools import Kind

@@ -31,10 +31,14 @@ class Entry:
 
 
 class History:
-    """The stream of one assistant. `count` estimates the tokens of messages; each is counted once."""
+    """The stream of one assistant, kept within `budget` tokens by `trim`.
 
-    def __init__(self, count: Callable[[Sequence[Message]], int]) -> None:
+    `count` estimates the tokens of messages; each is counted once.
+    """
+
+    def __init__(self, count: Callable[[Sequence[Message]], int], budget: int = 1_000_000) -> None:
         self._count = count
+        self.budget = budget
         self._entries: list[Entry] = []
         self._event_ids: dict[str, None] = {}
         self._scene: tuple[str, Entry] | None = None
@@ -67,14 +71,14 @@ class History:
         """The stream as messages, oldest first."""
         return [message for entry in self._entries for message in entry.messages]
 
-    def trim(self, budget_tokens: int) -> bool:
-        """Cut the stream to the budget; True when something was cut.
+    def trim(self) -> bool:
+        """Cut the stream to its budget; True when something was cut.
 
         Old tool outputs are masked first, then the least important entries go, the oldest of them first.
         """
-        if self.tokens <= budget_tokens:
+        if self.tokens <= self.budget:
             return False
-        target = int(budget_tokens * LOW_WATER)
+        target = int(self.budget * LOW_WATER)
         old = max(0, len(self._entries) - KEPT_ENTRIES)
         for index in range(old):
             if self.tokens <= target:

@@ -44,14 +44,16 @@ def test_a_scene_is_shown_until_it_changes_or_is_trimmed_away() -> None:
     assert not history.shows("[other room]")
     for number in range(30):
         history.perceive(["x" * 100], [f"e{number}"], 5)
-    history.trim(1500)
+    history.budget = 1500
+    history.trim()
     assert not history.shows("[room]")
 
 
 def test_nothing_is_cut_while_there_is_room() -> None:
     history = History(count)
     history.perceive(["x" * 100], ["1"], 1)
-    assert history.trim(100) is False
+    history.budget = 100
+    assert history.trim() is False
     assert len(history) == 1
 
 
@@ -60,7 +62,8 @@ def test_old_tool_outputs_are_masked_before_anything_goes() -> None:
     history.acted(step(0, "y" * 1000))
     for number in range(KEPT_ENTRIES):
         history.perceive([f"line {number}"], [str(number)], 1)
-    assert history.trim(800) is True
+    history.budget = 800
+    assert history.trim() is True
     assert history.messages()[1].tool_results[0].text == MASK
     assert len(history) == KEPT_ENTRIES + 1
 
@@ -71,7 +74,8 @@ def test_the_least_important_goes_first_and_the_oldest_of_equals() -> None:
         history.perceive([f"{number}" * 100], [str(number)], importance)
     for number in range(KEPT_ENTRIES):
         history.perceive([f"k{number}"], [f"k{number}"], 1)
-    history.trim(400)
+    history.budget = 400
+    history.trim()
     kept = [message.text[0] for message in history.messages()][:2]
     assert kept == ["0", "2"]
 
@@ -80,11 +84,13 @@ def test_trimming_leaves_room_so_that_the_front_stays_the_same_for_a_while() -> 
     history = History(count)
     for number in range(100):
         history.perceive(["x" * 100], [str(number)], 5)
-    history.trim(5000)
+    history.budget = 5000
+    history.trim()
     front = history.messages()[0]
     for number in range(10):
         history.perceive(["x" * 100], [f"n{number}"], 5)
-        assert history.trim(5000) is False
+        history.budget = 5000
+        assert history.trim() is False
         assert history.messages()[0] is front
 
 
@@ -99,7 +105,8 @@ def test_trimming_never_parts_a_call_from_its_result_nor_touches_the_end(
         else:
             history.perceive(["x" * size], [str(number)], importance)
     before = history.messages()
-    history.trim(budget)
+    history.budget = budget
+    history.trim()
     after = history.messages()
     asked = [call.id for message in after for call in message.tool_calls]
     answered = [result.call_id for message in after for result in message.tool_results]

@@ -293,6 +293,27 @@ async def broken() -> Any:
     raise ZeroDivisionError
 
 
+async def test_a_prompt_that_is_too_long_is_cut_to_what_the_server_names_and_asked_again() -> None:
+    overflow = HttpError(400, "the request exceeds the available context size (2000 tokens)")
+    script: list[Step] = [*[HELLO] * 30, overflow, HELLO]
+    async with living(script) as life:
+        for number in range(31):
+            await life.say(f"Sage, {number} " + "word " * 30)
+        assert life.witness.outcomes == [Answered(("say",))] * 31
+        before, after = life.fake.chats[-2:]
+        assert len(after.raw) < len(before.raw)
+        assert "Sage, 30 " in after.messages[-1]["content"]
+        assert life.assistant.mind.history.budget < 2000
+
+
+async def test_a_prompt_that_stays_too_long_is_a_failure_and_no_endless_loop() -> None:
+    overflow = HttpError(400, "the prompt is longer than the context length")
+    async with living([overflow, overflow]) as life:
+        await life.say("Sage, hello")
+        assert life.witness.failures[0].lasting
+        assert len(life.fake.chats) == 2
+
+
 async def test_long_conversations_stay_within_the_window() -> None:
     model = {"context_tokens": 2048, "max_answer_tokens": 64, "examples": False}
     async with living(lambda _: HELLO, model=model) as life:
