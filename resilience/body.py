@@ -43,7 +43,11 @@ class HeadWatch:
 
 
 class BodyReceiver(Protocol):
-    """Feeds a response body to a sink. `done` fires with None, or with why the body did not get through."""
+    """Feeds a response body to a sink. `done` fires with None, or with why the body did not get through.
+
+    A sink that answers with a Deferred is not ready for more: reading pauses until it fires, and so does the idle
+    clock, because the wait is not the server's.
+    """
 
     def __init__(self, sink: Sink, limits: Limits, clock: IReactorTime, origin: str) -> None:
         self._sink = sink
@@ -54,6 +58,9 @@ class BodyReceiver(Protocol):
         self._satisfied = False
         self._timer: IDelayedCall | None = None
         self._error: Exception | None = None
+        self._waiting: Deferred[bool] | None = None
+        self._held: list[bytes] = []
+        self._lost: Failure | None = None
         self.done: Deferred[None] = Deferred(lambda _: self._end(CancelledError()))
 
     def head(self, response: IResponse) -> None:
@@ -79,19 +86,62 @@ class BodyReceiver(Protocol):
             limit = self._limits.max_body_bytes
             self._end(BodyTooLarge(f"{self._origin} sent more than {limit} bytes", self._origin, limit))
             return
-        if self._timer is not None:
-            self._timer.reset(self._limits.idle_seconds)
-        try:
-            self._satisfied = self._sink.data(data)
-        except Exception as error:  # noqa: BLE001  (every error of the reader ends the exchange and reaches its caller)
-            self._end(error)
-            return
-        if self._satisfied and self._timer is not None:
-            self._timer.reset(LINGER_SECONDS)
+        self._held.append(data)
+        self._give()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """Decide what the end means: only a counted, chunked or close-delimited end is one."""
+        """The body is over; what the sink has not taken yet comes first."""
         self._stop_timer()
+        self._lost = reason
+        if self._waiting is None or self._error is not None:
+            self._settle(reason)
+
+    def _give(self) -> None:
+        """Hand on what was received, until the sink needs time."""
+        while self._held and self._waiting is None and not self._satisfied and self._error is None:
+            try:
+                answer = self._sink.data(self._held.pop(0))
+            except Exception as error:  # noqa: BLE001  (every error of the reader ends the exchange, to its caller)
+                self._end(error)
+                return
+            if isinstance(answer, Deferred):
+                self._pause(answer)
+            else:
+                self._took(satisfied=answer)
+
+    def _took(self, *, satisfied: bool) -> None:
+        self._satisfied = satisfied
+        if self._timer is not None:
+            self._timer.reset(LINGER_SECONDS if satisfied else self._limits.idle_seconds)
+
+    def _pause(self, answer: Deferred[bool]) -> None:
+        """Read no more until the sink is ready."""
+        self._waiting = answer
+        self._stop_timer()
+        if self.transport is not None:
+            self.transport.pauseProducing()  # type: ignore[attr-defined]  # a body's transport is a producer
+        answer.addCallbacks(self._go_on, self._refused)
+
+    def _go_on(self, satisfied: bool) -> None:
+        self._waiting = None
+        if self._lost is None:
+            self._timer = self._clock.callLater(self._limits.idle_seconds, self._idle)
+            if self.transport is not None:
+                self.transport.resumeProducing()  # type: ignore[attr-defined]  # as above
+        self._took(satisfied=satisfied)
+        self._give()
+        if self._lost is not None and self._waiting is None:
+            self._settle(self._lost)
+
+    def _refused(self, failure: Failure) -> None:
+        self._waiting = None
+        error = failure.value
+        self._end(error if isinstance(error, Exception) else ConnectionLost(str(error), self._origin, began=True))
+        if self._lost is not None:
+            self._settle(self._lost)
+
+    def _settle(self, reason: Failure) -> None:
+        """Decide what the end means: only a counted, chunked or close-delimited end is one."""
         if self.done.called:
             return
         if self._error is not None:
@@ -112,6 +162,9 @@ class BodyReceiver(Protocol):
         """Hang up; `done` fails with `error` when the connection is gone, so that nothing of it is left by then."""
         self._stop_timer()
         self._error = self._error or error
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.cancel()
         self._hang_up()
 
     def _hang_up(self) -> None:

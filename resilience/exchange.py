@@ -6,6 +6,10 @@ a new TLS context for every request otherwise (10 ms of CPU each; reference/perf
 
 from __future__ import annotations
 
+from typing import Any
+
+from OpenSSL.SSL import Error as SSLError
+from service_identity import VerificationError
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
 from twisted.internet.error import ConnectError, ConnectingCancelledError, DNSLookupError
@@ -45,9 +49,10 @@ class _Counted:
 class _Endpoints:
     """One endpoint, and with it one TLS context, per origin."""
 
-    def __init__(self, reactor: IReactorTime, connect_seconds: float) -> None:
+    def __init__(self, reactor: IReactorTime, connect_seconds: float, trust_root: Any) -> None:
         self._reactor = reactor
         self._connect_seconds = connect_seconds
+        self._trust_root = trust_root
         self._made: dict[tuple[bytes, bytes, int], _Counted] = {}
 
     @property
@@ -60,11 +65,13 @@ class _Endpoints:
         key = (uri.scheme, uri.host, uri.port)
         if key not in self._made:
             plain = HostnameEndpoint(self._reactor, uri.host, uri.port, timeout=self._connect_seconds)
-            secure = uri.scheme == b"https"
-            self._made[key] = _Counted(
-                wrapClientTLS(optionsForClientTLS(uri.host.decode("ascii")), plain) if secure else plain
-            )
+            self._made[key] = _Counted(self._secured(plain, uri) if uri.scheme == b"https" else plain)
         return self._made[key]
+
+    def _secured(self, plain: IStreamClientEndpoint, uri: URI) -> IStreamClientEndpoint:
+        options = optionsForClientTLS(uri.host.decode("ascii"), trustRoot=self._trust_root)
+        secured: IStreamClientEndpoint = wrapClientTLS(options, plain)
+        return secured
 
 
 @implementer(IBodyProducer)
@@ -91,16 +98,25 @@ class _Bytes:
 
 
 class HttpExchange:
-    """Performs requests over one shared pool of connections. `reactor` must also do TCP and name look-ups."""
+    """Performs requests over one shared pool of connections. `reactor` must also do TCP and name look-ups.
 
-    def __init__(self, reactor: IReactorTime, limits: Limits | None = None, connections_per_host: int = 32) -> None:
+    `trust_root` is whose certificates are believed, by default those of the platform.
+    """
+
+    def __init__(
+        self,
+        reactor: IReactorTime,
+        limits: Limits | None = None,
+        connections_per_host: int = 32,
+        trust_root: Any = None,  # Any: Twisted's interface for it is private
+    ) -> None:
         self._reactor = reactor
         self._limits = limits or Limits()
         self._pool = HTTPConnectionPool(reactor, persistent=True)
         self._pool.maxPersistentPerHost = connections_per_host
         self._pool.cachedConnectionTimeout = 30
         self._pool.retryAutomatically = False
-        self._endpoints = _Endpoints(reactor, self._limits.connect_seconds)
+        self._endpoints = _Endpoints(reactor, self._limits.connect_seconds, trust_root)
         self._agent = Agent.usingEndpointFactory(reactor, self._endpoints, self._pool)
         self._fresh_agent = Agent.usingEndpointFactory(reactor, self._endpoints)
 
@@ -165,11 +181,21 @@ def head_error(error: Exception, origin: str) -> Exception:
     for cause in causes:
         if isinstance(cause, DNSLookupError):
             return ConnectFailed(f"cannot find the host of {origin}", origin)
+        if isinstance(cause, SSLError | VerificationError):
+            return ConnectFailed(f"the certificate of {origin} cannot be trusted: {_tls_reason(cause)}", origin)
         if isinstance(cause, ConnectError):
             return ConnectFailed(f"cannot connect to {origin}: {_reason(cause)}", origin)
     if causes[1:]:
         return ConnectionLost(f"{origin} closed the connection without an answer", origin)
     return ConnectFailed(f"cannot reach {origin}: {type(error).__name__}", origin)
+
+
+def _tls_reason(error: Exception) -> str:
+    """Why a handshake failed: OpenSSL's words, or that the name is another one."""
+    if isinstance(error, VerificationError):
+        return "it is for another name"
+    words = [part for entry in error.args[0] for part in entry if part] if error.args and error.args[0] else []
+    return words[-1] if words else "the connection ended within the handshake"
 
 
 def _reason(error: ConnectError) -> str:

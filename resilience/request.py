@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from twisted.internet.defer import Deferred
 from twisted.web.http_headers import Headers
 
 
@@ -36,8 +37,8 @@ class Sink(Protocol):
         """Take the status and the headers."""
         ...
 
-    def data(self, piece: bytes) -> bool:
-        """Take some bytes of the body; True when nothing more is needed."""
+    def data(self, piece: bytes) -> bool | Deferred[bool]:
+        """Take some bytes of the body; True when nothing more is needed, a Deferred of that when it takes time."""
         ...
 
 
