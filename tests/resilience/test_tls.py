@@ -63,6 +63,9 @@ def certificate(name: x509.GeneralName) -> Made:
 class Hello(Resource):
     isLeaf = True
 
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # Resource has no types
+
     def render_GET(self, request: WebRequest) -> bytes:
         return b"hello"
 
