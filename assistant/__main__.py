@@ -133,7 +133,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    trial.add_argument("--provider", help="auto, ollama, local or embedded (default: auto)")
+    trial.add_argument(
+        "--provider", help="auto, embedded, ollama, local, openai, anthropic or openrouter (default: auto)"
+    )
     trial.add_argument("--model", help="the model's name; for the embedded model the path of a GGUF file")
     trial.add_argument("--url", help="the server's address, such as http://127.0.0.1:8080/v1")
     trial.add_argument("--key", metavar="env:NAME", help="where the key is: the name of an environment variable")

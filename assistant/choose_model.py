@@ -23,6 +23,7 @@ from llm import (
 )
 from llm.discover import OfferedModel, chat_models, ollama_model, ollama_models
 from llm.embedded.errors import EmbeddedUnavailable
+from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import EmbeddedModel
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
 from resilience import Deadline, HttpExchange, Limits
@@ -63,12 +64,16 @@ class ChosenModel:
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
-    """What choosing needs. `make_embedded` is given the path of a model file, or None for the default one."""
+    """What choosing needs.
+
+    `make_embedded` is given the path of a model file, or None for the default one, and whom to tell where the model
+    answers after a restart.
+    """
 
     exchange: HttpExchange
     clock: IReactorTime
     environment: Mapping[str, str]
-    make_embedded: Callable[[Path | None], EmbeddedModel]
+    make_embedded: Callable[[Path | None, Callable[[Endpoint], None]], EmbeddedModel]
 
     async def choose(self, config: ModelConfig) -> ChosenModel:
         """The model to use. Raises NoModelError. The embedded model is started; its owner must stop it."""
@@ -84,7 +89,7 @@ class Chooser:
                 case "local":
                     return await self._local(config, key)
                 case _:
-                    return self._named(config, key)
+                    return await self._hosted(config, key)
         except UnknownProviderError as error:
             known = ", ".join(sorted({"auto", "embedded", *PROVIDER_NAMES}))
             raise NoModelError(f"there is no provider '{config.provider}'; choose one of: {known}") from error
@@ -158,15 +163,32 @@ class Chooser:
             provider.model = names[0]
         return ChosenModel(provider, f"the server at {provider.api_url}, model {provider.model}", config)
 
-    def _named(self, config: ModelConfig, key: str) -> ChosenModel:
-        """A provider that needs nothing but its name. Raises UnknownProviderError."""
+    async def _hosted(self, config: ModelConfig, key: str) -> ChosenModel:
+        """A provider on the internet. Raises UnknownProviderError. Asking for its models costs nothing."""
         provider = get_provider(config.provider, config.url, config.model, key=key)
+        usual = f"{config.provider.upper()}_API_KEY"
+        if not key:
+            raise NoModelError(f"the provider '{config.provider}' needs a key, such as --key env:{usual}")
+        if not config.model:
+            raise NoModelError(f"the provider '{config.provider}' needs the name of a model: --model NAME")
+        try:
+            await chat_models(provider, self.exchange, self._soon())
+        except (ModelNotFound, Rejected):
+            pass  # a gateway without a list of its models
+        except LLMError as error:
+            raise NoModelError(_cause(error, provider.api_url, "check the connection")) from error
         return ChosenModel(provider, f"{config.provider}, model {provider.model}", config)
 
     async def _embedded(self, config: ModelConfig, because: str) -> ChosenModel:
-        embedded = self.make_embedded(Path(config.model) if config.model else None)
+        provider = get_provider("local", "http://127.0.0.1/v1")
+
+        def at(endpoint: Endpoint) -> None:
+            provider.rebind(f"{endpoint.url}/v1", endpoint.key)
+
+        embedded = self.make_embedded(Path(config.model) if config.model else None, at)
         endpoint = await embedded.start()
-        provider = get_provider("local", endpoint.url, endpoint.model, key=endpoint.key)
+        at(endpoint)
+        provider.model = endpoint.model
         patient = config.model_copy(
             update={
                 "context_tokens": min(config.context_tokens, EMBEDDED_CONTEXT),

@@ -13,16 +13,22 @@ from llm.errors import (
     QuotaExhausted,
     RateLimited,
     Rejected,
+    SchemaMismatch,
     StreamBroken,
     ThinkingUnsupported,
     ToolsUnsupported,
     Unavailable,
+    UnpairedServerTool,
 )
 from llm.messages import (
     Block,
+    Citation,
     Message,
+    RawTurn,
     Reasoning,
     Role,
+    ServerToolCall,
+    ServerToolResult,
     Text,
     ToolCall,
     ToolResult,
@@ -33,6 +39,7 @@ from llm.messages import (
     user,
 )
 from llm.options import CallOptions, ToolChoice
+from llm.prices import Prices
 from llm.provider import LLMProvider
 from llm.providers import PROVIDER_NAMES, UnknownProviderError, get_provider
 from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
@@ -44,6 +51,7 @@ __all__ = [
     "Block",
     "CallOptions",
     "Capabilities",
+    "Citation",
     "ContextOverflow",
     "FinishReason",
     "LLMDeadlineExceeded",
@@ -55,13 +63,18 @@ __all__ = [
     "ModelNotFound",
     "ModelRecord",
     "OutputUnreadable",
+    "Prices",
     "ProtocolError",
     "QuotaExhausted",
     "RateLimitInfo",
     "RateLimited",
+    "RawTurn",
     "Reasoning",
     "Rejected",
     "Role",
+    "SchemaMismatch",
+    "ServerToolCall",
+    "ServerToolResult",
     "StreamBroken",
     "StreamEvent",
     "Text",
@@ -74,6 +87,7 @@ __all__ = [
     "Unavailable",
     "UnifiedLLMClient",
     "UnknownProviderError",
+    "UnpairedServerTool",
     "Usage",
     "assistant",
     "get_provider",

@@ -1,25 +1,47 @@
 """Stream events into one message: each fragment goes to the call it belongs to, never to "the latest one".
 
-The rules are the edge cases 1 to 13 of reference/llm-wire.md section 5.
+The rules are the edge cases 1 to 13 of reference/llm-wire.md section 5. Blocks stand in the order in which they began.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from llm.json_repair import parse_arguments
-from llm.messages import Block, JSONObject, Message, Reasoning, Role, Text, ToolCall
+from llm.messages import (
+    Block,
+    Citation,
+    JSONObject,
+    Message,
+    RawTurn,
+    Reasoning,
+    Role,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+)
 from llm.response import FinishReason, Usage
-from llm.stream import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
-from llm.thinking import split_thinking
+from llm.stream import (
+    CallDelta,
+    FinishSeen,
+    ModelSeen,
+    RawSeen,
+    ReasoningDelta,
+    ServerBlockSeen,
+    StreamEvent,
+    TextDelta,
+    UsageSeen,
+)
+from llm.thinking import Piece, ThinkingSplitter
 
 #: Bytes of arguments one call may have (edge case 88).
 MAX_ARGUMENT_CHARS = 1024 * 1024
 
 
 @dataclass(slots=True)
-class _OpenCall:
+class OpenCall:
     """A call while its pieces arrive."""
 
     index: int | None
@@ -31,7 +53,20 @@ class _OpenCall:
 
     @property
     def has_arguments(self) -> bool:
+        """Whether any arguments came yet."""
         return self.whole is not None or any(self.pieces)
+
+
+@dataclass(slots=True)
+class _Run:
+    """Text or a thought while its pieces arrive; a thought with a signature takes no more."""
+
+    is_reasoning: bool
+    pieces: list[str] = field(default_factory=list)
+    signature: str = ""
+
+
+_Part = _Run | OpenCall | ServerToolCall | ServerToolResult | Citation
 
 
 class Accumulator:
@@ -40,9 +75,9 @@ class Accumulator:
     def __init__(self, known: Collection[str], new_id: Callable[[], str]) -> None:
         self._known = known
         self._new_id = new_id
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
-        self._calls: list[_OpenCall] = []
+        self._parts: list[_Part] = []
+        self._calls: list[OpenCall] = []
+        self._raw: RawTurn | None = None
         self.finish: FinishReason | None = None
         self.usage = Usage()
         self.model = ""
@@ -51,11 +86,17 @@ class Accumulator:
         """Take one event."""
         match event:
             case TextDelta(text):
-                self._text.append(text)
-            case ReasoningDelta(text):
-                self._reasoning.append(text)
+                self._run(is_reasoning=False).pieces.append(text)
+            case ReasoningDelta(text, signature):
+                run = self._run(is_reasoning=True)
+                run.pieces.append(text)
+                run.signature = signature
             case CallDelta():
                 self._take_call(event)
+            case ServerBlockSeen(block):
+                self._parts.append(block)
+            case RawSeen(raw):
+                self._raw = raw
             case UsageSeen(usage):
                 self.usage = usage
             case FinishSeen(reason):
@@ -66,25 +107,49 @@ class Accumulator:
     @property
     def text(self) -> str:
         """The text so far, for an error that keeps it apart."""
-        return "".join(self._text)
+        return "".join("".join(run.pieces) for run in self._text_runs())
+
+    @property
+    def open_calls(self) -> tuple[OpenCall, ...]:
+        """The calls so far, in the order they were begun; each grows while its pieces arrive."""
+        return tuple(self._calls)
 
     def message(self) -> tuple[Message, FinishReason]:
         """The finished message and why it finished, in the neutral vocabulary (llm-wire 1.7)."""
         finish = self.finish or FinishReason.STOP
         complete = finish not in {FinishReason.LENGTH, FinishReason.FILTERED}
-        reasoning, text = split_thinking("".join(self._text))
-        reasoning = "".join(self._reasoning) + reasoning
-        blocks: list[Block] = []
-        if reasoning:
-            blocks.append(Reasoning(reasoning))
-        if text.strip():
-            blocks.append(Text(text))
-        blocks.extend(self._finished_calls(complete=complete))
+        blocks = _joined(self._blocks(complete=complete))
         if self._calls and complete:
             finish = FinishReason.TOOL_CALLS
         elif finish is FinishReason.TOOL_CALLS:
             finish = FinishReason.STOP
-        return Message(Role.ASSISTANT, tuple(blocks)), finish
+        return Message(Role.ASSISTANT, blocks, self._raw), finish
+
+    def _blocks(self, *, complete: bool) -> Iterable[Block]:
+        texts = iter(_apart(["".join(run.pieces) for run in self._text_runs()]))
+        calls = iter(self._finished_calls(complete=complete))
+        for part in self._parts:
+            match part:
+                case _Run(is_reasoning=True):
+                    yield Reasoning("".join(part.pieces), part.signature)
+                case _Run():
+                    yield from (Reasoning(text) if thought else Text(text) for thought, text in next(texts))
+                case OpenCall():
+                    yield next(calls)
+                case _:
+                    yield part
+
+    def _text_runs(self) -> list[_Run]:
+        return [part for part in self._parts if isinstance(part, _Run) and not part.is_reasoning]
+
+    def _run(self, *, is_reasoning: bool) -> _Run:
+        """The run this piece goes on with, opened when something else came between."""
+        last = self._parts[-1] if self._parts else None
+        if isinstance(last, _Run) and last.is_reasoning == is_reasoning and not last.signature:
+            return last
+        run = _Run(is_reasoning)
+        self._parts.append(run)
+        return run
 
     def _take_call(self, piece: CallDelta) -> None:
         call = self._slot(piece)
@@ -99,17 +164,18 @@ class Accumulator:
         elif piece.arguments is not None and not call.has_arguments:
             call.whole = piece.arguments
 
-    def _slot(self, piece: CallDelta) -> _OpenCall:
+    def _slot(self, piece: CallDelta) -> OpenCall:
         """The call this piece belongs to, opened when there is none."""
         found = self._by_id(piece) if piece.index is None else self._by_index(piece)
         if found is None or (isinstance(piece.arguments, Mapping) and found.whole is not None):
-            found = _OpenCall(piece.index, piece.id or "", "")
+            found = OpenCall(piece.index, piece.id or "", "")
             self._calls.append(found)
+            self._parts.append(found)
         if piece.id and not found.id:
             found.id = piece.id
         return found
 
-    def _by_index(self, piece: CallDelta) -> _OpenCall | None:
+    def _by_index(self, piece: CallDelta) -> OpenCall | None:
         """Same index, and not a new call that repeats the index under another id (edge case 4)."""
         for call in reversed(self._calls):
             if call.index == piece.index:
@@ -117,7 +183,7 @@ class Accumulator:
                 return None if is_new else call
         return None
 
-    def _by_id(self, piece: CallDelta) -> _OpenCall | None:
+    def _by_id(self, piece: CallDelta) -> OpenCall | None:
         """No index: by id, else the last open call unless the piece starts a new one (edge cases 5 and 6)."""
         if piece.id:
             return next((call for call in self._calls if call.id == piece.id), None)
@@ -139,9 +205,41 @@ class Accumulator:
         return calls
 
 
-def _finish_call(call: _OpenCall, call_id: str, *, complete: bool) -> ToolCall:
+def _finish_call(call: OpenCall, call_id: str, *, complete: bool) -> ToolCall:
     if call.size > MAX_ARGUMENT_CHARS:
         return ToolCall(call_id, call.name, {}, f"arguments of more than {MAX_ARGUMENT_CHARS} characters")
     raw = call.whole if call.whole is not None else "".join(call.pieces)
     arguments, problem = parse_arguments(raw, complete=complete)
     return ToolCall(call_id, call.name, arguments, problem)
+
+
+def _apart(runs: Sequence[str]) -> list[list[Piece]]:
+    """Each run of text as answer and reasoning; a thinking block may reach over several runs (edge case 71)."""
+    splitter = ThinkingSplitter()
+    placed = [splitter.feed(run) for run in runs]
+    if placed:
+        placed[-1] += splitter.finish()
+    left = len(splitter.taken_back)
+    for pieces in placed:
+        for number, (is_reasoning, text) in enumerate(pieces):
+            if not is_reasoning and left:
+                pieces[number] = (True, text)
+                left -= len(text)
+    return placed
+
+
+def _joined(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """The blocks, neighbours of one kind joined, the empty ones left out; blank text counts only beside other text."""
+    joined: list[Block] = []
+    for block in blocks:
+        match block, joined[-1] if joined else None:
+            case Text(text), Text(before):
+                joined[-1] = Text(before + text)
+            case Reasoning(text, ""), Reasoning(before, ""):
+                joined[-1] = Reasoning(before + text)
+            case (Text(""), _) | (Reasoning("", ""), _):
+                pass
+            case _:
+                joined.append(block)
+    spoken = any(isinstance(block, Text) and block.text.strip() for block in joined)
+    return tuple(block for block in joined if spoken or not isinstance(block, Text))

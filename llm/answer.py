@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 from twisted.web.http_headers import Headers
 
 from llm.accumulate import Accumulator
@@ -12,7 +14,7 @@ from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.provider import LLMProvider
 from llm.stream import Listener, StreamEvent
 
-_OK = 200
+HTTP_OK = 200
 #: Bytes of something that is no answer that its error shows.
 _SHOWN_BYTES = 300
 #: Bytes of an error body worth reading.
@@ -44,11 +46,13 @@ class AnswerSink:
         encoding = _header(headers, "content-encoding").lower()
         if encoding not in {"", "identity"}:
             raise self._protocol_error(f"sent {encoding} though plain bytes were asked for")
-        if status != _OK:
+        if status != HTTP_OK:
             self._whole = []
 
-    def data(self, piece: bytes) -> bool:
+    def data(self, piece: bytes) -> bool | Deferred[bool]:
         """Take bytes; True when the stream's end mark was seen or an error body is long enough.
+
+        A Deferred of that when the listener holds the stream back.
 
         What comes is judged by its first byte more than by its Content-Type (edge cases 50 and 51).
         """
@@ -60,20 +64,20 @@ class AnswerSink:
         if self._whole is not None:
             self._whole.append(piece)
             self._whole_size += len(piece)
-            return self.status != _OK and self._whole_size > _MAX_ERROR_BYTES
-        self._tell(self._parser.feed(piece))
-        return self._parser.complete
+            return self.status != HTTP_OK and self._whole_size > _MAX_ERROR_BYTES
+        told = Deferred.fromCoroutine(self._tell(self._parser.feed(piece)))
+        return _now_or_later(told.addCallback(lambda _: self._parser.complete))
 
-    def result(self) -> Accumulator:
+    async def result(self) -> Accumulator:
         """The accumulated answer. Raises the typed error for anything that is not one."""
-        if self.status != _OK:
+        if self.status != HTTP_OK:
             body = b"".join(self._whole or ())
             raise self._provider.parse_error_response(self.status, self.headers, body)
         if self._whole is not None:
-            self._tell(self._provider.parse_response(b"".join(self._whole)))
+            await self._tell(self._provider.parse_response(b"".join(self._whole)))
             return self.accumulator
         try:
-            self._tell(self._parser.end())
+            await self._tell(self._parser.end())
         except StreamBroken as error:
             if self._beginning.strip() and not self._decoded:
                 raise self._protocol_error(f"not an answer: {excerpt(self._beginning)}") from error
@@ -85,15 +89,26 @@ class AnswerSink:
         """The error for an answer that began and did not end; its text is kept apart."""
         return StreamBroken(why, self._provider.name, self._provider.model, partial=self.accumulator.text)
 
-    def _tell(self, events: list[StreamEvent]) -> None:
+    async def _tell(self, events: list[StreamEvent]) -> None:
         for event in events:
             self._decoded = True
             self.accumulator.feed(event)
-            if self._listener is not None:
-                self._listener(event)
+            if self._listener is not None and (busy := self._listener(event)) is not None:
+                await busy
 
     def _protocol_error(self, why: str) -> ProtocolError:
         return ProtocolError(why, self._provider.name, self._provider.model, self.status)
+
+
+def _now_or_later(told: Deferred[bool]) -> bool | Deferred[bool]:
+    """The result when it is there already (its error raised), else the Deferred."""
+    results: list[bool] = []
+    failures: list[Failure] = []
+    if told.called:
+        told.addCallbacks(results.append, failures.append)
+    if failures:
+        failures[0].raiseException()
+    return results[0] if results else told
 
 
 def _header(headers: Headers, name: str) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from llm.call_record import CallRecord
+from llm.call_record import Way as Asked
+from llm.ways import Amendment
 
 
 @dataclass(slots=True)
@@ -12,11 +16,17 @@ class ModelRecord:
     native_tools: bool | None = None
     schema: bool | None = None
     thinking: bool | None = None
+    #: The context length in tokens, as an error named it.
+    context_tokens: int | None = None
+    #: What a request to this model must do without or name otherwise (edge cases 83 and 84).
+    amendments: tuple[Amendment, ...] = ()
+    #: How its calls came out lately, and from that how to ask it.
+    calls: CallRecord = field(default_factory=CallRecord)
 
     @property
     def as_text(self) -> bool:
-        """Whether tools must be described and called as text."""
-        return self.native_tools is False
+        """Whether tools are described and called as text: it refuses them, or its native calls do not come."""
+        return self.native_tools is False or self.calls.way is Asked.FALLBACK
 
 
 class Capabilities:

@@ -10,25 +10,29 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from llm.answer import AnswerSink
+from llm import call_record
+from llm.accumulate import Accumulator
+from llm.answer import HTTP_OK, AnswerSink
 from llm.capabilities import Capabilities, ModelRecord
 from llm.errors import (
     LLMDeadlineExceeded,
     LLMError,
     OutputUnreadable,
     ProtocolError,
-    Rejected,
-    ThinkingUnsupported,
-    ToolsUnsupported,
     Unavailable,
 )
 from llm.fallback_prompt import call_schema, with_instructions
 from llm.json_fallback import find_calls
 from llm.messages import Block, Message, Reasoning, Role, Text, ToolSpec
 from llm.options import CallOptions, ToolChoice
+from llm.paused import whole_turn
+from llm.prices import Prices
 from llm.provider import LLMProvider
-from llm.response import FinishReason, LLMResponse
+from llm.rate_limits import Moment, heed
+from llm.response import FinishReason, LLMResponse, Usage
 from llm.stream import Listener
+from llm.structured import checked, with_schema
+from llm.ways import Way, learned
 from resilience import (
     BodyTooLarge,
     ConnectionLost,
@@ -56,16 +60,6 @@ class _Ask:
     listener: Listener | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """How to ask: tools natively or as text, text held to a schema or not, with the thinking option or without."""
-
-    native: bool
-    as_text: bool
-    schema: bool
-    thinks: bool
-
-
 class UnifiedLLMClient:
     """Asks one model of one provider. Cheap to make; exchange and capabilities are shared by the process."""
 
@@ -78,13 +72,18 @@ class UnifiedLLMClient:
         capabilities: Capabilities | None = None,
         limits: Limits | None = None,
         new_id: Callable[[], str] | None = None,
+        prices: Prices | None = None,
+        wall: Callable[[], float] | None = None,
     ) -> None:
+        """`wall` gives seconds since 1970, for dates in headers of a server that does not date its responses."""
         self.provider = provider
         self._exchange = exchange
         self._clock = clock
         self._capabilities = capabilities or Capabilities()
         self._limits = limits
         self._new_id = new_id or (lambda: f"call_{secrets.token_hex(8)}")
+        self._prices = prices
+        self._wall = wall
 
     @property
     def record(self) -> ModelRecord:
@@ -107,7 +106,14 @@ class UnifiedLLMClient:
         """
         ask = _Ask(messages, tools or (), tool_choice, CallOptions(**options), listener)
         until = deadline or Deadline.after(self._clock, DEFAULT_SECONDS)
-        return Deferred.fromCoroutine(self._complete(ask, until))
+        return Deferred.fromCoroutine(self._turn(ask, until))
+
+    async def _turn(self, ask: _Ask, deadline: Deadline) -> LLMResponse:
+        """One turn, however often the provider pauses in it, its text held to the schema."""
+        response = await whole_turn(
+            lambda messages: self._complete(replace(ask, messages=messages), deadline), ask.messages
+        )
+        return response if ask.options.schema is None else checked(response, ask.options.schema)
 
     async def _complete(self, ask: _Ask, deadline: Deadline) -> LLMResponse:
         """Ask in the best way known for this model; on a refusal that teaches something, learn it and ask again."""
@@ -117,54 +123,91 @@ class UnifiedLLMClient:
             try:
                 return await self._ask(ask, deadline, way)
             except LLMError as error:
-                better = _learned(error, way, record)
+                error.message = self.provider.redacted(error.message)
+                if rescued := self._rescued(error, ask):
+                    return rescued
+                better = learned(error, way, record, self.provider)
                 if better is None:
                     raise
                 way = better
 
-    def _best_way(self, ask: _Ask, record: ModelRecord) -> _Way:
+    def _best_way(self, ask: _Ask, record: ModelRecord) -> Way:
         """How to ask, as far as is known."""
         as_text = bool(ask.tools) and (record.as_text or not self.provider.supports_tools())
         schema = record.schema is not False and self.provider.supports_schema()
         thinks = ask.options.think is not None and record.thinking is not False
-        return _Way(native=bool(ask.tools) and not as_text, as_text=as_text, schema=schema, thinks=thinks)
+        native = bool(ask.tools) and not as_text
+        return Way(native=native, as_text=as_text, schema=schema, thinks=thinks, amendments=record.amendments)
 
-    async def _ask(self, ask: _Ask, deadline: Deadline, way: _Way) -> LLMResponse:
+    async def _ask(self, ask: _Ask, deadline: Deadline, way: Way) -> LLMResponse:
         """One exchange: encode, send, read, and find the calls in what came."""
-        messages, tools, options = ask.messages, ask.tools, ask.options
-        if not way.thinks:
-            options = replace(options, think=None)
-        if way.as_text:
-            messages = with_instructions(messages, tools)
-            if way.schema and options.schema is None:
-                options = replace(options, schema=call_schema(tools))
-            tools = ()
         provider = self.provider
+        messages, tools, options = _worded(ask, way)
+        choice = ask.tool_choice if tools else None
         body = provider.build_request(
-            messages, tools, ask.tool_choice if tools else None, options, tools_as_text=way.as_text
+            messages, tools, choice, options, tools_as_text=way.as_text, amendments=way.amendments
         )
         sink = AnswerSink(provider, [tool.name for tool in ask.tools], self._new_id, ask.listener)
-        request = Request("POST", provider.get_api_url(), provider.build_headers(), body)
+        request = Request("POST", provider.get_api_url(), provider.headers_for(options), body)
         try:
             await call(lambda: self._exchange.perform(request, sink, self._limits), deadline)
         except ResilienceError as error:
             raise self._mapped(error, sink) from error
-        answer = sink.result()
+        answer = await self._read(sink)
         provider.tokens.learn(len(body), answer.usage.input_tokens)
         message, finish = answer.message()
         response = LLMResponse(
             message,
             finish,
-            answer.usage,
+            self._prices.fill(answer.usage) if self._prices else answer.usage,
             provider.name,
             answer.model or provider.model,
-            provider.parse_rate_limit_headers(sink.headers),
+            provider.parse_rate_limit_headers(sink.headers, self._moment()),
         )
-        return self._with_calls_from_text(response, ask)
+        response = self._with_calls_from_text(response, ask)
+        self._judge(response, ask, way)
+        return response
+
+    def _judge(self, response: LLMResponse, ask: _Ask, way: Way) -> None:
+        """Note how the calls of an answer came out; the record decides how this model is asked next."""
+        if not ask.tools:
+            return
+        outcome = call_record.outcome_of(
+            calls=len(response.tool_calls),
+            problems=sum(bool(call.problem) for call in response.tool_calls),
+            repaired=response.repaired or (way.native and response.from_fallback),
+            required=ask.tool_choice not in {None, "auto", "none"},
+        )
+        asked = call_record.Way.NATIVE if way.native else call_record.Way.FALLBACK
+        self.record.calls = call_record.recorded(self.record.calls, outcome, way=asked)
+
+    async def _read(self, sink: AnswerSink) -> Accumulator:
+        """The answer in a complete response. An error of a failed one tells what its headers wish."""
+        try:
+            return await sink.result()
+        except LLMError as error:
+            error.partial = error.partial or sink.accumulator.text
+            if sink.status != HTTP_OK:
+                heed(error, sink.headers, self._moment())
+            raise
+
+    def _moment(self) -> Moment:
+        return Moment(self._clock.seconds(), self._wall() if self._wall else None)
+
+    def _rescued(self, error: LLMError, ask: _Ask) -> LLMResponse | None:
+        """The calls in what the model wrote and its server could not read (edge case 39); None when there are none."""
+        if not isinstance(error, OutputUnreadable) or not error.generated:
+            return None
+        written = Message(Role.ASSISTANT, (Text(error.generated),))
+        response = LLMResponse(written, FinishReason.STOP, Usage(), self.provider.name, self.provider.model)
+        read = self._with_calls_from_text(response, ask)
+        return read if read.has_tool_calls else None
 
     def _with_calls_from_text(self, response: LLMResponse, ask: _Ask) -> LLMResponse:
         """The response with tool calls found in its text, when tools were offered and none came natively."""
         if response.has_tool_calls or not ask.tools or not response.content:
+            return response
+        if response.finish_reason is FinishReason.PAUSED:
             return response
         complete = response.finish_reason is not FinishReason.LENGTH
         found = find_calls(
@@ -184,6 +227,7 @@ class UnifiedLLMClient:
             response.model,
             response.rate_limit_info,
             from_fallback=True,
+            repaired=found.repaired,
         )
 
     def _mapped(self, error: ResilienceError, sink: AnswerSink) -> LLMError:
@@ -200,22 +244,20 @@ class UnifiedLLMClient:
                 return Unavailable(error.message, name, model)
 
 
-def _learned(error: LLMError, way: _Way, record: ModelRecord) -> _Way | None:
-    """The way to ask next after a refusal that teaches something; None when it teaches nothing."""
-    match error:
-        case ToolsUnsupported() if way.native:
-            record.native_tools = False
-            return replace(way, native=False, as_text=True)
-        case OutputUnreadable() if way.native:  # this once: most of its calls can be read
-            return replace(way, native=False, as_text=True)
-        case ThinkingUnsupported() if way.thinks:
-            record.thinking = False
-            return replace(way, thinks=False)
-        case Rejected() if way.as_text and way.schema:
-            record.schema = False
-            return replace(way, schema=False)
-        case _:
-            return None
+def _worded(ask: _Ask, way: Way) -> tuple[Sequence[Message], Sequence[ToolSpec], CallOptions]:
+    """The messages, native tools and options to send; what cannot be asked natively is asked in words."""
+    messages, tools, options = ask.messages, ask.tools, ask.options
+    schema = options.json_schema
+    if not way.thinks:
+        options = replace(options, think=None)
+    if schema is not None and (way.as_text or not way.schema):
+        messages, options = with_schema(messages, schema), replace(options, schema=None)
+    if way.as_text:
+        messages = with_instructions(messages, tools)
+        if way.schema and schema is None:
+            options = replace(options, schema=call_schema(tools))
+        tools = ()
+    return messages, tools, options
 
 
 def _inputs(messages: Sequence[Message]) -> list[str]:

@@ -46,7 +46,7 @@ async def ollama_model(provider: LLMProvider, name: str, exchange: HttpExchange,
 
 async def chat_models(provider: LLMProvider, exchange: HttpExchange, deadline: Deadline) -> list[OfferedModel]:
     """The models an OpenAI-compatible server lists. Raises LLMError."""
-    answer = await _get(provider, f"{provider.api_url}/models", exchange, deadline)
+    answer = await _get(provider, provider.get_models_url(), exchange, deadline)
     return [OfferedModel(name) for name in _names(answer.get("data"), ("id",))]
 
 

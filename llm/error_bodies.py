@@ -1,63 +1,59 @@
-"""Error bodies of every shape into one message and code, and those into a typed error (edge cases 46 to 49, 82, 85)."""
+"""Error bodies of every shape into one message, code, parameter and status (edge cases 43, 46 to 49)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import orjson
 
-from llm.errors import (
-    BadCredential,
-    ContextOverflow,
-    LLMError,
-    ModelNotFound,
-    OutputUnreadable,
-    ProtocolError,
-    QuotaExhausted,
-    RateLimited,
-    Rejected,
-    ThinkingUnsupported,
-    ToolsUnsupported,
-    Unavailable,
-)
+from llm.error_kinds import kind_of, limit_in
+from llm.errors import ContextOverflow, LLMError, OutputUnreadable, Rejected
 
 _MAX_MESSAGE = 300
-_TOO_LARGE = 413
-_BY_STATUS: Mapping[int, type[LLMError]] = {
-    401: BadCredential,
-    402: QuotaExhausted,
-    403: BadCredential,
-    408: Unavailable,
-    409: Unavailable,
-    429: RateLimited,
-}
+_MAX_GENERATED = 64 * 1024
 _MARKUP = re.compile(r"<[^<>]{0,200}>")
-_OVERFLOW = re.compile(
-    r"context.{0,20}(length|size|window)|maximum context|prompt is too long|prompt too long|longer than the context"
-    r"|exceed_context_size|too many tokens|input is too long|reduce the length",
-    re.IGNORECASE,
-)
-_NO_TOOLS = re.compile(
-    r"does not support (tools|function)|tools? (is|are) not supported|tool.{0,20}not supported", re.IGNORECASE
-)
-_NO_THINKING = re.compile(r"does not support thinking", re.IGNORECASE)
-_UNREADABLE = re.compile(
-    r"output that does not match the expected|failed to parse (input|output)|tool_use_failed", re.IGNORECASE
-)
-_NO_MODEL = re.compile(r"model.{0,120}(not found|does not exist|not exist|unknown)|model_not_found", re.IGNORECASE)
-_QUOTA = re.compile(r"insufficient_quota|credit_balance|spend_limit|billing|out of credit", re.IGNORECASE)
-_LIMIT = re.compile(r"(?:maximum context length is|n_ctx\D{0,6}|context (?:length|size|window)\D{0,20})(\d{3,8})")
+#: Statuses that error words stand for where no status is told, as in the middle of a stream.
+_STATUS_OF_WORD: Mapping[str, int] = {
+    "overloaded_error": 529,
+    "server_is_overloaded": 503,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "ratelimitreached": 429,
+    "insufficient_quota": 429,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "invalid_request_error": 400,
+    "context_length_exceeded": 400,
+    "exceed_context_size_error": 400,
+    "tool_use_failed": 400,
+}
+_GENERIC = "provider returned error"
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """What an error body says: a sentence for people, and the provider's code words joined."""
+    """What an error body says.
+
+    A sentence for people, the provider's code words joined, the status it names, the request field it blames, the
+    context length it tells, and what the model wrote if the server could not read it.
+    """
 
     message: str
     code: str = ""
     limit: int | None = None
+    status: int | None = None
+    parameter: str = ""
+    generated: str = ""
+
+    @property
+    def implied_status(self) -> int:
+        """The status named or meant, 500 when there is neither."""
+        words = (_STATUS_OF_WORD[word] for word in self.code.lower().split() if word in _STATUS_OF_WORD)
+        return self.status or next(words, 500)
 
 
 def read_error_body(body: bytes) -> ErrorBody:
@@ -80,53 +76,76 @@ def read_error(data: object) -> ErrorBody:
     if isinstance(data, list):
         return read_error(data[0]) if data else ErrorBody("")
     if not isinstance(data, Mapping):
-        return ErrorBody(str(data)[:_MAX_MESSAGE] if data is not None else "")
+        return ErrorBody(_sentence(data))
     inner = data.get("error")
     if isinstance(inner, Mapping):
-        return _from_mapping(inner)
-    if isinstance(inner, str):
-        return ErrorBody(inner[:_MAX_MESSAGE], str(data.get("code") or ""))
+        found = _from_mapping(inner)
+        return found if found.status else replace(found, status=_status(data))
     return _from_mapping(data)
-
-
-def _from_mapping(data: Mapping[str, object]) -> ErrorBody:
-    message = next((str(data[key]) for key in ("message", "detail", "error", "msg") if data.get(key)), "")
-    code = " ".join(str(data[key]) for key in ("code", "type") if data.get(key))
-    limit = data.get("n_ctx")
-    return ErrorBody(message[:_MAX_MESSAGE], code, limit if isinstance(limit, int) else None)
 
 
 def typed_error(status: int, body: ErrorBody, *, provider: str, model: str, request_id: str | None = None) -> LLMError:
     """The error for a status and what its body said (llm-wire section 4 decides what is whose fault)."""
-    said = f"{body.code} {body.message}"
-    message = body.message or f"answered with status {status}"
-    if _OVERFLOW.search(said) or status == _TOO_LARGE:
-        found = _LIMIT.search(body.message)
-        limit = body.limit or (int(found.group(1)) if found else None)
-        return ContextOverflow(message, provider, model, status, request_id, limit)
-    kind = _kind_by_words(said, status) or _kind_by_status(status)
-    return kind(message, provider, model, status, request_id)
+    kind = kind_of(status, f"{body.code} {body.parameter} {body.message}")
+    error = kind(body.message or f"answered with status {status}", provider, model, status, request_id)
+    if isinstance(error, ContextOverflow):
+        error.limit = body.limit or limit_in(body.message)
+    elif isinstance(error, OutputUnreadable):
+        error.generated = body.generated
+    elif isinstance(error, Rejected):
+        error.parameter = body.parameter
+    return error
 
 
-def _kind_by_words(said: str, status: int) -> type[LLMError] | None:
-    """What the words of an error say that its status does not."""
-    if _NO_TOOLS.search(said):
-        return ToolsUnsupported
-    if _NO_THINKING.search(said):
-        return ThinkingUnsupported
-    if _UNREADABLE.search(said):
-        return OutputUnreadable
-    if status not in {401, 403} and _QUOTA.search(said):
-        return QuotaExhausted
-    if status in {400, 404} and _NO_MODEL.search(said):
-        return ModelNotFound
-    return None
+def _from_mapping(data: Mapping[str, object]) -> ErrorBody:
+    first = next((data[key] for key in ("message", "detail", "error", "msg") if data.get(key)), "")
+    message, parameter = _detail(first)
+    if message.lower() == _GENERIC:
+        message = _upstream(data.get("metadata")) or message
+    limit, written = data.get("n_ctx"), data.get("failed_generation")
+    named = data.get("param")
+    return ErrorBody(
+        message,
+        " ".join(str(data[key])[:_MAX_MESSAGE] for key in ("code", "type") if data.get(key)),
+        limit if isinstance(limit, int) else None,
+        _status(data),
+        named if isinstance(named, str) else parameter,
+        written[:_MAX_GENERATED] if isinstance(written, str) else "",
+    )
 
 
-def _kind_by_status(status: int) -> type[LLMError]:
-    """What an HTTP status means when the words add nothing."""
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
-    if status >= 500:  # noqa: PLR2004  (HTTP)
-        return Unavailable
-    return ProtocolError if status < 300 else Rejected  # noqa: PLR2004  (HTTP)
+def _detail(said: object) -> tuple[str, str]:
+    """Sentence and field name of a message, or of a validation report as FastAPI and Mistral send it."""
+    if isinstance(said, list) and said and isinstance(said[0], Mapping):
+        place = said[0].get("loc")
+        parameter = str(place[-1]) if isinstance(place, list) and place else ""
+        sentence = _sentence(said[0].get("msg") or said[0].get("message"))
+        return (f"{parameter}: {sentence}" if parameter else sentence), parameter
+    if isinstance(said, Mapping):
+        inner = read_error(said)
+        return inner.message, inner.parameter
+    return _sentence(said), ""
+
+
+def _upstream(metadata: object) -> str:
+    """What the provider behind OpenRouter said, which stands in `metadata.raw`."""
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    return read_error_body(raw.encode("utf-8", "replace")).message if isinstance(raw, str) else ""
+
+
+def _status(data: Mapping[str, object]) -> int | None:
+    """The HTTP status that a body names itself."""
+    return next(_statuses(data), None)
+
+
+def _statuses(data: Mapping[str, object]) -> Iterator[int]:
+    for key in ("status_code", "status", "code"):
+        value = data.get(key)
+        if isinstance(value, str) and value.isdecimal() and len(value) == 3:  # noqa: PLR2004  (HTTP)
+            value = int(value)
+        if isinstance(value, int) and 400 <= value <= 599:  # noqa: PLR2004  (HTTP)
+            yield value
+
+
+def _sentence(said: object) -> str:
+    return "" if said is None else str(said)[:_MAX_MESSAGE]

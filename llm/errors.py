@@ -12,7 +12,9 @@
     ├── OutputUnreadable       the server could not read its own model's tool call (llama.cpp, Groq)
     ├── ContextOverflow        the prompt is too long; `limit` in tokens when told
     ├── Rejected               any other 4xx: our request was wrong for this provider
+    │   └── UnpairedServerTool a call of a server's tool in the history has no result; the client leaves it out
     ├── ProtocolError          it answered, and the answer is not one
+    │   └── SchemaMismatch     the text does not match the JSON Schema that was asked for
     └── LLMDeadlineExceeded    our own time ran out
 
 No error holds a key, and none holds a full URL.
@@ -27,7 +29,10 @@ from dataclasses import dataclass, field
 class LLMError(Exception):
     """A call to a model failed.
 
-    `status` is the HTTP status or None when there was none; `request_id` the provider's id for the call.
+    `status` is the HTTP status or None when there was none; `request_id` the provider's id for the call. `retry_at`
+    is when the provider wants to be asked again, in clock seconds; `should_retry` its own word on whether to ask at
+    all, which wins over the status. Both are None where it said nothing. `partial` is the text that came before the
+    failure, kept apart: it is no answer.
     """
 
     message: str
@@ -35,6 +40,9 @@ class LLMError(Exception):
     model: str = ""
     status: int | None = None
     request_id: str | None = None
+    retry_at: float | None = field(default=None, kw_only=True)
+    should_retry: bool | None = field(default=None, kw_only=True)
+    partial: str = field(default="", repr=False, kw_only=True)
 
     #: True when the same call may succeed later without anyone changing anything.
     retryable = False
@@ -57,14 +65,11 @@ class Unavailable(LLMError):
 class StreamBroken(Unavailable):
     """The answer began and did not end with its own end mark; its tool calls must not run."""
 
-    partial: str = field(default="", repr=False)
-
 
 @dataclass(eq=False)
 class RateLimited(LLMError):
-    """The provider asks to wait. `retry_at` is in clock seconds, None when it did not say."""
+    """The provider asks to wait, until `retry_at` when it named a time."""
 
-    retry_at: float | None = None
     retryable = True
 
 
@@ -95,8 +100,12 @@ class ThinkingUnsupported(LLMError):
 
 @dataclass(eq=False)
 class OutputUnreadable(LLMError):
-    """The server answered with an error because its parser gave up on the model's tool call; asking as text helps."""
+    """The server answered with an error because its parser gave up on the model's tool call; asking as text helps.
 
+    `generated` is what the model wrote, when the server shows it (Groq's `failed_generation`, edge case 39).
+    """
+
+    generated: str = field(default="", repr=False)
     retryable = True
 
 
@@ -109,7 +118,14 @@ class ContextOverflow(LLMError):
 
 @dataclass(eq=False)
 class Rejected(LLMError):
-    """The provider refused the request as it is."""
+    """The provider refused the request as it is. `parameter` is the field it named, empty when it named none."""
+
+    parameter: str = ""
+
+
+@dataclass(eq=False)
+class UnpairedServerTool(Rejected):
+    """The history has a call of the provider's own tool without its result, and this time it will not have it."""
 
 
 @dataclass(eq=False)
@@ -117,6 +133,13 @@ class ProtocolError(LLMError):
     """The answer is not what this provider's protocol allows."""
 
     retryable = True
+
+
+@dataclass(eq=False)
+class SchemaMismatch(ProtocolError):
+    """The answer is not JSON of the schema that was asked for. `answer` keeps its text apart."""
+
+    answer: str = field(default="", repr=False)
 
 
 @dataclass(eq=False)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
-from llm.json_repair import UnreadableJSON, parse_value
+from llm.fallback_tokens import Budget
+from llm.fallback_typed import typed
+from llm.json_repair import UnreadableJSON, clean_text, parse_value
 from llm.messages import JSON, ToolSpec
 from llm.tool_names import match_name
 
@@ -87,38 +90,53 @@ class Offer:
             return required[0]
         return None
 
+    def properties(self, name: str) -> dict[str, JSON]:
+        """The schemas of an offered tool's parameters by name."""
+        properties = self._tools[name].parameters.get("properties")
+        return dict(properties) if isinstance(properties, Mapping) else {}
+
+    def typed(self, name: str, texts: Mapping[str, str]) -> dict[str, JSON]:
+        """The values that texts stand for as parameters of a tool; the texts themselves for an unknown tool."""
+        known = self.match(name)
+        schemas = self.properties(known) if known else {}
+        return {clean_text(key): typed(clean_text(text), schemas.get(key)) for key, text in texts.items()}
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of the offered tools."""
+        return self._tools.keys()
+
     def draft(self, name: str, arguments: JSON | Absent, reasoning: str = "") -> Draft | None:
         """The call; None when an unknown name does not at least come with an object of arguments."""
         known = self.match(name)
         if known is None:
             if not name.strip() or not isinstance(arguments, dict):
                 return None
-            return Draft(name.strip(), arguments, reasoning=reasoning, known=False)
+            return Draft(clean_text(name.strip()), arguments, reasoning=reasoning, known=False)
         value, problem = self._arguments(known, arguments)
         return Draft(known, value, problem, reasoning)
 
     def _arguments(self, name: str, given: JSON | Absent) -> tuple[dict[str, JSON], str]:
         """The arguments in any of the forms that small models give them, and what is wrong with them."""
         if isinstance(given, str):
-            given = _decoded(given)
+            given = _decoded(clean_text(given))
         if given is ABSENT or given is None or isinstance(given, list) or given == "":
             return {}, ""
         if isinstance(given, dict):
-            if _echoes_schema(given, self._properties(name)):
+            if _echoes_schema(given, self.properties(name)):
                 return {}, "the arguments repeat the tool's schema; give values instead"
             return given, ""
         sole = self.sole_required(name)
         if sole is not None and isinstance(given, str | int | float):
             return {sole: given}, ""
-        return {}, "" if not self._properties(name) else "the arguments must be a JSON object"
-
-    def _properties(self, name: str) -> dict[str, JSON]:
-        properties = self._tools[name].parameters.get("properties")
-        return dict(properties) if isinstance(properties, dict) else {}
+        return {}, "" if not self.properties(name) else "the arguments must be a JSON object"
 
 
-#: Finds the calls of one family of formats. `complete` is False when the token limit ended the text.
-Reader = Callable[[str, Offer, bool], Reading]
+class Reader(Protocol):
+    """Finds the calls of one family of formats."""
+
+    def __call__(self, text: str, offer: Offer, complete: bool, budget: Budget | None = None, /) -> Reading:
+        """What the text holds. `complete` is False when the token limit ended it; `budget` counts what it costs."""
 
 
 def _decoded(text: str) -> JSON:

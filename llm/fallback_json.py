@@ -1,4 +1,4 @@
-"""Tool calls written as JSON: the formats F1 to F5 of reference/llm-wire.md section 5.1.
+"""Tool calls written as JSON: the formats F1 to F5, F15 and F19 of reference/llm-wire.md section 5.1.
 
 Fences, tags and prose round the JSON need no reading: every value in the text is looked at, whatever stands round it.
 """
@@ -10,14 +10,19 @@ from collections.abc import Iterator
 
 from llm.fallback_formats import ABSENT, Absent, Candidate, Draft, Offer, Reading
 from llm.fallback_tokens import Budget, Ending, Scan, scan_value
-from llm.json_repair import Parsed, UnreadableJSON, decode_scan
+from llm.fallback_values import is_cut, read_scan
+from llm.json_repair import Parsed, UnreadableJSON, parse_value
 from llm.messages import JSON
 
-_NAME_KEYS = ("tool", "name", "function", "action")
+_NAME_KEYS = ("tool", "name", "function", "action", "tool_name")
 _ARGUMENT_KEYS = ("parameters", "arguments", "args", "input", "params")
 _REASONING_KEYS = ("reasoning", "thought", "thoughts")
 _WRAPPER_KEYS = ("tool_calls", "function_call", "tool_call")
-_START = re.compile(r"[{\[]")
+#: An object with something in it; a list of objects, or that is a member of an object.
+_START = re.compile("\\{(?=\\s*+[\"'\u201c\u201d\u201e\u2018\u2019\\w{/])|\\[(?=\\s*+\\{)|(?<=:)\\[|(?<=:\\s)\\[")
+_LAST_KEY = re.compile(r",\s*+\"(?:reasoning|thoughts?)\"\s*+:\s*+\"")
+#: A brace, a line break, or quotes that end a key or a text with another behind it.
+_NOT_ONE_TEXT = re.compile(r"[{}\[\]\n]|\"\s*+:|\"\s*+,\s*+\"")
 #: How far before a value its key is looked for.
 _KEY_CHARS = 40
 
@@ -27,22 +32,40 @@ def read_json(text: str, offer: Offer, complete: bool, budget: Budget | None = N
     budget = budget or Budget(len(text))
     candidates: list[Candidate] = []
     position = 0
-    while budget.left > 0 and (start := _START.search(text, position)):
+    while (start := _START.search(text, position)) and budget.attempt():
         scan = scan_value(text, start.start(), budget)
         if _is_member(text, scan.start):
             position = scan.end
             continue
-        parsed = _value(scan, budget)
+        parsed = read_scan(scan, budget) or _without_reasoning(scan)
         if parsed is None:
             position = scan.end if scan.ending is Ending.TOO_DEEP else scan.start + 1
             continue
-        if scan.ending is Ending.UNCLOSED and (not complete or _swallows(scan)):
+        if is_cut(scan, complete=complete):
             return Reading(tuple(candidates), cut=scan.start)
         drafts = tuple(calls_in(parsed.value, offer))
         if drafts or _is_data(parsed.value):
             candidates.append(Candidate(scan.start, scan.end, drafts, parsed.repaired))
         position = scan.end
     return Reading(tuple(candidates))
+
+
+def _without_reasoning(scan: Scan) -> Parsed | None:
+    """The object whose last text, the reasoning, has bare quotes inside, read without that text.
+
+    Only when everything before it is JSON, and the text can be nothing but one text.
+    """
+    key = _LAST_KEY.search(scan.source) if scan.ending is Ending.CLOSED and scan.source[0] == "{" else None
+    if key is None:
+        return None
+    said = scan.source[key.end() : -1].rstrip()
+    if not said.endswith('"') or _NOT_ONE_TEXT.search(said):
+        return None
+    try:
+        parsed = parse_value(scan.source[: key.start()] + "}", complete=False)
+    except UnreadableJSON:
+        return None
+    return Parsed(parsed.value, scan.end, repaired=True)
 
 
 def calls_in(value: JSON, offer: Offer) -> Iterator[Draft]:
@@ -64,7 +87,8 @@ def _calls_of(value: dict[str, JSON], offer: Offer) -> Iterator[Draft]:
         if found:
             yield from found
             return
-    if draft := _one_call(value, offer):
+    draft = _one_call(value, offer) or _keyed_call(value, offer)
+    if draft:
         yield draft
 
 
@@ -79,6 +103,14 @@ def _one_call(value: dict[str, JSON], offer: Offer) -> Draft | None:
     return offer.draft(name, _arguments(value), reasoning) if name else None
 
 
+def _keyed_call(value: dict[str, JSON], offer: Offer) -> Draft | None:
+    """The call of an object whose only key is an offered tool (F19)."""
+    if len(value) != 1:
+        return None
+    ((key, arguments),) = value.items()
+    return offer.draft(key, arguments) if isinstance(arguments, dict) and offer.match(key) else None
+
+
 def _name(value: dict[str, JSON], offer: Offer) -> str:
     """The first of the name's synonyms that names an offered tool, else the first there is."""
     names = [name for key in _NAME_KEYS if isinstance(name := value.get(key), str)]
@@ -89,26 +121,10 @@ def _arguments(value: dict[str, JSON]) -> JSON | Absent:
     return next((value[key] for key in _ARGUMENT_KEYS if key in value), ABSENT)
 
 
-def _value(scan: Scan, budget: Budget) -> Parsed | None:
-    """The value of a scan, of its beginning when the text ends before it does; None when it is not JSON."""
-    if scan.ending is Ending.UNCLOSED:
-        budget.spend(scan.end - scan.start)
-    try:
-        return decode_scan(scan, close=True)
-    except UnreadableJSON:
-        return None
-
-
 def _is_member(text: str, at: int) -> bool:
     """Whether a key stands before the value: it is part of an object that could not be read, not a call."""
     before = text[max(0, at - _KEY_CHARS) : at].rstrip()
     return before.endswith(":") and before[:-1].rstrip().endswith(('"', "'", "\u201d"))
-
-
-def _swallows(scan: Scan) -> bool:
-    """Whether the value ends in a string so open that it holds what should stand behind it."""
-    last = scan.tokens[-1]
-    return last.kind == "cut_string" and any(mark in last.text for mark in "}\n")
 
 
 def _is_data(value: JSON) -> bool:

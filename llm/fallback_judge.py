@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from llm.fallback_formats import Candidate
 
 _DECORATION = re.compile(
-    r"```[ \t]*[\w-]*|</?(?:tool_calls?|function_calls?|tool_code)>|</?s>|<\|[^|<>\s]{1,40}\|>"
-    r"|\[TOOL_CALLS\]|\bfunctools\s*\Z|\A[ \t]*//[^\n]*",
+    r"```[ \t]*[\w-]*"
+    r"|</?(?:[\w.\-]{1,20}+:|[\uff5c|]\w{1,20}+[\uff5c|])?+"
+    r"(?:tool_calls?|function_calls?|tool_code|(?:start|end)_function_call|function|invoke|parameters?|s)\s{0,4}>"
+    r"|<\|[^|<>\s]{1,40}+\|?>|<[a-z_]{1,20}\|>|<\uff5c[^\uff5c<>\s]{1,40}+\uff5c>"
+    r"|\[/?TOOL_CALLS\]|\bfunctools\s*+\Z|\bAction\s{0,4}:(?=\s{0,4}(?:```|\Z))|\A[ \t]*+//[^\n]*+",
     re.IGNORECASE,
 )
 _EXAMPLE = re.compile(r"\b(?:examples?\b|for instance\b|e\.\s?g\b|such as\W*\Z|something like\W*\Z)", re.IGNORECASE)

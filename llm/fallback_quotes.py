@@ -14,7 +14,7 @@ from llm.fallback_formats import Candidate, Draft, Offer, Reader
 _SPELLING = re.compile(r"\\[nrt]|[\s\\]+")
 #: How often reading goes on behind a value that an input leaves open.
 _MAX_OPEN = 16
-_OPENERS = "{[(<"
+_OPENERS = "{[(<:"
 
 
 class Quotes:

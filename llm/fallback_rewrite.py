@@ -28,6 +28,8 @@ def rewrite(tokens: Sequence[Token], *, close: bool) -> str:
     """
     writer = _Writer()
     for number, token in enumerate(tokens):
+        if number and not writer.frames:
+            raise UnreadableJSON("more than one value")
         is_key = number + 1 < len(tokens) and tokens[number + 1].kind == "colon"
         writer.take(token, is_key=is_key)
     if writer.frames:
@@ -103,9 +105,14 @@ class _Writer:
         self.pieces.append(frame.closer)
 
 
+def is_scalar(word: str) -> bool:
+    """Whether a bare word is a JSON number, true, false or null."""
+    return _SCALAR.fullmatch(word) is not None
+
+
 def _is_whole(piece: str) -> bool:
     """Whether a piece can end a list or object as it is: not a word cut in two."""
-    return piece[0] in '"{}[],' or _SCALAR.fullmatch(piece) is not None
+    return piece[0] in '"{}[],' or is_scalar(piece)
 
 
 def _json_string(token: Token) -> str:

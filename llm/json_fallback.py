@@ -9,10 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from llm.fallback_formats import Candidate, Offer, Reader, merged
+import orjson
+
+from llm.fallback_elements import read_elements
+from llm.fallback_formats import Candidate, Offer, Reader, Reading, merged
+from llm.fallback_gemma import read_gemma
+from llm.fallback_headed import read_headed
 from llm.fallback_json import read_json
 from llm.fallback_judge import accepted, reasoning_round
 from llm.fallback_quotes import Quotes
+from llm.fallback_react import read_react
+from llm.fallback_stops import stop_at
+from llm.fallback_tags import read_tags
 from llm.json_repair import MAX_CHARS
 from llm.messages import ToolCall, ToolSpec
 from llm.pythonic import read_pythonic
@@ -20,7 +28,15 @@ from llm.thinking import split_thinking
 
 #: Each reads the whole text; where two see a call in one place, the one that begins first is right. A new format is
 #: one more reader.
-READERS: tuple[Reader, ...] = (read_pythonic, read_json)
+READERS: tuple[Reader, ...] = (
+    read_pythonic,
+    read_json,
+    read_headed,
+    read_tags,
+    read_elements,
+    read_react,
+    read_gemma,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +44,7 @@ class Found:
     """The calls of a text. Without any, `text` is the answer in plain text; with some it is empty.
 
     `reasoning` is what stood in think tags and round the calls. `repaired`: a call was JSON only after a repair.
-    `quoted` counts the calls left out because an input holds them.
+    `quoted` counts the calls left out because an input holds them, `repeats` the calls that one before them equals.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -36,6 +52,7 @@ class Found:
     text: str = ""
     repaired: bool = False
     quoted: int = 0
+    repeats: int = 0
 
 
 def find_calls(
@@ -49,7 +66,7 @@ def find_calls(
     """Every call of the text, in order. `complete` is False when the token limit ended it (edge case 98).
 
     `inputs` are what strangers wrote into the prompt; a call that occurs there is never returned. A text of more than
-    256 KiB is not searched.
+    256 KiB is not searched. What a model wrote behind its own end mark is left out, and counts as complete before it.
     """
     thoughts, answer = split_thinking(text)
     plain = Found(reasoning=thoughts, text=answer)
@@ -57,7 +74,11 @@ def find_calls(
         return plain
     offer = Offer(tools)
     quotes = Quotes(inputs, offer, READERS)
-    reading = merged((reader(answer, offer, complete) for reader in READERS), len(answer))
+    reading = _read(answer, offer, complete)
+    stop = stop_at(answer, reading.candidates)
+    if stop is not None:
+        answer = answer[:stop]
+        reading = _read(answer, offer, complete=True)
     own = [quotes.without(found, answer) for found in reading.candidates]
     quoted = _count(reading.candidates) - _count(own)
     end = len(answer) if reading.cut is None else reading.cut
@@ -66,7 +87,12 @@ def find_calls(
         return Found(reasoning=thoughts, text=answer, quoted=quoted)
     around = reasoning_round(answer, meant, end)
     reasoning = "\n".join(part for part in (thoughts.strip(), around) if part)
-    return Found(_calls(meant, new_id), reasoning, "", any(found.repaired for found in meant), quoted)
+    calls = _calls(meant, new_id)
+    return Found(calls, reasoning, "", any(found.repaired for found in meant), quoted, _repeats(calls))
+
+
+def _read(text: str, offer: Offer, complete: bool) -> Reading:
+    return merged((reader(text, offer, complete) for reader in READERS), len(text))
 
 
 def _count(candidates: Sequence[Candidate]) -> int:
@@ -77,3 +103,9 @@ def _calls(candidates: Sequence[Candidate], new_id: Callable[[], str]) -> tuple[
     return tuple(
         ToolCall(new_id(), draft.name, draft.arguments, draft.problem) for found in candidates for draft in found.drafts
     )
+
+
+def _repeats(calls: Sequence[ToolCall]) -> int:
+    """How many of the calls are the same as one before them."""
+    distinct = {orjson.dumps([call.name, call.arguments], option=orjson.OPT_SORT_KEYS) for call in calls}
+    return len(calls) - len(distinct)

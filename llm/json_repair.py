@@ -92,6 +92,12 @@ def decode_scan(scan: Scan, *, close: bool) -> Parsed:
                 continue
     elif scan.ending is not Ending.UNCLOSED:
         raise UnreadableJSON(scan.ending.value)
+    elif close and not scan.open_text:
+        try:
+            closed = scan.source.rstrip(" \t\r\n,") + "".join(reversed(scan.closers))
+            return Parsed(clean_json(_LOOSE.decode(closed)), scan.end, repaired=True)
+        except ValueError:
+            pass
     repaired = rewrite(scan.tokens, close=close)
     try:
         return Parsed(clean_json(_LOOSE.decode(repaired)), scan.end, repaired=True)

@@ -1,7 +1,8 @@
 """Messages between an assistant and a chat model: ordered, typed, frozen blocks.
 
-Four roles, four kinds of block. A message is never edited; a conversation grows by appending. Each message keeps
-the bytes it was encoded to, per dialect, so a request costs the new messages and not the whole history.
+Four roles, seven kinds of block. A message is never edited; a conversation grows by appending. Each message keeps
+the bytes it was encoded to, per dialect, so a request costs the new messages and not the whole history. What only its
+own provider understands (signatures, encrypted search results) stays in `raw` and goes back to that provider alone.
 """
 
 from __future__ import annotations
@@ -33,9 +34,13 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """What a model thought before it answered; never shown to a player."""
+    """What a model thought before it answered; never shown to a player.
+
+    `signature` is its provider's seal, empty without one. It is told here and replayed from the turn's `raw` only.
+    """
 
     text: str
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +67,56 @@ class ToolResult:
     failed: bool = False
 
 
-Block = Text | Reasoning | ToolCall | ToolResult
+@dataclass(frozen=True, slots=True)
+class ServerToolCall:
+    """A tool that the provider runs on its own side, such as a web search; nobody here answers it."""
+
+    id: str
+    name: str
+    arguments: JSONObject
+
+
+@dataclass(frozen=True, slots=True)
+class ServerToolResult:
+    """What a provider's own tool came to, in short. With `failed`, `text` is the provider's word for why."""
+
+    call_id: str
+    name: str
+    text: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Where the text before it comes from: the words quoted, and the source's address and title when it has them."""
+
+    text: str
+    url: str = ""
+    title: str = ""
+
+
+Block = Text | Reasoning | ToolCall | ToolResult | ServerToolCall | ServerToolResult | Citation
+
+
+@dataclass(frozen=True, slots=True)
+class RawTurn:
+    """A turn as its provider sent it: the provider's name and its own blocks, in order, to be replayed verbatim."""
+
+    provider: str
+    blocks: tuple[JSONObject, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of the conversation. `wire` holds its encoded bytes by dialect; it is a cache, not a value."""
+    """One turn of the conversation.
+
+    `raw` is the turn in its provider's own form; any other provider is sent `blocks`. `wire` holds the encoded bytes
+    by dialect; it is a cache, not a value.
+    """
 
     role: Role
     blocks: tuple[Block, ...]
+    raw: RawTurn | None = field(default=None, repr=False, hash=False)
     wire: dict[str, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -92,6 +138,17 @@ class Message:
     def tool_results(self) -> tuple[ToolResult, ...]:
         """The tool results, in the order of the calls they answer."""
         return tuple(block for block in self.blocks if isinstance(block, ToolResult))
+
+    def raw_of(self, provider: str) -> tuple[JSONObject, ...]:
+        """The turn's own blocks for the provider of this name, none when another one made it.
+
+        They are withheld when they name other calls than `tool_calls` does: then a result would answer nothing.
+        """
+        if self.raw is None or self.raw.provider != provider:
+            return ()
+        named = [block.get("id") for block in self.raw.blocks if block.get("type") == "tool_use"]
+        known = [call.id for call in self.tool_calls]
+        return self.raw.blocks if named in ([], known) else ()
 
 
 @dataclass(frozen=True, slots=True)

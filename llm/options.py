@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
+
+from pydantic import BaseModel
 
 from llm.messages import JSON, JSONObject
 
@@ -15,8 +18,11 @@ ToolChoice = str
 class CallOptions:
     """Options of one call; None leaves the provider's default.
 
-    `max_tokens` bounds the answer in tokens. `schema` is a JSON Schema the answer's text must match. `think` turns a
+    `max_tokens` bounds the answer in tokens. `schema` is a JSON Schema, or a pydantic model, that the
+    answer's text must match; the value is then `LLMResponse.structured`. `think` turns a
     thinking model's thoughts on or off. `extra_params` is merged into the request: dicts deep, lists concatenated.
+    `server_tools` are tools that the provider runs itself, in its own form; they are added to the client's tools, and
+    a provider without any leaves them out. `prompt_cache` marks what the provider may keep for the next call.
     """
 
     temperature: float | None = None
@@ -24,8 +30,17 @@ class CallOptions:
     seed: int | None = None
     stop: tuple[str, ...] = ()
     think: bool | None = None
-    schema: JSONObject | None = None
+    schema: JSONObject | type[BaseModel] | None = None
     extra_params: Mapping[str, JSON] = field(default_factory=dict)
+    server_tools: tuple[JSONObject, ...] = ()
+    prompt_cache: bool = True
+
+    @property
+    def json_schema(self) -> JSONObject | None:
+        """The schema as JSON, None when none was given."""
+        if isinstance(self.schema, type):
+            return cast("JSONObject", self.schema.model_json_schema())
+        return self.schema
 
 
 def merge(base: Mapping[str, JSON], extra: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -12,13 +12,16 @@ from typing import Protocol
 import orjson
 from twisted.web.http_headers import Headers
 
-from llm.errors import LLMError
+from llm.errors import LLMError, Rejected
 from llm.fallback_prompt import as_text
 from llm.messages import JSONObject, Message, ToolResult, ToolSpec
 from llm.options import CallOptions, ToolChoice
+from llm.rate_limits import Moment, read_rate_limits
 from llm.response import RateLimitInfo
 from llm.stream import StreamEvent
 from llm.tokens import TokenEstimator
+from llm.ways import Amendment, Way, amend
+from resilience import origin_of
 
 
 class StreamParser(Protocol):
@@ -47,10 +50,24 @@ class LLMProvider(ABC):
     dialect = ""
 
     def __init__(self, api_url: str, model: str, key: str = "") -> None:
-        self.api_url = api_url.rstrip("/")
         self.model = model
-        self._key = key
+        self.rebind(api_url, key)
         self.tokens = TokenEstimator()
+
+    def rebind(self, api_url: str, key: str) -> None:
+        """Use another address with a key of its own. A key goes to the origin it was given with and to no other."""
+        self.api_url = api_url.rstrip("/")
+        self._secret = key
+        self._bound_to = origin_of(self.api_url)
+
+    @property
+    def _key(self) -> str:
+        """The key for the address in use, empty when it was given for another origin."""
+        return self._secret if origin_of(self.get_api_url()) == self._bound_to else ""
+
+    def redacted(self, text: str) -> str:
+        """The text without the key, which some servers repeat in their errors."""
+        return text.replace(self._secret, "[key]") if self._secret else text
 
     def __repr__(self) -> str:
         """Name and model; never the key."""
@@ -59,6 +76,10 @@ class LLMProvider(ABC):
     @abstractmethod
     def get_api_url(self) -> str:
         """The URL of the chat endpoint."""
+
+    def get_models_url(self) -> str:
+        """The URL that lists the models."""
+        return f"{self.api_url}/models"
 
     def build_headers(self) -> Headers:
         """The request headers, the credential included."""
@@ -71,6 +92,10 @@ class LLMProvider(ABC):
             headers["Authorization"] = [f"Bearer {self._key}"]
         return Headers(headers)
 
+    def headers_for(self, options: CallOptions) -> Headers:
+        """The request headers of one call, for a provider whose options need headers too."""
+        return self.build_headers()
+
     def build_request(
         self,
         messages: Sequence[Message],
@@ -79,11 +104,21 @@ class LLMProvider(ABC):
         options: CallOptions,
         *,
         tools_as_text: bool = False,
+        amendments: Sequence[Amendment] = (),
     ) -> bytes:
-        """The request body. Messages are encoded once and kept; with `tools_as_text` calls and results become text."""
-        head = orjson.dumps(self.request_head(tools, tool_choice, options))
+        """The request body. Messages are encoded once and kept; with `tools_as_text` calls and results become text.
+
+        `amendments` are what this model's refusals taught of the request's fields.
+        """
+        head = amend(self.request_head(tools, tool_choice, options), amendments)
+        return self.join_body(head, messages, options, tools_as_text=tools_as_text)
+
+    def join_body(
+        self, head: JSONObject, messages: Sequence[Message], options: CallOptions, *, tools_as_text: bool
+    ) -> bytes:
+        """The request body of its head and its messages."""
         encoded = b",".join(self._encoded(message, tools_as_text=tools_as_text) for message in messages)
-        return head[:-1] + b',"messages":[' + encoded + b"]}"
+        return orjson.dumps(head)[:-1] + b',"messages":[' + encoded + b"]}"
 
     @abstractmethod
     def request_head(
@@ -107,8 +142,12 @@ class LLMProvider(ABC):
         """Whether a body is one document and no stream, told by its first byte that is not blank."""
         return first in {b"{", b"[", b"<"}
 
-    def parse_rate_limit_headers(self, headers: Headers) -> RateLimitInfo | None:
-        """What the headers say of limits; None when this provider sends none."""
+    def parse_rate_limit_headers(self, headers: Headers, moment: Moment | None = None) -> RateLimitInfo | None:
+        """What the headers say of limits, None when nothing. `moment` is when they came; without one, 0 is now."""
+        return read_rate_limits(headers, moment or Moment())
+
+    def adapt(self, error: Rejected, way: Way) -> Way | None:
+        """The way to ask after this refusal, None when it teaches nothing. Must not give back the same way."""
         return None
 
     @abstractmethod

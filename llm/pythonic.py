@@ -13,25 +13,41 @@ from llm.fallback_tokens import Budget, Ending, UnreadableJSON, scan_value
 from llm.json_repair import MAX_CHARS, clean_json
 from llm.messages import JSON
 
-_BARE_LIST = re.compile(r"\[\s*[A-Za-z_][\w.]*\s*\(")
-_FIRST_CALL = re.compile(r"\s*\[\s*([A-Za-z_][\w.]*)\s*\(\s*(?:\w+\s*=|[\"'])")
+#: A list of calls, or Llama's `tool.call(` (F9).
+_BARE = re.compile(
+    r"(?P<list>\[)\s*+[A-Za-z_][\w.]*+\s*+\(|(?<![\w.])[A-Za-z_]\w{0,128}+(?:\.\w{1,128}+)*?\.call(?=\()"
+)
+_FIRST_CALL = re.compile(r"\s*+\[?\s*+([A-Za-z_][\w.]*+)\s*+\(\s*+(?:\w+\s*+=|[\"'])")
 _WRAPPERS = (
     (re.compile(r"<\|tool_call_start\|>"), re.compile(r"<\|tool_call_end\|>")),
+    (re.compile(r"<\|python_tag\|>"), re.compile(r"<\|e(?:om|ot)_id\|>")),
     (re.compile(r"<function_calls>"), re.compile(r"</function_calls>")),
     (re.compile(r"```[ \t]*tool_code[ \t]*\n"), re.compile(r"```")),
 )
 _JSON_WORDS: dict[str, JSON] = {"true": True, "false": False, "null": None}
 
 
+#: What one call of the Python parser costs, in plain attempts.
+_PARSE_COST = 4
+
+
 class UnreadableCalls(ValueError):
     """The text is not a list of calls with literal arguments."""
 
 
-def read_pythonic(text: str, offer: Offer, complete: bool) -> Reading:  # noqa: ARG001  a cut list is never a call
+def read_pythonic(
+    text: str,
+    offer: Offer,
+    complete: bool,  # noqa: ARG001  a cut list is never a call
+    budget: Budget | None = None,
+) -> Reading:
     """Every list of calls of the text: bare in brackets, or in a wrapper and then also without brackets."""
     candidates: list[Candidate] = []
     cut = None
-    for start, end, source in _spans(text, offer):
+    budget = budget or Budget(len(text))
+    for start, end, source in _spans(text, offer, budget):
+        if not budget.attempt(_PARSE_COST):
+            break
         try:
             drafts = tuple(parse_calls(source, offer))
         except UnreadableCalls:
@@ -49,7 +65,7 @@ def parse_calls(source: str, offer: Offer) -> list[Draft]:
     """
     drafts = []
     for call in _call_nodes(_tree(source)):
-        name = _dotted(call.func)
+        name = _dotted(call.func).removesuffix(".call")
         draft = offer.draft(name, _arguments(call, name, offer))
         if draft is not None:
             drafts.append(draft)
@@ -58,9 +74,9 @@ def parse_calls(source: str, offer: Offer) -> list[Draft]:
     return drafts
 
 
-def _spans(text: str, offer: Offer) -> Iterator[tuple[int, int, str]]:
+def _spans(text: str, offer: Offer, budget: Budget) -> Iterator[tuple[int, int, str]]:
     """Start, end and source of everything that may be a list of calls, in order, none inside another."""
-    found = sorted([*_wrapped(text), *_bare(text, offer)])
+    found = sorted([*_wrapped(text), *_bare(text, offer, budget)])
     behind = 0
     for start, end, source in found:
         if start >= behind:
@@ -77,23 +93,24 @@ def _wrapped(text: str) -> Iterator[tuple[int, int, str]]:
             yield start.start(), position, text[start.end() : end.start() if end else len(text)]
 
 
-def _bare(text: str, offer: Offer) -> Iterator[tuple[int, int, str]]:
-    budget = Budget(len(text))
+def _bare(text: str, offer: Offer, budget: Budget) -> Iterator[tuple[int, int, str]]:
     position = 0
-    while budget.left > 0 and (start := _BARE_LIST.search(text, position)):
-        scan = scan_value(text, start.start(), budget)
-        position = start.end() if scan.ending in {Ending.UNCLOSED, Ending.MISMATCHED} else scan.end
+    while (match := _BARE.search(text, position)) and budget.attempt():
+        start = match.start()
+        scan = scan_value(text, start if match["list"] else match.end(), budget)
+        position = match.end() if scan.ending in {Ending.UNCLOSED, Ending.MISMATCHED} else scan.end
+        source = text[start : scan.end]
         if scan.ending is Ending.CLOSED:
-            yield scan.start, scan.end, scan.source
-        elif scan.ending is Ending.UNCLOSED and _begins_call(scan.source, offer):
-            yield scan.start, scan.end, scan.source
+            yield start, scan.end, source
+        elif scan.ending is Ending.UNCLOSED and _begins_call(source, offer):
+            yield start, scan.end, source
             return
 
 
 def _begins_call(source: str, offer: Offer) -> bool:
     """Whether a text that is no list of calls begins like one, of an offered tool."""
     first = _FIRST_CALL.match(source)
-    return first is not None and offer.match(first.group(1)) is not None
+    return first is not None and offer.match(first.group(1).removesuffix(".call")) is not None
 
 
 def _tree(source: str) -> ast.Module:

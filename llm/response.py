@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from llm.messages import Message, ToolCall
+    from pydantic import BaseModel
+
+    from llm.messages import JSON, Message, ToolCall
 
 
 class FinishReason(StrEnum):
@@ -22,12 +26,20 @@ class FinishReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider counted them. None means the provider did not say, which is not 0 (edge case 56)."""
+    """Tokens as the provider counted them. None means the provider did not say, which is not 0 (edge case 56).
+
+    `input_tokens` is the whole prompt; `cached_tokens` were read from a cache and `cache_write_tokens` written to
+    one, and both are part of it. `reasoning_tokens` are part of `output_tokens`. `server_tools` counts the calls of
+    the provider's own tools by name. `cost` is what the provider charged, else what configured prices come to.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    server_tools: Mapping[str, int] | None = None
+    cost: float | None = None
 
     @property
     def total_tokens(self) -> int | None:
@@ -35,6 +47,33 @@ class Usage:
         if self.input_tokens is None and self.output_tokens is None:
             return None
         return (self.input_tokens or 0) + (self.output_tokens or 0)
+
+    def __add__(self, other: Usage) -> Usage:
+        """Both together, for one answer that took several requests; what only one of them knows is kept."""
+        return Usage(
+            _sum(self.input_tokens, other.input_tokens),
+            _sum(self.output_tokens, other.output_tokens),
+            _sum(self.cached_tokens, other.cached_tokens),
+            _sum(self.reasoning_tokens, other.reasoning_tokens),
+            _sum(self.cache_write_tokens, other.cache_write_tokens),
+            _sum_counts(self.server_tools, other.server_tools),
+            _sum(self.cost, other.cost),
+        )
+
+
+_Number = TypeVar("_Number", int, float)
+
+
+def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
+
+
+def _sum_counts(one: Mapping[str, int] | None, other: Mapping[str, int] | None) -> Mapping[str, int] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return Counter(one) + Counter(other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +84,8 @@ class RateLimitInfo:
     remaining_tokens: int | None = None
     reset_requests_at: float | None = None
     reset_tokens_at: float | None = None
+    limit_requests: int | None = None
+    limit_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +100,11 @@ class LLMResponse:
     rate_limit_info: RateLimitInfo | None = None
     #: True when the tool calls were read from text by the JSON fallback.
     from_fallback: bool = False
+    #: True when one of those was JSON only after a repair.
+    repaired: bool = False
+    #: The value of the answer when a schema was asked for and the text matches it, else None. A pydantic model's
+    #: instance when the schema was given as a model.
+    structured: JSON | BaseModel = None
 
     @property
     def content(self) -> str:

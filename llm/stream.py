@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from llm.messages import JSONObject
+from twisted.internet.defer import Deferred
+
+from llm.messages import Citation, JSONObject, RawTurn, ServerToolCall, ServerToolResult
 from llm.response import FinishReason, Usage
 
 
@@ -18,9 +20,10 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """A piece of what the model thinks."""
+    """A piece of what the model thinks. A `signature` seals the thought; what follows is another one."""
 
     text: str
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,20 @@ class CallDelta:
     id: str | None = None
     name: str | None = None
     arguments: str | JSONObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerBlockSeen:
+    """Something the provider's own tools did, whole: a call of theirs, its result, or a source of the text before."""
+
+    block: ServerToolCall | ServerToolResult | Citation
+
+
+@dataclass(frozen=True, slots=True)
+class RawSeen:
+    """The turn as the provider sent it, for replay; the last one wins."""
+
+    raw: RawTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +71,8 @@ class ModelSeen:
     model: str
 
 
-StreamEvent = TextDelta | ReasoningDelta | CallDelta | UsageSeen | FinishSeen | ModelSeen
+StreamEvent = TextDelta | ReasoningDelta | CallDelta | ServerBlockSeen | RawSeen | UsageSeen | FinishSeen | ModelSeen
 
-#: Told of every event of a stream, in order, as it arrives.
-Listener = Callable[[StreamEvent], None]
+#: Told of every event of a stream, in order, as it arrives. A Deferred as its answer holds the stream back until it
+#: fires: nothing more is read from the connection meanwhile.
+Listener = Callable[[StreamEvent], Deferred[None] | None]

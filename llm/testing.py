@@ -15,6 +15,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
+from llm.fakes.anthropic import FakeAnthropic
+from llm.fakes.anthropic_wire import AnthropicReply, Search
 from llm.fakes.chat import FakeChat
 from llm.fakes.ollama import FakeOllama, OllamaModel
 from llm.fakes.sage import simple_sage
@@ -38,11 +40,13 @@ from llm.fakes.server import FakeServer
 from llm.fakes.serving import serve
 
 __all__ = [
+    "AnthropicReply",
     "Brain",
     "Call",
     "DieMidStream",
     "EndEarly",
     "ErrorInStream",
+    "FakeAnthropic",
     "FakeChat",
     "FakeOllama",
     "FakeServer",
@@ -55,6 +59,7 @@ __all__ = [
     "RefuseTools",
     "Reply",
     "Script",
+    "Search",
     "Step",
     "main",
     "serve",
@@ -110,7 +115,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Example: start `python -m llm.testing ollama --port 11500`, then in another terminal"
         " `mud-assistant trial --provider ollama --url http://127.0.0.1:11500 --model sage`.",
     )
-    parser.add_argument("protocol", choices=["ollama", "chat"], help="Ollama's own API, or Chat Completions under /v1")
+    parser.add_argument("protocol", choices=["ollama", "chat", "anthropic"], help="the API to speak")
     parser.add_argument("--port", type=int, default=0, help="the port to listen on; 0, the default, takes a free one")
     parser.add_argument("--fault", choices=sorted(FAULTS), help="fail like this at every request for an answer")
     parser.add_argument("--key", help="refuse requests without this made-up key")
@@ -127,12 +132,14 @@ def _fake(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
 
     if options.protocol == "ollama":
         return FakeOllama(clock, brain, key=options.key)
+    if options.protocol == "anthropic":
+        return FakeAnthropic(clock, brain, options.key)
     return FakeChat(clock, brain, options.key)
 
 
 async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) -> None:
     async with serve(_fake(options, reactor), reactor, options.port) as url:
-        base = url if options.protocol == "ollama" else f"{url}/v1"
+        base = f"{url}/v1" if options.protocol == "chat" else url
         sys.stdout.write(f"{base}\n")
         sys.stdout.flush()
         await Deferred()

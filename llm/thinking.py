@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 
-_TAG = re.compile(r"(?i:<(/?)think(?:ing)?>)|\[(/?)THINK\]", re.ASCII)
-_TAGS = ("<think>", "</think>", "<thinking>", "</thinking>", "[think]", "[/think]")
+_OPENING = ("<think>", "<thinking>", "[think]", "<|start_thinking|>", "<|channel|>analysis<|message|>")
+_CLOSING = ("</think>", "</thinking>", "[/think]", "<|end_thinking|>")
+#: What ends the analysis of gpt-oss; in other texts these are no tags of thoughts.
+_HARMONY_END = ("<|end|>", "<|start|>", "<|return|>", "<|call|>")
+_TAGS = (*_OPENING, *_CLOSING, *_HARMONY_END)
+_TAG = re.compile(rf"(?i:{'|'.join(re.escape(tag) for tag in _TAGS if tag[0] == '<')})|\[/?THINK\]", re.ASCII)
 _LONGEST = max(len(tag) for tag in _TAGS)
 
 #: A piece of a stream: whether it is reasoning, and its text.
@@ -38,6 +42,7 @@ class ThinkingSplitter:
         self._thinking = opened
         self._tag_seen = opened
         self._after_tag = False
+        self._in_harmony = False
         self._held = ""
         self._delivered: list[str] = []
 
@@ -57,8 +62,12 @@ class ThinkingSplitter:
         pieces: list[Piece] = []
         position = 0
         for tag in _TAG.finditer(text):
+            word = tag.group().lower()
+            if word in _HARMONY_END and not self._in_harmony:
+                continue
             self._deliver(text[position : tag.start()], pieces)
-            self._switch(opens=not (tag.group(1) or tag.group(2)))
+            self._switch(opens=word in _OPENING)
+            self._in_harmony = word == _OPENING[-1]
             position = tag.end()
         self._deliver(text[position:], pieces)
         return pieces

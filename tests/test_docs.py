@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from assistant.config import AssistantConfig, Config, ModelConfig
+from llm import CallOptions
 from tools import Dispatcher, Registry, Scene, Status
 from tools.testing import ANNA, RecordingWorld, now, tool_call, tool_context
 
@@ -41,6 +42,14 @@ def test_the_tool_on_the_page_works_as_it_stands() -> None:
     (done,) = now(Deferred.fromCoroutine(dispatcher.answer_all([tool_call("hum", tune="an old song")], context)))
     assert done.status is Status.DONE
     assert [(act.verb, act.text) for act in world.acts] == [("emote", "hums an old song.")]
+
+
+def test_the_provider_on_the_page_works_as_it_stands() -> None:
+    module = types.ModuleType("example")
+    exec(block("adding-a-provider.md", "python"), module.__dict__)  # noqa: S102  (the page's own example)
+    provider = module.ExampleProvider(model="m", key="k")
+    assert provider.get_api_url() == "https://api.example.org/v1/chat/completions"
+    assert b'"model":"m"' in provider.build_request([], [], None, CallOptions())
 
 
 PAGES = [*sorted(path.name for path in ROOT.glob("*.md")), "docs/architecture.md"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,7 +26,7 @@ from assistant.trial.session import Screen, Session, TrialObserver, VisitorEars
 from assistant.trial.show import scene_text
 from assistant.worlds.embedded import EmbeddedWorld
 from llm import Capabilities, LLMError
-from llm.embedded.progress import Phase
+from llm.embedded.progress import Endpoint, Phase
 from llm.embedded.progress import Progress as ModelProgress
 from llm.embedded.supervisor import EmbeddedModel
 from resilience import Deadline, HttpExchange, Launcher
@@ -68,7 +69,7 @@ async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[st
     """The exit status of a trial. Cancelling ends it cleanly: nothing it started is left behind."""
     progress = Progress()
     exchange = HttpExchange(reactor)
-    chooser = Chooser(exchange, reactor, environment, lambda path: _embedded(reactor, environment, progress, path))
+    chooser = Chooser(exchange, reactor, environment, partial(_embedded, reactor, environment, progress))
     try:
         granted(options.config.assistant, Registry(WORLD_TOOLS))
         chosen = await chooser.choose(options.config.model)
@@ -85,7 +86,13 @@ async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[st
         await trial.close()
 
 
-def _embedded(reactor: Any, environment: Mapping[str, str], progress: Progress, path: Path | None) -> EmbeddedModel:
+def _embedded(
+    reactor: Any,
+    environment: Mapping[str, str],
+    progress: Progress,
+    path: Path | None,
+    moved: Callable[[Endpoint], None],
+) -> EmbeddedModel:
     """The embedded model, not started; its progress goes to standard error."""
 
     def show(step: ModelProgress) -> None:
@@ -105,6 +112,7 @@ def _embedded(reactor: Any, environment: Mapping[str, str], progress: Progress, 
         model_file=path,
         context_tokens=EMBEDDED_CONTEXT,
         on_progress=show,
+        on_restart=moved,
         on_lost=lambda error: progress.note(f"mud-assistant: {error}"),
     )
 

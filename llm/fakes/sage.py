@@ -23,7 +23,7 @@ def simple_sage(request: RecordedRequest) -> Reply:
     if not request.tools:
         call = {"tool": "say", "parameters": {"text": _spoken(request)}, "reasoning": _REASONING}
         return Reply(orjson.dumps(call).decode())
-    if request.messages and request.messages[-1].get("role") == "tool":
+    if request.messages and _is_result(request.messages[-1]):
         return Reply("Nothing to add.")
     if "say" in map(_tool_name, request.tools):
         return Reply(calls=(Call("say", {"text": _spoken(request)}, f"call_sage_{len(request.messages)}"),))
@@ -37,6 +37,15 @@ def _spoken(request: RecordedRequest) -> str:
     return f"You asked: {lines[-1][:QUOTE_LIMIT]}" if lines else "You asked nothing."
 
 
+def _is_result(message: Mapping[str, Any]) -> bool:
+    """Whether this is what a tool came to; Anthropic sends that as a block of a user's message."""
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
+    return message.get("role") == "tool" or any(
+        isinstance(block, Mapping) and block.get("type") == "tool_result" for block in blocks
+    )
+
+
 def _text(message: Mapping[str, Any]) -> str:
     """A message's text; Chat Completions may send it in parts."""
     content = message.get("content")
@@ -47,4 +56,5 @@ def _text(message: Mapping[str, Any]) -> str:
 
 def _tool_name(tool: Mapping[str, Any]) -> str:
     function = tool.get("function")
-    return str(function.get("name") or "") if isinstance(function, Mapping) else ""
+    named = function if isinstance(function, Mapping) else tool
+    return str(named.get("name") or "")

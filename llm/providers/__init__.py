@@ -6,12 +6,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from llm.provider import LLMProvider
+from llm.providers.anthropic import AnthropicProvider
 from llm.providers.chat import ChatProvider, LocalProvider
 from llm.providers.ollama import OllamaProvider
+from llm.providers.openai import OpenAIProvider
+from llm.providers.openrouter import OpenRouterProvider
 
 _PROVIDERS: Mapping[str, Callable[..., LLMProvider]] = {
+    "anthropic": AnthropicProvider,
     "ollama": OllamaProvider,
     "local": LocalProvider,
+    "openai": OpenAIProvider,
+    "openrouter": OpenRouterProvider,
 }
 
 PROVIDER_NAMES = tuple(_PROVIDERS)
@@ -35,10 +41,13 @@ def get_provider(name: str, api_url: str | None = None, model: str | None = None
 
 __all__ = [
     "PROVIDER_NAMES",
+    "AnthropicProvider",
     "ChatProvider",
     "LLMProvider",
     "LocalProvider",
     "OllamaProvider",
+    "OpenAIProvider",
+    "OpenRouterProvider",
     "UnknownProviderError",
     "get_provider",
 ]

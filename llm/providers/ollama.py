@@ -69,8 +69,8 @@ class OllamaProvider(LLMProvider):
         }
         if options.think is not None:
             head["think"] = options.think
-        if options.schema is not None:
-            head["format"] = options.schema
+        if (schema := options.json_schema) is not None:
+            head["format"] = schema
         if tools and tool_choice != "none":
             head["tools"] = [function_tool(tool) for tool in tools]
         return merge(head, options.extra_params)
@@ -121,17 +121,34 @@ class OllamaStream:
     def __init__(self, provider: OllamaProvider) -> None:
         self._provider = provider
         self._lines = LineDecoder()
+        self._error_seen: LLMError | None = None
         self.complete = False
 
     def feed(self, data: bytes) -> list[StreamEvent]:
-        """The events of the lines that `data` completes."""
-        return [event for line in self._lines.feed(data) for event in self.take(line)]
+        """The events of the lines that `data` completes, up to an error, which completes the stream too."""
+        return self._taken(self._lines.feed(data))
 
     def end(self) -> list[StreamEvent]:
-        """The events of an unended last line. Raises StreamBroken when `done` was never said."""
-        events = [event for line in self._lines.feed(b"", final=True) for event in self.take(line)]
+        """The events of an unended last line.
+
+        Raises the error the stream carried, StreamBroken when `done` was never said.
+        """
+        events = self._taken(self._lines.feed(b"", final=True))
+        if self._error_seen is not None:
+            raise self._error_seen
         if not self.complete:
             raise StreamBroken("the answer ended before it was done", self._provider.name, self._provider.model)
+        return events
+
+    def _taken(self, lines: Sequence[str]) -> list[StreamEvent]:
+        """The events before an error count, wherever the bytes were split; so it is kept for the end."""
+        events: list[StreamEvent] = []
+        try:
+            for line in lines:
+                events.extend(self.take(line))
+        except LLMError as error:
+            self._error_seen = error
+            self.complete = True
         return events
 
     def take(self, line: str) -> list[StreamEvent]:
@@ -158,7 +175,8 @@ class OllamaStream:
         if not isinstance(record, dict):
             raise ProtocolError(f"not an answer: {excerpt(line.encode())}", provider.name, provider.model)
         if "error" in record:
-            raise typed_error(500, read_error(record), provider=provider.name, model=provider.model)
+            body = read_error(record)
+            raise typed_error(body.implied_status, body, provider=provider.name, model=provider.model)
         return record
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from twisted.web.server import Request
 from assistant import choose_model
 from assistant.choose_model import Chooser, ChosenModel, NoModelError
 from assistant.config import ModelConfig
+from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import Commands, EmbeddedModel
 from llm.fakes.server import FakeServer
 from llm.testing import FakeChat, FakeOllama, OllamaModel, serve
@@ -37,7 +39,7 @@ def no_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def chooser(tmp_path: Path, environment: dict[str, str] | None = None) -> AsyncIterator[Chooser]:
-    def embedded(path: Path | None) -> EmbeddedModel:
+    def embedded(path: Path | None, moved: Callable[[Endpoint], None]) -> EmbeddedModel:
         command = (sys.executable, "-c", STAND_IN)
         file = path or tmp_path / "tiny.gguf"
         return EmbeddedModel(
@@ -47,6 +49,7 @@ async def chooser(tmp_path: Path, environment: dict[str, str] | None = None) -> 
             data_dir=tmp_path,
             model_file=file,
             commands=Commands(command, command),
+            on_restart=moved,
         )
 
     exchange = HttpExchange(reactor)
@@ -116,6 +119,23 @@ async def test_an_ollama_without_models_is_passed_over(tmp_path: Path, monkeypat
     assert "has no model" in chosen.why
 
 
+async def test_a_model_that_comes_back_elsewhere_is_asked_there_with_its_key(tmp_path: Path) -> None:
+    told: list[Callable[[Endpoint], None]] = []
+    async with chooser(tmp_path) as chooses:
+        make = chooses.make_embedded
+
+        def listening(path: Path | None, moved: Callable[[Endpoint], None]) -> EmbeddedModel:
+            told.append(moved)
+            return make(path, moved)
+
+        chosen = await replace(chooses, make_embedded=listening).choose(ModelConfig(provider="embedded"))
+        told[0](Endpoint("http://127.0.0.1:10", "its-key", "tiny", own_template=True))
+        assert chosen.embedded is not None
+        await chosen.embedded.stop()
+    assert chosen.provider.get_api_url() == "http://127.0.0.1:10/v1/chat/completions"
+    assert chosen.provider.build_headers().getRawHeaders("authorization") == ["Bearer its-key"]
+
+
 @pytest.mark.usefixtures("no_ollama")
 async def test_a_model_name_without_an_ollama_is_not_quietly_replaced(tmp_path: Path) -> None:
     async with chooser(tmp_path) as chooses:
@@ -156,7 +176,7 @@ async def test_a_wrong_key_is_told_without_the_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"provider": "magic"}, "no provider 'magic'; choose one of: auto, embedded, local, ollama"),
+        ({"provider": "magic"}, "no provider 'magic'; choose one of: anthropic, auto, embedded, local"),
         ({"provider": "local"}, "--url"),
         ({"provider": "ollama", "url": "http://127.0.0.1:1"}, "cannot connect"),
         ({"provider": "local", "url": "http://127.0.0.1:1"}, "cannot connect"),

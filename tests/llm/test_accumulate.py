@@ -7,9 +7,28 @@ from itertools import count
 import pytest
 
 from llm.accumulate import MAX_ARGUMENT_CHARS, Accumulator
-from llm.messages import Message, ToolCall
+from llm.messages import (
+    Citation,
+    Message,
+    RawTurn,
+    Reasoning,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+)
 from llm.response import FinishReason, Usage
-from llm.stream import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
+from llm.stream import (
+    CallDelta,
+    FinishSeen,
+    ModelSeen,
+    RawSeen,
+    ReasoningDelta,
+    ServerBlockSeen,
+    StreamEvent,
+    TextDelta,
+    UsageSeen,
+)
 
 KNOWN = ("get_weather", "look", "say")
 
@@ -149,10 +168,80 @@ def test_67_the_first_model_name_stays() -> None:
     assert accumulator.model == "a"
 
 
-def test_blocks_stand_in_the_order_reasoning_text_calls() -> None:
-    message, _ = read(TextDelta("said"), CallDelta(0, "a", "look", "{}"), ReasoningDelta("thought"))
-    assert (message.reasoning, message.text) == ("thought", "said")
-    assert [type(block).__name__ for block in message.blocks] == ["Reasoning", "Text", "ToolCall"]
+def kinds(message: Message) -> list[str]:
+    return [type(block).__name__ for block in message.blocks]
+
+
+def test_blocks_stand_in_the_order_in_which_they_began() -> None:
+    message, _ = read(
+        ReasoningDelta("thought"),
+        TextDelta("said "),
+        CallDelta(0, "a", "look", ""),
+        CallDelta(1, "b", "look", "{}"),
+        TextDelta("more"),
+        CallDelta(0, arguments="{}"),
+    )
+    assert kinds(message) == ["Reasoning", "Text", "ToolCall", "ToolCall", "Text"]
+    assert (message.reasoning, message.text) == ("thought", "said more")
+
+
+def test_71_a_thinking_block_in_the_text_may_reach_over_a_call() -> None:
+    message, _ = read(TextDelta("<think>a "), CallDelta(0, "a", "look", "{}"), TextDelta("b</think>yes"))
+    assert (message.reasoning, message.text) == ("a b", "yes")
+    assert kinds(message) == ["Reasoning", "ToolCall", "Reasoning", "Text"]
+
+
+def test_71_a_closing_tag_alone_takes_back_what_was_said_before_it() -> None:
+    message, _ = read(TextDelta("hm "), CallDelta(0, "a", "look", "{}"), TextDelta("so</thi"), TextDelta("nk>yes"))
+    assert (message.reasoning, message.text) == ("hm so", "yes")
+
+
+def test_72_thoughts_with_their_own_signatures_stay_apart() -> None:
+    message, _ = read(
+        ReasoningDelta("one"),
+        ReasoningDelta("", "seal1"),
+        ReasoningDelta("", "seal2"),
+        CallDelta(0, "a", "look", "{}"),
+        ReasoningDelta("th"),
+        ReasoningDelta("ree"),
+    )
+    assert message.blocks[:2] == (Reasoning("one", "seal1"), Reasoning("", "seal2"))
+    assert message.blocks[3] == Reasoning("three")
+
+
+def test_74_what_the_server_called_is_no_call_to_answer() -> None:
+    search = ServerToolCall("srv", "web_search", {"query": "x"})
+    message, finish = read(
+        CallDelta(0, "a", "say", ""), ServerBlockSeen(search), CallDelta(0, arguments='{"text":"x"}')
+    )
+    assert message.tool_calls == (ToolCall("a", "say", {"text": "x"}),)
+    assert message.blocks[1] == search
+    assert finish is FinishReason.TOOL_CALLS
+
+
+def test_75_results_and_sources_are_blocks_and_no_text() -> None:
+    found, source = ServerToolResult("srv", "web_search", "Well"), Citation("deep", "https://well.example", "Well")
+    message, finish = read(
+        ServerBlockSeen(found), TextDelta("It is "), TextDelta("deep"), ServerBlockSeen(source), TextDelta(".")
+    )
+    assert message.blocks == (found, Text("It is deep"), source, Text("."))
+    assert (message.text, finish) == ("It is deep.", FinishReason.STOP)
+
+
+def test_76_a_pause_is_no_end_but_calls_are_answered_all_the_same() -> None:
+    assert read(TextDelta("x"), FinishSeen(FinishReason.PAUSED))[1] is FinishReason.PAUSED
+    message, finish = read(CallDelta(0, "a", "look", "{}"), FinishSeen(FinishReason.PAUSED))
+    assert (len(message.tool_calls), finish) == (1, FinishReason.TOOL_CALLS)
+
+
+def test_the_raw_turn_goes_along() -> None:
+    raw = RawTurn("anthropic", ({"type": "text", "text": "x"},))
+    assert read(TextDelta("x"), RawSeen(raw))[0].raw == raw
+    assert read(TextDelta("x"))[0].raw is None
+
+
+def test_blank_text_alone_is_none() -> None:
+    assert read(TextDelta("\n"), CallDelta(0, "a", "look", "{}"), TextDelta(" "))[0].text == ""
 
 
 def test_88_megabytes_of_arguments_are_a_problem() -> None:

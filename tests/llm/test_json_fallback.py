@@ -164,9 +164,48 @@ def test_98_a_text_left_so_open_that_it_swallows_the_rest_is_not_closed() -> Non
 
 
 def test_98_an_argument_named_like_a_tool_is_no_call_when_the_call_is_unreadable() -> None:
-    text = '{"tool": "whisper", "parameters": {"name": "look"}, "reasoning": "he said "hi" to me"}'
+    text = '{"tool": "whisper", "parameters": {"name": "look"}, "note": "he said "hi" to me"}'
     assert calls(text) == []
     assert calls(text[:-8], complete=False) == []
+
+
+def test_97_bare_quotes_in_the_reasoning_do_not_matter() -> None:
+    text = '{"tool": "say", "parameters": {"text": "hi"}, "reasoning": "Bob said "hi" and "how are you?""}'
+    found = find(text)
+    assert ([(call.name, call.arguments) for call in found.calls], found.repaired) == ([SAY], True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ['he "said", "x": "and" more', 'he "said": no', 'he {"said"} it', 'two\n"lines"'],
+)
+def test_97_bare_quotes_that_may_hide_more_are_left_alone(said: str) -> None:
+    assert calls(f'{{"tool": "say", "parameters": {{"text": "hi"}}, "reasoning": "{said}"}}') == []
+
+
+def test_97_bare_quotes_in_an_argument_are_left_alone() -> None:
+    assert calls('{"tool": "say", "parameters": {"text": "I say "hi" to you"}, "reasoning": "x"}') == []
+
+
+@pytest.mark.parametrize("mark", ["<|im_end|>", "<|eot_id|>", "</s>", "<|endoftext|>", "<end_of_turn>"])
+def test_what_stands_behind_the_end_mark_of_the_model_is_left_out(mark: str) -> None:
+    call = '{"tool": "say", "parameters": {"text": "hi"}}'
+    assert calls(f"{call}{mark}\n<|im_start|>user\nNow tell me about the room.") == [SAY]
+    assert calls(f'{call}{mark}\nuser: go\n{{"tool": "look"}}') == [SAY]
+    assert calls(f"{mark}{call}{mark}") == [SAY]
+    assert calls(f"{call[:-1]}{mark} and on", complete=False) == [SAY]
+    assert find(f'Hello.{mark}\n{{"tool": "look"}}') == Found(text="Hello.")
+    assert calls(call.replace("hi", f"say {mark} now")) == [("say", {"text": f"say {mark} now"})]
+
+
+def test_words_struck_out_are_no_end() -> None:
+    assert calls('I am <s>sad</s> glad.\n{"tool": "look"}') == [LOOK]
+
+
+def test_calls_a_looping_model_repeats_are_counted() -> None:
+    call = '{"tool": "say", "parameters": {"text": "hi"}}\n'
+    found = find(call * 3 + '{"tool": "look"}')
+    assert (len(found.calls), found.repeats) == (4, 2)
 
 
 def test_86_names_in_other_clothes_become_the_tools() -> None:

@@ -17,6 +17,9 @@ tagged = st.lists(
             "</thinking>",
             "[THINK]",
             "[/THINK]",
+            "<|channel|>analysis<|message|>",
+            "<|end|>",
+            "<|end_thinking|>",
             "<",
             "</th",
             "[",
@@ -88,3 +91,16 @@ def test_71_a_block_that_the_template_opened_is_reasoning_from_the_start() -> No
     splitter = ThinkingSplitter(opened=True)
     assert splitter.feed("let me see</think> hello") == [(True, "let me see"), (False, "hello")]
     assert not splitter.taken_back
+
+
+def test_the_analysis_of_gpt_oss_is_reasoning_to_the_end_of_its_message() -> None:
+    text = "<|channel|>analysis<|message|>Bob greets.<|end|><|start|>assistant<|channel|>final<|message|>Hello."
+    assert split_thinking(text) == ("Bob greets.", "<|start|>assistant<|channel|>final<|message|>Hello.")
+
+
+def test_the_end_of_a_message_without_an_analysis_is_no_tag() -> None:
+    assert split_thinking("Hello.<|end|><|start|>user") == ("", "Hello.<|end|><|start|>user")
+
+
+def test_the_thoughts_of_command_a_are_reasoning() -> None:
+    assert split_thinking("<|START_THINKING|>Hm.<|END_THINKING|>Hello.") == ("Hm.", "Hello.")

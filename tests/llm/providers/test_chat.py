@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from itertools import pairwise
+
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.web.http_headers import Headers
 
 from llm import (
@@ -123,6 +128,37 @@ def test_66_content_as_a_list_of_parts() -> None:
     assert read(chunk(delta={"content": parts}), STOP)[:2] == [ReasoningDelta("hm"), TextDelta("x")]
 
 
+def test_a_whole_message_beside_its_deltas_is_not_read_twice() -> None:
+    """Perplexity repeats the answer so far in each chunk."""
+    last = chunk(message={"content": "xy"}, delta={}, finish_reason="stop")
+    events = read(chunk(message={"content": "x"}, delta={"content": "x"}), chunk(delta={"content": "y"}), last)
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["x", "y"]
+    assert TextDelta("x") in read(chunk(message={"content": "x"}, finish_reason="stop"))
+
+
+@pytest.mark.parametrize("reason", ["", None])
+def test_59_a_document_needs_no_finish_reason(reason: object) -> None:
+    call = {"id": "a", "function": {"name": "look", "arguments": "{}"}}
+    body = orjson.dumps({"choices": [{"message": {"tool_calls": [call]}, "finish_reason": reason}]})
+    assert CallDelta(None, "a", "look", "{}") in PROVIDER.parse_response(body)
+
+
+def test_65_a_refusal_is_filtered() -> None:
+    events = read(chunk(delta={"refusal": "I must "}), chunk(delta={"refusal": "not."}), STOP)
+    assert events == [TextDelta("I must "), TextDelta("not."), FinishSeen(FinishReason.FILTERED)]
+    assert FinishSeen(FinishReason.FILTERED) in read(chunk(delta={}, finish_reason="content_filter"))
+
+
+def test_the_events_before_an_error_count_wherever_the_bytes_are_split() -> None:
+    body = chunk(delta={"content": "half"}) + b'data: {"error":{"message":"over","code":502}}\n\n'
+    for size in (1, 7, len(body)):
+        parser = PROVIDER.stream_parser()
+        events = [event for at in range(0, len(body), size) for event in parser.feed(body[at : at + size])]
+        assert events == [TextDelta("half")]
+        with pytest.raises(Unavailable, match="over"):
+            parser.end()
+
+
 def test_67_empty_choices_and_null_deltas_are_skipped() -> None:
     assert read(b'data: {"choices":[],"model":""}\n\n', chunk(delta=None), STOP) == [FinishSeen(FinishReason.STOP)]
 
@@ -184,7 +220,7 @@ def test_46_to_49_error_bodies_of_every_shape(status: int, body: bytes, error: t
     [
         ("This model's maximum context length is 4097 tokens. However, you requested 5000", 4097),
         ("the request exceeds the available context size (4096 tokens), try increasing it", 4096),
-        ("prompt is too long: 250000 tokens > 200000 maximum", None),
+        ("prompt is too long: 250000 tokens > 200000 maximum", 200000),
         ("the prompt is longer than the context length", None),
         ("Please reduce the length of the messages", None),
     ],
@@ -212,3 +248,43 @@ def test_the_request_id_is_kept() -> None:
 def test_64_calls_without_text_are_sent_with_null_content() -> None:
     wire = PROVIDER.encode_message(assistant(ToolCall("a", "look", {})))
     assert wire[0]["content"] is None
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_raise_anything_but_our_errors(body: bytes) -> None:
+    with pytest.raises(LLMError):
+        read(b"data: " + body.replace(b"[DONE]", b"") + b"\n\n")
+
+
+MEMBERS = st.sampled_from(
+    ["choices", "delta", "message", "content", "tool_calls", "function", "name", "arguments", "index", "id", "error",
+     "usage", "code", "reasoning_details", "finish_reason", "provider", "refusal", "type", "text", "detail"]
+)  # fmt: skip
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 600) | st.floats() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(MEMBERS, inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(MEMBERS, ODD), st.lists(ODD, max_size=2))
+def test_no_json_raises_anything_but_our_errors(data: dict[str, object], choices: list[object]) -> None:
+    for body in (orjson.dumps(data), orjson.dumps({**data, "choices": choices})):
+        with contextlib.suppress(LLMError):
+            read(b"data: " + body + b"\n\n", STOP, DONE)
+        with contextlib.suppress(LLMError):
+            PROVIDER.parse_response(body)
+
+
+WHOLE = (
+    chunk(delta={"content": "Grüße 🌍"})
+    + chunk(delta={"tool_calls": [{"index": 0, "id": "a", "function": {"name": "look", "arguments": "{}"}}]})
+    + STOP
+    + DONE
+)
+
+
+@given(st.lists(st.integers(0, len(WHOLE)), max_size=40))
+def test_22_any_split_gives_the_same(cuts: list[int]) -> None:
+    places = [0, *sorted(cuts), len(WHOLE)]
+    assert read(*(WHOLE[start:end] for start, end in pairwise(places))) == read(WHOLE)

@@ -1,0 +1,101 @@
+"""How well a model calls tools, and from that whether to ask it natively or by the JSON fallback.
+
+A pure value with a pure update; who holds the latest one per model, and when it is updated, is the caller's affair.
+Table of the choice, over the answers since it was last changed:
+
+    native    `MISSES` answers in a row without a readable call, tools required  -> fallback
+    fallback  the same, or `TRIAL` answers, whatever they were                  -> native
+    native, taken up again from fallback: `MISSES` is 1, and the trial after it twice as long, up to `LONGEST_TRIAL`
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+#: How many answers the record remembers.
+WINDOW = 50
+#: How many answers in a row without a readable call make the way of asking change.
+MISSES = 3
+#: For how many answers the fallback is used before native calls are tried again, the first time and at most.
+TRIAL = 20
+LONGEST_TRIAL = 320
+
+
+class Way(StrEnum):
+    """How tools are offered to a model and its calls are read."""
+
+    NATIVE = "native"
+    FALLBACK = "fallback"
+
+
+class Outcome(StrEnum):
+    """What came of one answer of a model that was offered tools."""
+
+    VALID = "valid"
+    REPAIRED = "repaired"
+    FAILED = "failed"
+    #: No call, and none was asked for.
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """The last answers of one model, oldest first, and the way to ask it next.
+
+    `misses`: answers in a row without a readable call though one was required. `tried`: answers since the way was
+    chosen. `trial`: how many answers the fallback is given. `doubted`: native calls failed before, so that one miss is
+    enough.
+    """
+
+    recent: tuple[tuple[Way, Outcome], ...] = ()
+    way: Way = Way.NATIVE
+    misses: int = 0
+    tried: int = 0
+    trial: int = TRIAL
+    doubted: bool = False
+
+    def count(self, outcome: Outcome, way: Way | None = None) -> int:
+        """How many of the remembered answers came out so, of one way or of both."""
+        return sum(seen is outcome and way in {None, asked} for asked, seen in self.recent)
+
+    def share_readable(self, way: Way) -> float | None:
+        """The share of readable answers, of those that had or needed a call; None when there were none."""
+        readable = self.count(Outcome.VALID, way) + self.count(Outcome.REPAIRED, way)
+        judged = readable + self.count(Outcome.FAILED, way)
+        return readable / judged if judged else None
+
+
+def outcome_of(*, calls: int, problems: int, repaired: bool, required: bool) -> Outcome:
+    """What an answer with so many calls, some of them with unreadable arguments, counts as."""
+    if not calls:
+        return Outcome.FAILED if required else Outcome.NONE
+    if problems == calls:
+        return Outcome.FAILED
+    return Outcome.REPAIRED if repaired or problems else Outcome.VALID
+
+
+def recorded(record: CallRecord, outcome: Outcome, *, way: Way) -> CallRecord:
+    """The record with one more answer. `way` is how that answer was asked for; one of the other way only counts."""
+    recent = (*record.recent, (way, outcome))[-WINDOW:]
+    if way is not record.way:
+        return replace(record, recent=recent)
+    misses = {Outcome.FAILED: record.misses + 1, Outcome.NONE: record.misses}.get(outcome, 0)
+    doubted = record.doubted and outcome not in {Outcome.VALID, Outcome.REPAIRED}
+    seen = replace(record, recent=recent, misses=misses, tried=record.tried + 1, doubted=doubted)
+    return _to_fallback(seen) if record.way is Way.NATIVE else _to_native(seen)
+
+
+def _to_fallback(record: CallRecord) -> CallRecord:
+    """The record, turned to the fallback when native calls do not come."""
+    if record.misses < (1 if record.doubted else MISSES):
+        return record
+    trial = min(2 * record.trial, LONGEST_TRIAL) if record.doubted else TRIAL
+    return replace(record, way=Way.FALLBACK, misses=0, tried=0, trial=trial)
+
+
+def _to_native(record: CallRecord) -> CallRecord:
+    """The record, turned to native calls when the fallback does no better or has had its trial."""
+    if record.misses < MISSES and record.tried < record.trial:
+        return record
+    return replace(record, way=Way.NATIVE, misses=0, tried=0, doubted=True)

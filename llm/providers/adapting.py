@@ -1,0 +1,49 @@
+"""What a Chat Completions server's 400 teaches of the request's fields (edge cases 83 and 84).
+
+"max_tokens is not supported ... use max_completion_tokens", or the reverse    renamed
+"temperature does not support 0.5 with this model", top_p, seed and friends    left out
+"function tools with reasoning_effort are not supported"                       reasoning_effort "none" with tools
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from llm.errors import Rejected
+from llm.ways import Amendment, Way
+
+_LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+#: Fields a request can do without.
+_OPTIONAL = (
+    "temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs",
+    "top_logprobs", "seed", "stop", "stream_options", "reasoning_effort", "reasoning", "verbosity", "tool_choice",
+    "parallel_tool_calls",
+)  # fmt: skip
+_FIELD = re.compile(rf"(?<![\w-])({'|'.join(sorted((*_LIMITS, *_OPTIONAL), key=len, reverse=True))})(?![\w-])")
+_REFUSED = re.compile(
+    r"unsupported|not support|unrecognized|unknown|unexpected|extra inputs|extra_forbidden|not permitted|deprecated"
+    r"|not allowed|only .{0,40}(allowed|supported)|is not valid",
+    re.IGNORECASE,
+)
+_TOOLS = re.compile(r"\b(tools?|functions?)\b", re.IGNORECASE)
+_NO_EFFORT = Amendment("reasoning_effort", value="none", with_tools=True)
+
+
+def adapted(error: Rejected, way: Way) -> Way | None:
+    """The way without what was refused; None when no field was, or when that was tried already."""
+    amendment = _amendment(error, way)
+    if amendment is None or amendment in way.amendments:
+        return None
+    back = any(earlier.rename == amendment.field for earlier in way.amendments)
+    return None if back else replace(way, amendments=(*way.amendments, amendment))
+
+
+def _amendment(error: Rejected, way: Way) -> Amendment | None:
+    named = _FIELD.search(error.parameter) or _FIELD.search(error.message)
+    if named is None or not _REFUSED.search(error.message):
+        return None
+    field = named.group(1)
+    if field == "reasoning_effort" and way.native and _TOOLS.search(error.message):
+        return _NO_EFFORT
+    return Amendment(field, rename=_LIMITS.get(field, ""))

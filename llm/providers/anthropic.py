@@ -1,0 +1,254 @@
+"""Anthropic's Messages API (reference/llm-wire.md 1.3 and 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+import orjson
+from twisted.web.http_headers import Headers
+
+from llm.error_bodies import excerpt
+from llm.errors import LLMError, ProtocolError
+from llm.fallback_prompt import as_text
+from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
+from llm.options import CallOptions, ToolChoice, merge
+from llm.provider import LLMProvider
+from llm.providers.anthropic_errors import error_of_body
+from llm.providers.anthropic_stream import AnthropicStream
+from llm.providers.anthropic_turns import (
+    Turn,
+    content_of,
+    marked,
+    result_block,
+    server_tool_names,
+    tool_of,
+    turns,
+)
+from llm.stream import StreamEvent
+
+DEFAULT_URL = "https://api.anthropic.com"
+DEFAULT_VERSION = "2023-06-01"
+#: The first version that refuses sampling fields; versions are dates, so they compare as text.
+_NO_SAMPLING = "2026-10-21"
+_SAMPLING = ("temperature", "top_p", "top_k")
+#: Marks of what may be cached that one request may have.
+_MAX_MARKS = 4
+#: Server tools that still need a beta header, by type, and the field that needs one.
+_BETAS = {"web_fetch_20250910": "web-fetch-2025-09-10"}
+_MCP_BETA = "mcp-client-2025-11-20"
+
+
+class AnthropicProvider(LLMProvider):
+    """Claude at Anthropic. `max_tokens` bounds an answer for which the caller names no bound: the API needs one.
+
+    `version` is the API version, `betas` are features to ask for in every request. `thinking_tokens` is what thinking
+    may take when it is turned on, beside the answer's own bound; None lets the model choose (newer models only).
+    """
+
+    name = "anthropic"
+    dialect = "anthropic"
+
+    def __init__(
+        self,
+        api_url: str = DEFAULT_URL,
+        model: str = "",
+        key: str = "",
+        *,
+        version: str = DEFAULT_VERSION,
+        max_tokens: int = 4096,
+        thinking_tokens: int | None = 2048,
+        betas: Sequence[str] = (),
+    ) -> None:
+        base = (api_url or DEFAULT_URL).rstrip("/")
+        super().__init__(base.removesuffix("/messages").removesuffix("/v1"), model, key)
+        self.version = version
+        self._max_tokens = max_tokens
+        self._thinking_tokens = thinking_tokens
+        self._betas = tuple(betas)
+
+    def get_api_url(self) -> str:
+        """The messages endpoint."""
+        return f"{self.api_url}/v1/messages"
+
+    def get_models_url(self) -> str:
+        """The URL that lists the models."""
+        return f"{self.api_url}/v1/models"
+
+    def build_headers(self) -> Headers:
+        """The request headers; the key goes as `x-api-key`."""
+        return self.headers_for(CallOptions())
+
+    def headers_for(self, options: CallOptions) -> Headers:
+        """The headers of one call: every beta feature that it or the provider needs, in one header."""
+        headers = super().build_headers()
+        headers.removeHeader("Authorization")
+        headers.setRawHeaders("anthropic-version", [self.version])
+        if self._key:
+            headers.setRawHeaders("x-api-key", [self._key])
+        if betas := _betas(self._betas, options):
+            headers.setRawHeaders("anthropic-beta", [",".join(betas)])
+        return headers
+
+    def request_head(
+        self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions
+    ) -> JSONObject:
+        """Model, options and tools, streamed. What the API does not have (a seed, blank stops) is left out."""
+        head: dict[str, JSON] = {
+            "model": self.model,
+            "max_tokens": options.max_tokens or self._max_tokens,
+            "stream": True,
+            "temperature": options.temperature,
+            "stop_sequences": [stop for stop in options.stop if stop.strip()] or None,
+            "output_config": _output_config(options),
+            "tools": [*(tool_of(tool) for tool in tools), *options.server_tools] or None,
+            "tool_choice": _choice(tool_choice) if tool_choice else None,
+        }
+        extra = dict(options.extra_params)
+        extra.pop("betas", None)
+        parallel = extra.pop("parallel_tool_calls", None)
+        head = merge({key: value for key, value in head.items() if value is not None}, extra)
+        if parallel is False and head.get("tools"):
+            head = merge({"tool_choice": {"type": "auto"}}, head)
+            head = merge(head, {"tool_choice": {"disable_parallel_tool_use": True}})
+        return self._allowed(self._with_thinking(head, options))
+
+    def join_body(
+        self, head: JSONObject, messages: Sequence[Message], options: CallOptions, *, tools_as_text: bool
+    ) -> bytes:
+        """The body: system text at the top level, neighbours of one role in one turn, marks for the cache."""
+        body = dict(head)
+        if _answers_without_thought(messages, self.name):
+            body.pop("thinking", None)
+        offered = server_tool_names(head.get("tools"))
+        encoded = [(message.role, self._content(message, offered, tools_as_text=tools_as_text)) for message in messages]
+        fixed = next((at for at, (role, _) in enumerate(encoded) if role is not Role.SYSTEM), len(encoded))
+        marks = _Marks(orjson.dumps(body).count(b'"cache_control":') if options.prompt_cache else _MAX_MARKS)
+        front = _front(body, b",".join(content for _, content in encoded[:fixed] if content), marks)
+        return front + b',"messages":[' + b",".join(_wire_messages(turns(encoded[fixed:]), marks)) + b"]}"
+
+    def encode_message(self, message: Message) -> list[JSONObject]:
+        """The one wire message this would be by itself, without blocks of server tools."""
+        role = "assistant" if message.role is Role.ASSISTANT else "user"
+        return [{"role": role, "content": content_of(message, self.name, ())}]
+
+    def format_tool_result(self, result: ToolResult) -> JSONObject:
+        """The block that answers one call; all results of a turn go in one user message."""
+        return result_block(result)
+
+    def stream_parser(self) -> AnthropicStream:
+        """A parser for the named events of one answer."""
+        return AnthropicStream(self)
+
+    def parse_response(self, body: bytes) -> list[StreamEvent]:
+        """The events of an answer that came whole."""
+        try:
+            data = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise ProtocolError(f"not an answer: {excerpt(body)}", self.name, self.model) from error
+        return AnthropicStream(self).whole(data)
+
+    def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
+        """`{"type": "error", "error": {type, message, details}}`, and whatever a proxy in front may send."""
+        request_id = headers.getRawHeaders("request-id", [None])[0]
+        may_wait = headers.hasHeader("retry-after")
+        return error_of_body(status, body, self.name, self.model, request_id, may_wait=may_wait)
+
+    def _content(self, message: Message, server_tools: Collection[str], *, tools_as_text: bool) -> bytes:
+        """The encoded content blocks of one message, kept with it."""
+        key = f"{self.dialect}/text" if tools_as_text else self.dialect
+        if message.raw is not None:
+            key = f"{key}/{','.join(sorted(server_tools))}"
+        if key not in message.wire:
+            blocks = content_of(as_text(message) if tools_as_text else message, self.name, server_tools)
+            message.wire[key] = b",".join(orjson.dumps(block) for block in blocks)
+        return message.wire[key]
+
+    def _encoded(self, message: Message, *, tools_as_text: bool) -> bytes:
+        return self._content(message, (), tools_as_text=tools_as_text)
+
+    def _with_thinking(self, head: Mapping[str, JSON], options: CallOptions) -> dict[str, JSON]:
+        """The head with thinking on or off. A tool that must be called leaves no room for it, nor it for sampling."""
+        choice = head.get("tool_choice")
+        if options.think is None:
+            return dict(head)
+        if not options.think:
+            return {"thinking": {"type": "disabled"}, **head}
+        if isinstance(choice, Mapping) and choice.get("type") in {"any", "tool"}:
+            return dict(head)
+        told = {key: value for key, value in head.items() if key not in _SAMPLING}
+        if self._thinking_tokens is None:
+            return {"thinking": {"type": "adaptive"}, **told}
+        bound = told.get("max_tokens")
+        if isinstance(bound, int):
+            told["max_tokens"] = bound + self._thinking_tokens
+        return {"thinking": {"type": "enabled", "budget_tokens": self._thinking_tokens}, **told}
+
+    def _allowed(self, head: dict[str, JSON]) -> dict[str, JSON]:
+        if self.version < _NO_SAMPLING:
+            return head
+        return {key: value for key, value in head.items() if key not in _SAMPLING}
+
+
+class _Marks:
+    """How many cache marks are still to be had."""
+
+    def __init__(self, used: int) -> None:
+        self._left = _MAX_MARKS - used
+
+    def take(self) -> bool:
+        """Whether one more is allowed; it is used then."""
+        self._left -= 1
+        return self._left >= 0
+
+
+def _front(body: dict[str, JSON], system: bytes, marks: _Marks) -> bytes:
+    """The body up to its messages, open at the end, with marks on the last tool and the last block of system text."""
+    tools = body.get("tools")
+    last = tools[-1] if isinstance(tools, list) and tools else None
+    if isinstance(tools, list) and isinstance(last, Mapping) and "cache_control" not in last and marks.take():
+        body["tools"] = [*tools[:-1], {**last, "cache_control": {"type": "ephemeral"}}]
+    front = orjson.dumps(body)[:-1]
+    if not system:
+        return front
+    return front + b',"system":[' + (marked(system) if marks.take() else system) + b"]"
+
+
+def _wire_messages(said: Sequence[Turn], marks: _Marks) -> list[bytes]:
+    """The turns as wire messages; the mark stands on the last one of the user."""
+    last = max(at for at, turn in enumerate(said) if turn.role == "user")
+    if marks.take():
+        said = [replace(turn, content=marked(turn.content)) if at == last else turn for at, turn in enumerate(said)]
+    return [b'{"role":"%s","content":[%s]}' % (turn.role.encode(), turn.content) for turn in said]
+
+
+def _choice(choice: ToolChoice) -> JSONObject:
+    kinds = {"auto": "auto", "none": "none", "required": "any"}
+    return {"type": kinds[choice]} if choice in kinds else {"type": "tool", "name": choice}
+
+
+def _output_config(options: CallOptions) -> JSONObject | None:
+    schema = options.json_schema
+    return None if schema is None else {"format": {"type": "json_schema", "schema": schema}}
+
+
+def _betas(always: Sequence[str], options: CallOptions) -> list[str]:
+    """Every beta feature once, in the order in which it is asked for."""
+    extra = options.extra_params
+    named, tools = extra.get("betas"), extra.get("tools")
+    asked = [*always, *(str(name) for name in (named if isinstance(named, list | tuple) else ()))]
+    for tool in (*options.server_tools, *(tools if isinstance(tools, list | tuple) else ())):
+        kind = tool.get("type") if isinstance(tool, Mapping) else None
+        asked += [_BETAS[kind]] if isinstance(kind, str) and kind in _BETAS else []
+    if extra.get("mcp_servers"):
+        asked.append(_MCP_BETA)
+    return list(dict.fromkeys(asked))
+
+
+def _answers_without_thought(messages: Sequence[Message], provider: str) -> bool:
+    """Whether this goes on from calls that were made without thinking: then the API refuses thoughts in their turn."""
+    if not messages or messages[-1].role is not Role.TOOL:
+        return False
+    asked = next((message for message in reversed(messages) if message.role is Role.ASSISTANT), None)
+    raw = asked.raw_of(provider) if asked else ()
+    return not any(block.get("type") in {"thinking", "redacted_thinking"} for block in raw)

@@ -1,0 +1,143 @@
+"""Our messages as Anthropic's content blocks and turns (reference/llm-wire.md 1.3 and 2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from llm.call_ids import portable_id
+from llm.messages import JSON, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
+from llm.providers.anthropic_blocks import is_server_call, is_server_result
+
+#: What stands where the API wants content and there is none.
+NOTHING = "(nothing)"
+_THOUGHTS = {"thinking", "redacted_thinking"}
+#: Tools that run through the provider's code execution leave its blocks too.
+_CODE = re.compile(r"code_execution")
+_DATED = re.compile(r"_\d{8}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Neighbouring messages of one wire role, as the blocks of one wire message, encoded and joined by commas."""
+
+    role: str
+    content: bytes
+
+
+def tool_of(tool: ToolSpec) -> JSONObject:
+    """A client tool as Anthropic wants it."""
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+
+
+def result_block(result: ToolResult) -> JSONObject:
+    """The block that answers one call; empty content becomes a placeholder."""
+    block: dict[str, JSON] = {
+        "type": "tool_result",
+        "tool_use_id": portable_id(result.call_id),
+        "content": result.text if result.text.strip() else NOTHING,
+    }
+    return {**block, "is_error": True} if result.failed else block
+
+
+def server_tool_names(tools: object) -> frozenset[str]:
+    """The names that blocks of the offered server tools go by, empty when none is offered."""
+    offered = [tool for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
+    names = set()
+    for tool in offered:
+        if "input_schema" not in tool and isinstance(kind := tool.get("type"), str):
+            names |= {str(tool.get("name") or tool.get("mcp_server_name") or ""), _DATED.sub("", kind)}
+    return frozenset(names)
+
+
+def content_of(message: Message, provider: str, server_tools: Collection[str]) -> list[JSONObject]:
+    """The content blocks of a message: replayed as they came when this provider made it, else built from ours.
+
+    Blocks of server tools go along only for tools that are offered again.
+    """
+    if raw := message.raw_of(provider):
+        return replayed(raw, server_tools)
+    if message.role is Role.TOOL:
+        return [result_block(result) for result in message.tool_results]
+    blocks: list[JSONObject] = []
+    said = ""
+    for block in message.blocks:
+        if isinstance(block, Text):
+            said += block.text
+        elif isinstance(block, ToolCall):
+            blocks += [*_text(said), _call(block)]
+            said = ""
+    blocks += _text(said.rstrip() if message.role is Role.ASSISTANT else said)
+    return blocks if blocks or message.role is not Role.USER else [{"type": "text", "text": NOTHING}]
+
+
+def replayed(raw: Sequence[JSONObject], server_tools: Collection[str]) -> list[JSONObject]:
+    """The raw blocks that may go back, unchanged; thoughts that nothing follows are left out, as the API wants."""
+    calls = {str(block.get("id")): block for block in raw if is_server_call(str(block.get("type")))}
+
+    def goes(block: JSONObject) -> bool:
+        kind = str(block.get("type"))
+        if not (is_server_call(kind) or is_server_result(kind)):
+            return True
+        call = calls.get(str(block.get("tool_use_id") or block.get("id")))
+        return bool(server_tools) if call is None else _offered(call, server_tools)
+
+    kept = [block for block in raw if goes(block)]
+    if len(kept) < len(raw) or not server_tools:
+        kept = [_without_found_sources(block) for block in kept]
+    while kept and kept[-1].get("type") in _THOUGHTS:
+        kept.pop()
+    return kept
+
+
+def turns(encoded: Iterable[tuple[Role, bytes]]) -> list[Turn]:
+    """Encoded messages as alternating turns, the results of calls first in theirs. The first turn is the user's."""
+    runs: list[tuple[str, list[tuple[Role, bytes]]]] = []
+    for role, content in encoded:
+        wire = "assistant" if role is Role.ASSISTANT else "user"
+        if content and (not runs or runs[-1][0] != wire):
+            runs.append((wire, []))
+        if content:
+            runs[-1][1].append((role, content))
+    if not runs or runs[0][0] != "user":
+        runs.insert(0, ("user", [(Role.USER, b'{"type":"text","text":"(The conversation goes on.)"}')]))
+    return [Turn(wire, b",".join(_results_first(contents))) for wire, contents in runs]
+
+
+def _results_first(contents: Sequence[tuple[Role, bytes]]) -> list[bytes]:
+    ordered = sorted(contents, key=lambda content: content[0] is not Role.TOOL)
+    return [content for _, content in ordered]
+
+
+def marked(content: bytes) -> bytes:
+    """Encoded blocks with the mark on the last one, up to which the provider may keep them."""
+    return content[:-1] + b',"cache_control":{"type":"ephemeral"}}'
+
+
+def _text(said: str) -> list[JSONObject]:
+    """A text block, none for blanks: the API refuses them."""
+    return [{"type": "text", "text": said}] if said.strip() else []
+
+
+def _call(call: ToolCall) -> JSONObject:
+    return {"type": "tool_use", "id": portable_id(call.id), "name": call.name, "input": call.arguments}
+
+
+def _offered(call: JSONObject, server_tools: Collection[str]) -> bool:
+    name = str(call.get("name"))
+    if call.get("type") == "mcp_tool_use":
+        return "mcp_toolset" in server_tools or call.get("server_name") in server_tools
+    return name in server_tools or (bool(server_tools) and bool(_CODE.search(name)))
+
+
+def _without_found_sources(block: JSONObject) -> JSONObject:
+    """The block without the sources that point into search results which do not go along."""
+    cited = block.get("citations")
+    if not isinstance(cited, list):
+        return block
+    left = [source for source in cited if not (isinstance(source, Mapping) and "encrypted_index" in source)]
+    if len(left) == len(cited):
+        return block
+    rest = {key: value for key, value in block.items() if key != "citations"}
+    return {**rest, "citations": left} if left else rest

@@ -1,0 +1,196 @@
+"""Answers of the Chat Completions dialect: chunks and whole documents into events (llm-wire 1.1, 1.4, 1.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from llm.error_bodies import excerpt, read_error, typed_error
+from llm.errors import LLMError, ProtocolError, StreamBroken
+from llm.lines import ServerSentEvent, SSEDecoder
+from llm.messages import RawTurn
+from llm.providers.chat_usage import read_usage
+from llm.providers.reasoning_details import ReasoningKept
+from llm.response import FinishReason
+from llm.stream import CallDelta, FinishSeen, ModelSeen, RawSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
+
+_FINISH = {
+    "stop": FinishReason.STOP,
+    "eos": FinishReason.STOP,
+    "length": FinishReason.LENGTH,
+    "max_tokens": FinishReason.LENGTH,
+    "tool_calls": FinishReason.TOOL_CALLS,
+    "function_call": FinishReason.TOOL_CALLS,
+    "content_filter": FinishReason.FILTERED,
+}
+
+
+class ChatStream:
+    """One streamed answer: SSE chunks, complete with `[DONE]` or a finish reason (edge case 30)."""
+
+    def __init__(self, provider: str, model: str) -> None:
+        self._provider = provider
+        self._model = model
+        self._events = SSEDecoder()
+        self._finished = False
+        self._refused = False
+        self._has_deltas = False
+        self._kept = ReasoningKept()
+        self._error_seen: LLMError | None = None
+        self.complete = False
+
+    def feed(self, data: bytes) -> list[StreamEvent]:
+        """The events of the chunks that `data` completes, up to an error, which completes the stream too."""
+        return self._taken(self._events.feed(data))
+
+    def end(self) -> list[StreamEvent]:
+        """The events of an unended last chunk.
+
+        Raises the error the stream carried, StreamBroken when there was neither finish nor `[DONE]`.
+        """
+        events = self._taken(self._events.feed(b"", final=True))
+        if self._error_seen is not None:
+            raise self._error_seen
+        if not self._finished:
+            raise StreamBroken("the answer ended before it was done", self._provider, self._model)
+        return events + self._raw()
+
+    def _taken(self, sent: Sequence[ServerSentEvent]) -> list[StreamEvent]:
+        """The events before an error count, wherever the bytes were split; so it is kept for the end."""
+        events: list[StreamEvent] = []
+        try:
+            for one in sent:
+                events.extend(self._sent(one))
+        except LLMError as error:
+            self._error_seen = error
+            self.complete = True
+        return events
+
+    def whole(self, body: bytes) -> list[StreamEvent]:
+        """The events of an answer in one document, which needs no finish reason to be complete (edge case 59)."""
+        events = self.take(body.decode("utf-8", "replace"), whole=True)
+        if not self._finished:
+            raise ProtocolError(f"an answer without a choice: {excerpt(body)}", self._provider, self._model)
+        return events + self._raw()
+
+    def take(self, data: str, *, whole: bool = False) -> list[StreamEvent]:
+        """The events of one chunk or document. Raises the error it carries, ProtocolError for none of both."""
+        chunk = _unwrapped(_loads(data))
+        if not isinstance(chunk, Mapping):
+            raise ProtocolError(f"not an answer: {excerpt(data.encode())}", self._provider, self._model)
+        if chunk.get("error") or chunk.get("object") == "error":
+            raise self._error(chunk)
+        events: list[StreamEvent] = []
+        if isinstance(model := chunk.get("model"), str) and model:
+            events.append(ModelSeen(model))
+        if (usage := read_usage(chunk)) is not None:
+            events.append(UsageSeen(usage))
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, Mapping) and not choice.get("index"):
+                events.extend(self._choice(choice, whole=whole))
+        return events
+
+    def _sent(self, sent: ServerSentEvent) -> list[StreamEvent]:
+        if self.complete:
+            return []
+        if sent.data.strip() == "[DONE]":
+            self.complete = self._finished = True
+            return []
+        if sent.field == "error" or sent.event == "error":
+            raise self._error(_loads(sent.data))
+        return self.take(sent.data)
+
+    def _choice(self, choice: Mapping[str, Any], *, whole: bool) -> list[StreamEvent]:
+        if choice.get("error") or choice.get("finish_reason") == "error":
+            raise self._error(choice)
+        piece = choice.get("message") if whole else self._delta(choice)
+        events = self._piece(piece) if isinstance(piece, Mapping) else []
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self._finished = True
+            finish = FinishReason.FILTERED if self._refused else _FINISH.get(reason, FinishReason.STOP)
+            events.append(FinishSeen(finish))
+        elif whole and isinstance(piece, Mapping):
+            self._finished = True
+        return events
+
+    def _delta(self, choice: Mapping[str, Any]) -> object:
+        """The new piece. A whole message in a stream repeats what its deltas said, and counts where there were none."""
+        delta = choice.get("delta")
+        if isinstance(delta, Mapping):
+            self._has_deltas = True
+            return delta
+        return None if self._has_deltas else choice.get("message")
+
+    def _piece(self, piece: Mapping[str, Any]) -> list[StreamEvent]:
+        events: list[StreamEvent] = []
+        if thought := self._kept.take(piece):
+            events.append(ReasoningDelta(thought))
+        content = piece.get("content")
+        if isinstance(content, str) and content:
+            events.append(TextDelta(content))
+        elif isinstance(content, list):
+            events.extend(_part_event(part) for part in content if isinstance(part, Mapping))
+        if isinstance(refusal := piece.get("refusal"), str) and refusal:
+            self._refused = True
+            events.append(TextDelta(refusal))
+        calls = piece.get("tool_calls")
+        events.extend(_call(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, Mapping))
+        if isinstance(old := piece.get("function_call"), Mapping):
+            events.append(_call({"index": 0, "function": old}))
+        return events
+
+    def _raw(self) -> list[StreamEvent]:
+        """The turn's own reasoning, to be sent back as it came."""
+        fields = self._kept.fields()
+        return [RawSeen(RawTurn(self._provider, (fields,)))] if fields else []
+
+    def _error(self, data: object) -> LLMError:
+        body = read_error(data)
+        return typed_error(body.implied_status, body, provider=self._provider, model=self._model)
+
+
+def _unwrapped(chunk: object) -> object:
+    """The completion that some gateways nest under `provider` (edge case 45)."""
+    if isinstance(chunk, Mapping) and "choices" not in chunk:
+        inner = chunk.get("provider")
+        return inner if isinstance(inner, Mapping) and "choices" in inner else chunk
+    return chunk
+
+
+def _loads(data: str) -> object:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return data
+
+
+def _part_event(part: Mapping[str, Any]) -> StreamEvent:
+    """A content part (edge case 66): Mistral sends `thinking` and `text` parts in one list."""
+    if part.get("type") == "thinking":
+        inner = part.get("thinking")
+        pieces = inner if isinstance(inner, list) else [{"text": inner}]
+        return ReasoningDelta("".join(str(piece.get("text") or "") for piece in pieces if isinstance(piece, Mapping)))
+    return TextDelta(str(part.get("text") or ""))
+
+
+def _call(call: Mapping[str, Any]) -> CallDelta:
+    function = call.get("function")
+    function = function if isinstance(function, Mapping) else {}
+    index, call_id, name, arguments = (
+        call.get("index"),
+        call.get("id"),
+        function.get("name"),
+        function.get("arguments"),
+    )
+    if isinstance(index, str) and index.isdecimal():
+        index = int(index)
+    return CallDelta(
+        index if isinstance(index, int) else None,
+        call_id if isinstance(call_id, str) else None,
+        name if isinstance(name, str) else None,
+        arguments if isinstance(arguments, str | Mapping) else None,
+    )

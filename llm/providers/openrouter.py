@@ -1,0 +1,55 @@
+"""OpenRouter: many vendors' models behind one Chat Completions API (llm-wire 1.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from twisted.web.http_headers import Headers
+
+from llm.errors import LLMError, QuotaExhausted, RateLimited
+from llm.messages import JSONObject, ToolSpec
+from llm.options import CallOptions, ToolChoice, merge
+from llm.providers.chat import ChatProvider
+from llm.structured import is_strict
+
+DEFAULT_URL = "https://openrouter.ai/api/v1"
+
+
+class OpenRouterProvider(ChatProvider):
+    """OpenRouter. `referer` and `title` name the application in its statistics; both may be left out."""
+
+    name = "openrouter"
+    dialect = "openrouter"
+
+    def __init__(
+        self, api_url: str = DEFAULT_URL, model: str = "", key: str = "", *, referer: str = "", title: str = ""
+    ) -> None:
+        super().__init__(api_url or DEFAULT_URL, model, key)
+        self._more = {"HTTP-Referer": referer, "X-OpenRouter-Title": title}
+
+    def build_headers(self) -> Headers:
+        """The headers of every provider, and who asks."""
+        headers = super().build_headers()
+        for name, value in self._more.items():
+            if value:
+                headers.setRawHeaders(name, [value])
+        return headers
+
+    def request_head(
+        self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions
+    ) -> JSONObject:
+        """The usual fields; thinking is turned on and off by `reasoning`."""
+        head = super().request_head(tools, tool_choice, options)
+        return head if options.think is None else merge({"reasoning": {"enabled": options.think}}, head)
+
+    def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
+        """As elsewhere; but a 402 that names a time is a budget in use, which comes free again."""
+        error = super().parse_error_response(status, headers, body)
+        error.request_id = error.request_id or headers.getRawHeaders("x-generation-id", [None])[0]
+        if isinstance(error, QuotaExhausted) and headers.hasHeader("retry-after"):
+            return RateLimited(error.message, error.provider, error.model, status, error.request_id)
+        return error
+
+    def is_strict(self, schema: JSONObject) -> bool:
+        """As the vendors behind it: only if every object is closed and every member required."""
+        return is_strict(schema)

@@ -1,0 +1,182 @@
+"""What response headers say of limits and of when to come back (edge cases 78 to 80).
+
+Four families are read by their names, whoever sends them: OpenAI's `x-ratelimit-*` with Go durations (also Groq and
+Azure; Mistral's `-req-minute`, OpenRouter's bare names), Anthropic's `anthropic-ratelimit-*` with RFC 3339 times,
+`retry-after` in seconds or as an HTTP date with its finer `retry-after-ms`, and `x-should-retry`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from twisted.web.http_headers import Headers
+
+from llm.errors import LLMError
+from llm.response import RateLimitInfo
+
+#: A wish for more seconds than this (a week) is a fault of the server and no wish.
+MAX_WISH_SECONDS = 7 * 24 * 3600.0
+#: A bare number above this counts seconds, above the second milliseconds, since 1970.
+_EPOCH, _EPOCH_MS = 1e9, 1e11
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|h|m|s)")
+_DURATION = re.compile(rf"(?:{_DURATION_PART.pattern})+")
+_UNIT_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_MAX_CHARS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a response came: `now` in clock seconds and, when known, `wall` in seconds since 1970.
+
+    The response's own Date header is preferred to `wall`, so a clock that is wrong on this side does no harm.
+    """
+
+    now: float = 0.0
+    wall: float | None = None
+
+
+def read_rate_limits(headers: Headers, moment: Moment) -> RateLimitInfo | None:
+    """What these headers say of the limits; None when they say nothing."""
+    wall = _wall(headers, moment)
+
+    def count(*names: str) -> int | None:
+        return next((number for name in names if (number := _count(headers, name)) is not None), None)
+
+    def at(*names: str) -> float | None:
+        waits = (_reset(_value(headers, name), wall) for name in names)
+        return next((moment.now + wait for wait in waits if wait is not None), None)
+
+    info = RateLimitInfo(
+        remaining_requests=count(*_names("remaining", "requests")),
+        remaining_tokens=count(*_names("remaining", "tokens")),
+        reset_requests_at=at(*_names("reset", "requests")),
+        reset_tokens_at=at(*_names("reset", "tokens")),
+        limit_requests=count(*_names("limit", "requests")),
+        limit_tokens=count(*_names("limit", "tokens")),
+    )
+    return None if info == RateLimitInfo() else info
+
+
+def retry_wish(headers: Headers, moment: Moment) -> float | None:
+    """When the server wants to be asked again, in clock seconds; None for no wish or an absurd one.
+
+    The first sensible of `retry-after-ms`, `retry-after`, and the resets of the limits that are used up. A 0 is no
+    wish (Azure sends `retry-after-ms: 0` beside `retry-after: 1`).
+    """
+    wall = _wall(headers, moment)
+    millis = _number(_value(headers, "retry-after-ms"))
+    waits = [millis / 1000 if millis is not None else None, _retry_after(_value(headers, "retry-after"), wall)]
+    waits += _used_up(read_rate_limits(headers, moment), moment.now)
+    wait = next((wait for wait in waits if wait is not None and 0 < wait <= MAX_WISH_SECONDS), None)
+    return None if wait is None else moment.now + wait
+
+
+def should_retry(headers: Headers) -> bool | None:
+    """What `x-should-retry` says, which wins over the status; None when it is not there."""
+    return {"true": True, "false": False}.get(_value(headers, "x-should-retry").lower())
+
+
+def heed(error: LLMError, headers: Headers, moment: Moment) -> None:
+    """Write into the error of a failed response what its headers wish. Never for a 200 (edge case 78)."""
+    error.retry_at = retry_wish(headers, moment)
+    error.should_retry = should_retry(headers)
+
+
+def seconds_of(duration: str) -> float | None:
+    """A Go duration (`1m30s`, `2ms`) or a plain number in seconds; None for anything else."""
+    text = duration.strip()[:_MAX_CHARS]
+    if _DURATION.fullmatch(text):
+        return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in _DURATION_PART.findall(text))
+    return _number(text)
+
+
+def _names(what: str, of: str) -> Iterable[str]:
+    """The header names for one quantity, the most telling first."""
+    yield f"x-ratelimit-{what}-{of}"
+    yield f"anthropic-ratelimit-{of}-{what}"
+    if of == "tokens":
+        yield f"anthropic-ratelimit-input-tokens-{what}"
+        yield f"x-ratelimit-{what}-tokens-minute"
+    else:
+        yield f"x-ratelimit-{what}-req-minute"
+        yield f"x-ratelimit-{what}"
+
+
+def _used_up(info: RateLimitInfo | None, now: float) -> list[float | None]:
+    """The longest wait of the limits with nothing left."""
+    if info is None:
+        return []
+    pairs = [(info.remaining_requests, info.reset_requests_at), (info.remaining_tokens, info.reset_tokens_at)]
+    waits = [at - now for left, at in pairs if left == 0 and at is not None]
+    return [max(waits)] if waits else []
+
+
+def _retry_after(value: str, wall: float | None) -> float | None:
+    number = _number(value)
+    return number if number is not None else _until(_http_date(value), wall)
+
+
+def _reset(value: str, wall: float | None) -> float | None:
+    """Seconds until a reset that is told as a duration, a number, or a time."""
+    seconds = seconds_of(value)
+    if seconds is None:
+        seconds = _until(_rfc3339(value), wall)
+    elif seconds > _EPOCH:
+        seconds = _until(seconds / 1000 if seconds > _EPOCH_MS else seconds, wall)
+    return seconds if seconds is not None and seconds <= MAX_WISH_SECONDS else None
+
+
+def _until(then: float | None, wall: float | None) -> float | None:
+    return None if then is None or wall is None else max(0.0, then - wall)
+
+
+def _wall(headers: Headers, moment: Moment) -> float | None:
+    """The time of day at the server, else here."""
+    told = _http_date(_value(headers, "date"))
+    return moment.wall if told is None else told
+
+
+def _http_date(value: str) -> float | None:
+    try:
+        when = parsedate_to_datetime(value) if value else None
+    except ValueError:
+        return None
+    return None if when is None else _timestamp(when)
+
+
+def _rfc3339(value: str) -> float | None:
+    try:
+        return _timestamp(datetime.fromisoformat(value)) if value else None
+    except ValueError:
+        return None
+
+
+def _timestamp(when: datetime) -> float | None:
+    """Seconds since 1970; a time without a zone is UTC."""
+    try:
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    except (OverflowError, ValueError):
+        return None
+
+
+def _number(text: str) -> float | None:
+    """A finite number that is not negative."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def _count(headers: Headers, name: str) -> int | None:
+    number = _number(_value(headers, name))
+    return None if number is None else int(number)
+
+
+def _value(headers: Headers, name: str) -> str:
+    return headers.getRawHeaders(name, [""])[0].strip()[:_MAX_CHARS]

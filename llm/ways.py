@@ -1,0 +1,128 @@
+"""How to ask one model, and what its refusals teach about it.
+
+    ToolsUnsupported      asked as text from now on        ModelRecord.native_tools
+    OutputUnreadable      asked as text this once
+    ThinkingUnsupported   without the thinking option      ModelRecord.thinking
+    Rejected              what the provider makes of it:   ModelRecord.amendments
+                          its hook `adapt` gives the way to ask instead, or None
+    Rejected              without a schema that holds the  ModelRecord.schema
+                          text, asked for in words instead
+    ContextOverflow       nothing to ask again, but the    ModelRecord.context_tokens
+                          length of the context is kept
+
+Each refusal changes the way, and a way is never tried twice, so a call ends after a few requests whatever comes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from llm.errors import (
+    ContextOverflow,
+    LLMError,
+    OutputUnreadable,
+    Rejected,
+    ThinkingUnsupported,
+    ToolsUnsupported,
+)
+from llm.messages import JSON, JSONObject
+
+_ABOUT_SCHEMA = re.compile(
+    r"response.?format|output_(format|config)|json.?schema|schema|grammar|\bformat\b", re.IGNORECASE
+)
+#: The schema's own fault, which says nothing about the model.
+_BAD_SCHEMA = re.compile(r"invalid schema", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """A change to the fields of a request: `field` is left out, renamed to `rename`, or set to `value`.
+
+    With `with_tools` it is made only in requests that offer tools.
+    """
+
+    field: str
+    rename: str = ""
+    value: JSON = None
+    with_tools: bool = False
+
+    def apply(self, head: JSONObject) -> JSONObject:
+        """The request's fields, changed."""
+        if self.value is not None:
+            return {**head, self.field: self.value} if head.get("tools") or not self.with_tools else head
+        if self.field not in head:
+            return head
+        rest = {key: value for key, value in head.items() if key != self.field}
+        return {self.rename: head[self.field], **rest} if self.rename else rest
+
+
+def amend(head: JSONObject, amendments: Sequence[Amendment]) -> JSONObject:
+    """The fields of a request with every amendment made, in order."""
+    for amendment in amendments:
+        head = amendment.apply(head)
+    return head
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How to ask: tools natively or as text, the schema natively or in words, with the thinking option or without."""
+
+    native: bool
+    as_text: bool
+    schema: bool
+    thinks: bool
+    amendments: tuple[Amendment, ...] = ()
+
+
+class Record(Protocol):
+    """What is remembered of a model; see ModelRecord."""
+
+    native_tools: bool | None
+    schema: bool | None
+    thinking: bool | None
+    context_tokens: int | None
+    amendments: tuple[Amendment, ...]
+
+
+class Adapts(Protocol):
+    """A provider, as far as it knows other ways to ask."""
+
+    def adapt(self, error: Rejected, way: Way) -> Way | None:
+        """The way to ask after this refusal, None when the refusal says nothing of one."""
+        ...
+
+
+def learned(error: LLMError, way: Way, record: Record, provider: Adapts) -> Way | None:
+    """The way to ask next after a refusal that teaches something, which is noted; None when it teaches nothing."""
+    match error:
+        case ToolsUnsupported() if way.native:
+            record.native_tools = False
+            return replace(way, native=False, as_text=True)
+        case OutputUnreadable() if way.native:  # this once: most of its calls can be read
+            return replace(way, native=False, as_text=True)
+        case ThinkingUnsupported() if way.thinks:
+            record.thinking = False
+            return replace(way, thinks=False)
+        case ContextOverflow(limit=int(limit)):
+            record.context_tokens = limit
+            return None
+        case Rejected():
+            return _after_rejection(error, way, record, provider)
+        case _:
+            return None
+
+
+def _after_rejection(error: Rejected, way: Way, record: Record, provider: Adapts) -> Way | None:
+    better = provider.adapt(error, way)
+    if better is not None:
+        record.amendments = better.amendments
+        return better
+    said = f"{error.parameter} {error.message}"
+    if not way.schema or not (way.as_text or _ABOUT_SCHEMA.search(said)):
+        return None
+    if not _BAD_SCHEMA.search(said):
+        record.schema = False
+    return replace(way, schema=False)
