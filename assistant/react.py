@@ -82,7 +82,8 @@ async def _think(mind: Mind, run: Run) -> Outcome:
         await mind.journal.record_response(run.id, step, response)
         executed = await act(mind, run, response, prompt_tokens)
         seconds = mind.clock.seconds() - started
-        mind.observer.step(StepTrace(run.id, step, len(prompt), prompt_tokens, response, executed, seconds))
+        record = mind.client.record.calls
+        mind.observer.step(StepTrace(run.id, step, len(prompt), prompt_tokens, response, executed, seconds, record))
         if (outcome := outcome_of(executed)) is not None:
             return outcome
     return LimitReached(limit)

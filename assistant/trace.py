@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from assistant.outcome import Outcome
-from llm import LLMResponse
+from llm import CallRecord, LLMResponse
 from tools import Executed
 
 
@@ -21,6 +21,8 @@ class StepTrace:
     response: LLMResponse
     executed: tuple[Executed, ...]
     seconds: float
+    #: How this model's calls came out lately.
+    record: CallRecord = field(default_factory=CallRecord)
 
 
 class Observer(Protocol):

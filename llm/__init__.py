@@ -1,5 +1,6 @@
 """How to speak to a chat model: messages, providers, streams, tool calls. Knows nothing of the game."""
 
+from llm.call_record import CallRecord
 from llm.capabilities import Capabilities, ModelRecord
 from llm.client import UnifiedLLMClient
 from llm.errors import (
@@ -50,6 +51,7 @@ __all__ = [
     "BadCredential",
     "Block",
     "CallOptions",
+    "CallRecord",
     "Capabilities",
     "Citation",
     "ContextOverflow",

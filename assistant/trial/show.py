@@ -9,7 +9,8 @@ import orjson
 
 from assistant.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
 from assistant.trace import StepTrace
-from llm import Usage
+from llm import CallRecord, Usage
+from llm.call_record import Outcome as CallOutcome
 from tools import Executed, Person, Scene
 from tools.clean import clean_heard, clean_speech
 
@@ -41,6 +42,7 @@ def trace_text(trace: StepTrace) -> str:
     lines = [
         f"  [{trace.run_id} step {trace.step}] sent {trace.messages} messages, about {trace.prompt_tokens} tokens",
         f"    {came}{', calls read from text' if response.from_fallback else ''}, {trace.seconds:.1f} s",
+        f"    {_record_text(trace.record)}",
     ]
     if response.reasoning:
         lines.append(f"    thought: {_short(response.reasoning)}")
@@ -123,6 +125,13 @@ def _call_json(done: Executed) -> dict[str, object]:
         "result": done.result.text,
         "seconds": round(done.seconds, 3),
     }
+
+
+def _record_text(record: CallRecord) -> str:
+    """How the model's calls came out lately, and how it is asked because of that."""
+    kinds = (CallOutcome.VALID, CallOutcome.REPAIRED, CallOutcome.FAILED)
+    valid, repaired, failed = (record.count(kind) for kind in kinds)
+    return f"its last calls: {valid} valid, {repaired} repaired, {failed} failed; asked by way of: {record.way}"
 
 
 def _short(text: str) -> str:

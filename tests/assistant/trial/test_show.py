@@ -4,10 +4,12 @@ import json
 
 import pytest
 
-from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
+from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
+from assistant.outcome import Outcome as RunOutcome
 from assistant.trace import StepTrace
 from assistant.trial.show import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
 from llm import FinishReason, LLMResponse, Reasoning, Text, ToolCall, ToolResult, Usage, assistant
+from llm.call_record import CallRecord, Outcome, Way, recorded
 from tools import Category, Executed, Person, Scene, Status, Thing
 
 CALL = ToolCall("c", "say", {"text": "Hello"})
@@ -15,7 +17,8 @@ DONE = Executed(CALL, ToolResult("c", "say", "You said it."), Status.DONE, Categ
 ANSWER = LLMResponse(
     assistant(Reasoning("hm"), Text("so"), CALL), FinishReason.TOOL_CALLS, Usage(120, 7, 100), "local", "tiny"
 )
-TRACE = StepTrace("run-1", 2, 9, 130, ANSWER, (DONE,), 1.25)
+RECORD = recorded(CallRecord(), Outcome.VALID, way=Way.NATIVE)
+TRACE = StepTrace("run-1", 2, 9, 130, ANSWER, (DONE,), 1.25, RECORD)
 
 
 def test_a_step_shows_tokens_answer_calls_results_and_times() -> None:
@@ -24,6 +27,7 @@ def test_a_step_shows_tokens_answer_calls_results_and_times() -> None:
         assert part in text
     assert 'say {"text":"Hello"} -> done in 0.25 s: You said it.' in text
     assert "thought: hm" in text
+    assert "its last calls: 1 valid, 0 repaired, 0 failed; asked by way of: native" in text
 
 
 def test_unknown_usage_is_not_shown_as_zero() -> None:
@@ -52,7 +56,7 @@ def test_a_step_is_one_json_object_on_one_line() -> None:
         (Cancelled(), "cancelled"),
     ],
 )
-def test_every_outcome_has_its_words(outcome: Outcome, words: str) -> None:
+def test_every_outcome_has_its_words(outcome: RunOutcome, words: str) -> None:
     assert words in outcome_text("run-1", outcome)
 
 
