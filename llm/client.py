@@ -169,8 +169,11 @@ class UnifiedLLMClient:
         return response
 
     def _judge(self, response: LLMResponse, ask: _Ask, way: Way) -> None:
-        """Note how the calls of an answer came out; the record decides how this model is asked next."""
-        if not ask.tools:
+        """Note how the calls of an answer came out; the record decides how this model is asked next.
+
+        An answer that was cut off says nothing of what the model can do.
+        """
+        if not ask.tools or response.finish_reason is FinishReason.LENGTH:
             return
         outcome = call_record.outcome_of(
             calls=len(response.tool_calls),

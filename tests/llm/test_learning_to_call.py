@@ -43,3 +43,11 @@ async def test_valid_and_repaired_calls_are_told_apart() -> None:
             await client.chat_completion(ASKED, TOOLS)
         record = client.record.calls
         assert (record.count(Outcome.VALID), record.count(Outcome.REPAIRED)) == (1, 2)
+
+
+async def test_an_answer_that_was_cut_off_counts_for_nothing() -> None:
+    async with client_of("local", lambda _: Reply("I sh", finish="length")) as (client, fake):
+        for _ in range(2 * MISSES):
+            await client.chat_completion(ASKED, TOOLS, "required")
+        assert all(request.tools for request in fake.chats)
+        assert client.record.calls.recent == ()
