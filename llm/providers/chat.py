@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 import orjson
@@ -26,6 +27,16 @@ class ChatProvider(LLMProvider):
     dialect = "chat"
     #: The field that bounds the answer. Most servers know only the old one.
     limit_field = "max_tokens"
+    #: Headers beside the usual ones, by name; empty values are left out.
+    more_headers: Mapping[str, str] = MappingProxyType({})
+
+    def build_headers(self) -> Headers:
+        """The headers of every provider, and this one's own."""
+        headers = super().build_headers()
+        for name, value in self.more_headers.items():
+            if value:
+                headers.setRawHeaders(name, [value])
+        return headers
 
     def get_api_url(self) -> str:
         """The chat endpoint under the base URL."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from twisted.web.http_headers import Headers
+from collections.abc import Sequence
 
 from llm.messages import JSONObject, ToolSpec
 from llm.options import CallOptions, ToolChoice, merge
@@ -25,15 +23,7 @@ class OpenAIProvider(ChatProvider):
         self, api_url: str = DEFAULT_URL, model: str = "", key: str = "", *, organization: str = "", project: str = ""
     ) -> None:
         super().__init__(api_url or DEFAULT_URL, model, key)
-        self._more: Mapping[str, str] = {"OpenAI-Organization": organization, "OpenAI-Project": project}
-
-    def build_headers(self) -> Headers:
-        """The headers of every provider, and whom to bill."""
-        headers = super().build_headers()
-        for name, value in self._more.items():
-            if value:
-                headers.setRawHeaders(name, [value])
-        return headers
+        self.more_headers = {"OpenAI-Organization": organization, "OpenAI-Project": project}
 
     def request_head(
         self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions

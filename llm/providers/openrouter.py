@@ -25,15 +25,7 @@ class OpenRouterProvider(ChatProvider):
         self, api_url: str = DEFAULT_URL, model: str = "", key: str = "", *, referer: str = "", title: str = ""
     ) -> None:
         super().__init__(api_url or DEFAULT_URL, model, key)
-        self._more = {"HTTP-Referer": referer, "X-OpenRouter-Title": title}
-
-    def build_headers(self) -> Headers:
-        """The headers of every provider, and who asks."""
-        headers = super().build_headers()
-        for name, value in self._more.items():
-            if value:
-                headers.setRawHeaders(name, [value])
-        return headers
+        self.more_headers = {"HTTP-Referer": referer, "X-OpenRouter-Title": title}
 
     def request_head(
         self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions
