@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 from twisted.web.http_headers import Headers
 
@@ -25,8 +26,18 @@ class AnswerSink:
     """Reads one HTTP response as this provider's stream; `result` gives the accumulated answer or raises."""
 
     def __init__(
-        self, provider: LLMProvider, known: Collection[str], new_id: Callable[[], str], listener: Listener | None
+        self,
+        provider: LLMProvider,
+        known: Collection[str],
+        new_id: Callable[[], str],
+        listener: Listener | None,
+        *,
+        clock: IReactorTime,
+        progress_seconds: float = 300.0,
     ) -> None:
+        self._clock = clock
+        self._progress_seconds = progress_seconds
+        self._progress_at = clock.seconds()
         self._provider = provider
         self._parser = provider.stream_parser()
         self._listener = listener
@@ -65,7 +76,9 @@ class AnswerSink:
             self._whole.append(piece)
             self._whole_size += len(piece)
             return self.status != HTTP_OK and self._whole_size > _MAX_ERROR_BYTES
-        told = Deferred.fromCoroutine(self._tell(self._parser.feed(piece)))
+        events = self._parser.feed(piece)
+        self._check_progress(moved=bool(events))
+        told = Deferred.fromCoroutine(self._tell(events))
         return _now_or_later(told.addCallback(lambda _: self._parser.complete))
 
     async def result(self) -> Accumulator:
@@ -95,6 +108,14 @@ class AnswerSink:
             self.accumulator.feed(event)
             if self._listener is not None and (busy := self._listener(event)) is not None:
                 await busy
+
+    def _check_progress(self, *, moved: bool) -> None:
+        """Comments and pings keep a connection alive, but not for ever (edge case 91)."""
+        now = self._clock.seconds()
+        if moved:
+            self._progress_at = now
+        elif now - self._progress_at > self._progress_seconds:
+            raise self.broken(f"nothing but signs of life for {self._progress_seconds:g} s")
 
     def _protocol_error(self, why: str) -> ProtocolError:
         return ProtocolError(why, self._provider.name, self._provider.model, self.status)

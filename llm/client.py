@@ -147,7 +147,14 @@ class UnifiedLLMClient:
         body = provider.build_request(
             messages, tools, choice, options, tools_as_text=way.as_text, amendments=way.amendments
         )
-        sink = AnswerSink(provider, [tool.name for tool in ask.tools], self._new_id, ask.listener)
+        sink = AnswerSink(
+            provider,
+            [tool.name for tool in ask.tools],
+            self._new_id,
+            ask.listener,
+            clock=self._clock,
+            progress_seconds=(self._limits or Limits()).progress_seconds,
+        )
         request = Request("POST", provider.get_api_url(), provider.headers_for(options), body)
         try:
             await call(lambda: self._exchange.perform(request, sink, self._limits), deadline)

@@ -12,11 +12,15 @@ from twisted.web.http_headers import Headers
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one exchange may cost. Times in seconds, sizes in bytes."""
+    """What one exchange may cost. Times in seconds, sizes in bytes.
+
+    `idle_seconds` is how long nothing may come at all; `progress_seconds` how long nothing but signs of life may.
+    """
 
     connect_seconds: float = 5.0
     first_byte_seconds: float = 60.0
     idle_seconds: float = 60.0
+    progress_seconds: float = 300.0
     max_body_bytes: int = 32 * 1024 * 1024
 
 

@@ -285,7 +285,7 @@ async def test_every_fault_is_one_typed_error(name: str, fault: Any, error: type
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-async def test_31_an_answer_that_broke_off_keeps_its_text_apart(name: str) -> None:
+async def test_31_and_92_an_answer_that_broke_off_keeps_its_text_apart(name: str) -> None:
     async with client_of(name, [EndEarly(3, Reply("one two three four five"))]) as (client, _):
         with pytest.raises(StreamBroken) as caught:
             await client.chat_completion(ASKED)
@@ -295,7 +295,7 @@ async def test_31_an_answer_that_broke_off_keeps_its_text_apart(name: str) -> No
 
 @pytest.mark.parametrize("name", PROVIDERS)
 @pytest.mark.parametrize("where", ["headers", "body", "mid"])
-async def test_a_server_that_hangs_is_left(name: str, where: Any) -> None:
+async def test_91_a_server_that_hangs_is_left(name: str, where: Any) -> None:
     async with client_of(name, [Hang(where)], limits=Limits(1, 0.1, 0.1)) as (client, _):
         with pytest.raises(Unavailable):
             await client.chat_completion(ASKED)

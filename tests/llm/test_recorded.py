@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 import pytest
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
+from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
 from llm import (
@@ -95,7 +96,9 @@ def split(body: bytes, chance: random.Random) -> Iterator[bytes]:
 async def parsed(row: Row, pieces: Iterator[bytes]) -> LLMResponse:
     """What the provider's parsers make of the body, without a network."""
     provider = provider_of(row)
-    sink = AnswerSink(provider, [tool.name for tool in tools_of(row)], iter(map(str, range(99))).__next__, None)
+    sink = AnswerSink(
+        provider, [tool.name for tool in tools_of(row)], iter(map(str, range(99))).__next__, None, clock=Clock()
+    )
     kind = row["response_headers"].get("content-type", "")
     sink.head(row["response_status"], Headers({"Content-Type": [kind]} if kind else {}))
     for piece in pieces:

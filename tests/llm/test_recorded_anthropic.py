@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
 from llm import FinishReason, LLMError, Message, ServerToolCall, ServerToolResult, Usage
@@ -54,7 +55,7 @@ def pieces(body: bytes, how: str) -> Iterator[bytes]:
 
 
 async def read(row: Mapping[str, Any], how: str) -> tuple[Message, FinishReason, Usage]:
-    sink = AnswerSink(AnthropicProvider(model="m"), (), lambda: "made", None)
+    sink = AnswerSink(AnthropicProvider(model="m"), (), lambda: "made", None, clock=Clock())
     sink.head(row["response_status"], Headers({key: [value] for key, value in row["response_headers"].items()}))
     for piece in pieces(body_of(row), how):
         sink.data(piece)
