@@ -18,6 +18,7 @@ from assistant.react import MIN_STREAM_TOKENS
 from assistant.settings import SettingsError
 from assistant.trace import Observer
 from llm import CallOptions, Capabilities, UnifiedLLMClient
+from llm.prices import Prices
 from resilience import HttpExchange
 from tools import Notes, Principal, Registry, World
 
@@ -75,7 +76,12 @@ def _mind(settings: AssistantConfig, chosen: ChosenModel, around: Surroundings, 
         world=around.world,
         notes=around.notes,
         client=UnifiedLLMClient(
-            provider, around.exchange, around.clock, capabilities=around.capabilities, limits=chosen.limits
+            provider,
+            around.exchange,
+            around.clock,
+            capabilities=around.capabilities,
+            limits=chosen.limits,
+            prices=Prices(**model.prices.model_dump()) if model.prices else None,
         ),
         registry=around.registry,
         grant=grant,

@@ -19,6 +19,15 @@ class _Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class PriceConfig(_Settings):
+    """What a million tokens cost, in the owner's currency. Unset: the price of `input`."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached_input: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+
+
 class ModelConfig(_Settings):
     """Which model thinks, and how it is asked."""
 
@@ -41,6 +50,8 @@ class ModelConfig(_Settings):
     tool_choice: Literal["auto", "required"] = "auto"
     #: Show the model examples of how to act; small models need them.
     examples: bool = True
+    #: For the cost of a call, when the provider does not report it.
+    prices: PriceConfig | None = None
     connect_seconds: Seconds = 5.0
     first_byte_seconds: Seconds = 60.0
     idle_seconds: Seconds = 60.0

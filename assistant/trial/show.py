@@ -85,7 +85,12 @@ def trace_json(trace: StepTrace) -> str:
             "finish_reason": response.finish_reason,
             "calls_from_text": response.from_fallback,
             "calls": [_call_json(done) for done in trace.executed],
-            "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
+            "usage": {
+                "input_tokens": usage.input_tokens,
+                "output_tokens": usage.output_tokens,
+                "cached_tokens": usage.cached_tokens,
+                "cost": usage.cost,
+            },
             "seconds": round(trace.seconds, 3),
         }
     ).decode()
@@ -104,7 +109,8 @@ def _usage(usage: Usage) -> str:
     if usage.total_tokens is None:
         return "tokens not reported"
     cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
-    return f"{_number(usage.input_tokens)} tokens in{cached}, {_number(usage.output_tokens)} out"
+    cost = f", cost {usage.cost:.6f}" if usage.cost is not None else ""
+    return f"{_number(usage.input_tokens)} tokens in{cached}, {_number(usage.output_tokens)} out{cost}"
 
 
 def _number(count: int | None) -> str:

@@ -293,6 +293,13 @@ async def broken() -> Any:
     raise ZeroDivisionError
 
 
+async def test_configured_prices_make_a_cost_of_the_usage() -> None:
+    reply = Reply(calls=(Call("say", {"text": "Hm."}),), usage=(1000, 100))
+    async with living([reply], model={"prices": {"input": 2.0, "output": 10.0}}) as life:
+        await life.say("Sage, hello")
+        assert life.witness.steps[0].response.usage.cost == pytest.approx(0.003)
+
+
 async def test_a_prompt_that_is_too_long_is_cut_to_what_the_server_names_and_asked_again() -> None:
     overflow = HttpError(400, "the request exceeds the available context size (2000 tokens)")
     script: list[Step] = [*[HELLO] * 30, overflow, HELLO]

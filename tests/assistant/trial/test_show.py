@@ -42,7 +42,7 @@ def test_a_step_is_one_json_object_on_one_line() -> None:
     assert step["calls"] == [
         {"tool": "say", "arguments": {"text": "Hello"}, "status": "done", "result": "You said it.", "seconds": 0.25}
     ]
-    assert step["usage"] == {"input_tokens": 120, "output_tokens": 7}
+    assert step["usage"] == {"input_tokens": 120, "output_tokens": 7, "cached_tokens": 100, "cost": None}
     assert step["sent"] == {"messages": 9, "tokens_estimated": 130}
 
 
