@@ -19,7 +19,7 @@ from assistant.config import ModelConfig
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import Commands, EmbeddedModel
 from llm.fakes.server import FakeServer
-from llm.testing import FakeChat, FakeOllama, OllamaModel, serve
+from llm.testing import FakeAnthropic, FakeChat, FakeOllama, OllamaModel, serve
 from resilience import HttpExchange
 from tests.assistant.living import reactor
 
@@ -189,6 +189,27 @@ async def test_what_cannot_be_used_is_one_sentence(settings: dict[str, Any], wor
             await chooses.choose(ModelConfig(**settings))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["openai", "openrouter", "anthropic"])
+async def test_a_provider_on_the_internet_needs_a_key_and_a_model(name: str, tmp_path: Path) -> None:
+    async with chooser(tmp_path, {"K": "planted"}) as chooses:
+        with pytest.raises(NoModelError, match=f"--key env:{name.upper()}_API_KEY"):
+            await chooses.choose(ModelConfig(provider=name, model="m"))
+        with pytest.raises(NoModelError, match="--model"):
+            await chooses.choose(ModelConfig(provider=name, key="env:K"))
+
+
+@pytest.mark.parametrize("name", ["openai", "openrouter", "anthropic"])
+async def test_a_provider_on_the_internet_is_asked_whether_it_takes_the_key(name: str, tmp_path: Path) -> None:
+    fake = FakeAnthropic(reactor, [], "right") if name == "anthropic" else FakeChat(reactor, [], "right")
+    async with serve(fake, reactor) as url, chooser(tmp_path, {"GOOD": "right", "BAD": "planted-wrong"}) as chooses:
+        base = url if name == "anthropic" else f"{url}/v1"
+        chosen = await chooses.choose(ModelConfig(provider=name, url=base, model="m", key="env:GOOD"))
+        assert chosen.provider.name == name
+        with pytest.raises(NoModelError, match="refused the key") as caught:
+            await chooses.choose(ModelConfig(provider=name, url=base, model="m", key="env:BAD"))
+    assert "planted-wrong" not in str(caught.value)
 
 
 class Page(Resource):

@@ -17,6 +17,7 @@ from twisted.internet.utils import getProcessOutputAndValue
 from llm.testing import (
     Call,
     DieMidStream,
+    FakeAnthropic,
     FakeChat,
     FakeOllama,
     Hang,
@@ -210,6 +211,18 @@ async def test_chat_completions_with_a_key_from_the_environment() -> None:
     assert wrong.status == 2
     assert "refused the key" in wrong.err
     assert "planted-wrong-key" not in wrong.err + wrong.out
+
+
+@pytest.mark.parametrize("name", ["openai", "openrouter", "anthropic"])
+async def test_the_providers_on_the_internet_answer_too(name: str) -> None:
+    fake = (FakeAnthropic if name == "anthropic" else FakeChat)(reactor, says("I am Sage.", "Books."), "right-key")
+    async with serve(fake, reactor) as url:
+        base = url if name == "anthropic" else f"{url}/v1"
+        arguments = ["trial", "--provider", name, "--url", base, "--model", "sage", "--key", "env:THE_KEY"]
+        result = await run(arguments, TWO_LINES, {"THE_KEY": "right-key"})
+    assert result.status == 0, result.err
+    assert 'Sage says, "I am Sage."' in result.out
+    assert 'Sage says, "Books."' in result.out
 
 
 @pytest.mark.parametrize(
