@@ -27,7 +27,8 @@ from twisted.web.iweb import IAgentEndpointFactory, IBodyProducer, IResponse
 from zope.interface import implementer
 
 from resilience.body import BodyReceiver, HeadWatch
-from resilience.errors import ConnectFailed, ConnectionLost, TimedOut
+from resilience.errors import BodyTooLarge, ConnectFailed, ConnectionLost, TimedOut
+from resilience.heads import MAX_HEAD_BYTES, HeadGuards, HeadTooLongError
 from resilience.request import Limits, Request, Sink, origin_of
 
 
@@ -42,7 +43,9 @@ class _Counted:
     def connect(self, protocolFactory: IProtocolFactory) -> Deferred[IProtocol]:  # noqa: N803  (Twisted's name)
         """Connect."""
         self.connects += 1
-        return self._endpoint.connect(protocolFactory)
+        guards: Any = HeadGuards(protocolFactory)  # type: ignore[no-untyped-call]  # WrappingFactory has no types
+        guarded: Deferred[Any] = self._endpoint.connect(guards)
+        return guarded.addCallback(lambda guard: guard.wrappedProtocol)
 
 
 @implementer(IAgentEndpointFactory)
@@ -178,6 +181,8 @@ def head_error(error: Exception, origin: str) -> Exception:
     causes = [error, *(reason.value for reason in getattr(error, "reasons", ()) if isinstance(reason, Failure))]
     if any(isinstance(cause, CancelledError | ConnectingCancelledError) for cause in causes):
         return CancelledError()
+    if any(isinstance(cause, HeadTooLongError) for cause in causes):
+        return BodyTooLarge(f"{origin} sent a head of more than {MAX_HEAD_BYTES} bytes", origin, MAX_HEAD_BYTES)
     for cause in causes:
         if isinstance(cause, DNSLookupError):
             return ConnectFailed(f"cannot find the host of {origin}", origin)

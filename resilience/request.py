@@ -20,8 +20,8 @@ class Limits:
     connect_seconds: float = 5.0
     first_byte_seconds: float = 60.0
     idle_seconds: float = 60.0
-    progress_seconds: float = 300.0
     max_body_bytes: int = 32 * 1024 * 1024
+    progress_seconds: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)

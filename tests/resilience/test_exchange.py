@@ -28,6 +28,7 @@ from resilience import (
     origin_of,
 )
 from resilience.exchange import _Endpoints
+from resilience.heads import MAX_HEAD_BYTES
 
 reactor: Any = _reactor
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
@@ -213,6 +214,27 @@ async def test_a_body_over_the_cap_is_cut_off(exchange: HttpExchange) -> None:
             await exchange.perform(get(server), Collected())
         assert caught.value.limit_bytes == 1000
         await lost
+
+
+@pytest.mark.parametrize("line", [b"X-Pad: " + b"x" * 1000 + b"\r\n", b"X: y\r\n"])
+async def test_a_head_without_end_is_cut_off(exchange: HttpExchange, line: bytes) -> None:
+    async with serving(send(b"HTTP/1.1 200 OK\r\n", line * (2 * MAX_HEAD_BYTES // len(line)))) as server:
+        lost = server.on_lost = Deferred[None]()
+        with pytest.raises(BodyTooLarge, match="head"):
+            await exchange.perform(get(server), Collected())
+        await lost
+
+
+async def test_the_limit_of_the_head_is_no_limit_of_the_body_and_counts_anew_each_time() -> None:
+    big = b"HTTP/1.1 200 OK\r\nX-Pad: " + b"x" * 15_000 + b"\r\nContent-Length: 500000\r\n\r\n" + b"x" * 500_000
+    exchange = HttpExchange(reactor, Limits(2, 2, 2))
+    async with serving(send(*(big[at : at + 999] for at in range(0, len(big), 999)))) as server:
+        for _ in range(20):
+            sink = Collected()
+            await exchange.perform(get(server), sink)
+            assert len(sink.body) == 500_000
+        assert len(server.connections) == 1
+    await exchange.close()
 
 
 class Enough(Collected):

@@ -1,0 +1,67 @@
+"""A limit on what a server may send before the body: Twisted bounds each header line, but not how many there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.protocol import connectionDone
+from twisted.protocols.policies import ProtocolWrapper, WrappingFactory
+from twisted.python.failure import Failure
+
+#: Bytes of one response head; real ones have a few thousand.
+MAX_HEAD_BYTES = 256 * 1024
+_ENDS = (b"\r\n\r\n", b"\n\n")
+
+
+class HeadTooLongError(Exception):
+    """A server sent a head without end."""
+
+
+class HeadGuard(ProtocolWrapper):
+    """Counts from each request to the blank line that ends its response's head; hangs up on too much."""
+
+    def __init__(self, factory: Any, wrapped: Any) -> None:  # Any: Twisted's wrappers have no useful types
+        super().__init__(factory, wrapped)
+        self._counted = 0
+        self._tail = b""
+        self._in_head = False
+        self._over = False
+
+    def write(self, data: bytes) -> None:
+        """A request goes out: a head is to come."""
+        self._in_head, self._counted, self._tail = True, 0, b""
+        super().write(data)  # type: ignore[no-untyped-call]  # as above
+
+    def writeSequence(self, data: list[bytes]) -> None:
+        """As write."""
+        self.write(b"".join(data))
+
+    def dataReceived(self, data: bytes) -> None:
+        """Pass on what comes, as long as the head is not too long."""
+        if self._over:
+            return
+        if self._in_head:
+            self._counted += len(data)
+            joined = self._tail + data
+            self._tail = joined[-3:]
+            self._in_head = not any(end in joined for end in _ENDS)
+            if self._in_head and self._counted > MAX_HEAD_BYTES:
+                self._over = True
+                self.wrappedProtocol.connectionLost(Failure(HeadTooLongError()))
+                self.abortConnection()
+                return
+        super().dataReceived(data)  # type: ignore[no-untyped-call]  # as above
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """Pass on the end, unless it was told already."""
+        if self._over:
+            self.factory.unregisterProtocol(self)
+        else:
+            super().connectionLost(reason)  # type: ignore[no-untyped-call]  # as above
+
+
+class HeadGuards(WrappingFactory):
+    """Puts a guard round every connection."""
+
+    protocol = HeadGuard
+    noisy = False
