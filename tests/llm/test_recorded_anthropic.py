@@ -13,9 +13,23 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from llm import FinishReason, LLMError, Message, ServerToolCall, ServerToolResult, Usage
+from llm import (
+    FinishReason,
+    LLMError,
+    LLMResponse,
+    Message,
+    ServerToolCall,
+    ServerToolResult,
+    UnifiedLLMClient,
+    Usage,
+    user,
+)
 from llm.answer import AnswerSink
+from llm.paused import MAX_CONTINUATIONS
 from llm.providers.anthropic import AnthropicProvider
+from llm.testing import FakeAnthropic, Raw, serve
+from resilience import HttpExchange, Limits
+from tests.llm.test_client import reactor
 
 RECORDED = Path(__file__).parents[2].parent / "shared/data/recorded/traffic.jsonl"
 FINISH = {
@@ -117,3 +131,34 @@ def test_a_recorded_whole_answer_is_replayed_as_it_came() -> None:
         if "content" in sent:
             raw = [event for event in provider.parse_response(body_of(row)) if hasattr(event, "raw")]
             assert list(raw[0].raw.blocks) == sent["content"]
+
+
+@pytest.mark.skipif(not rows(), reason=f"no recordings at {RECORDED}")
+@pytest.mark.parametrize("how", ["whole", "pieces"])
+@pytest.mark.parametrize("row", rows(), ids=lambda row: str(row["name"]).rpartition("/")[2])
+async def test_a_recorded_answer_through_the_client_over_loopback(row: Mapping[str, Any], how: str) -> None:
+    """As above, through real sockets. A turn that is recorded as paused is gone on with as often as may be."""
+    hop = {"content-length", "transfer-encoding", "connection", "content-encoding"}
+    headers = {name: value for name, value in row["response_headers"].items() if name.lower() not in hop}
+    answer = Raw(row["response_status"], headers, list(pieces(body_of(row), how)))
+    fake, exchange = FakeAnthropic(reactor, lambda _: answer), HttpExchange(reactor, Limits(2, 5, 5))
+    async with serve(fake, reactor) as url:
+        client = UnifiedLLMClient(AnthropicProvider(url, "m"), exchange, reactor)
+        asked: list[Any] = []
+        await client.chat_completion([user("again")]).addBoth(asked.append)
+        await exchange.close()
+    expected = row["expected"]
+    if expected["error"]:
+        assert isinstance(asked[0].value, LLMError)
+        assert expected["error"]["message"] in asked[0].value.message
+        return
+    response = asked[0]
+    assert isinstance(response, LLMResponse)
+    paused = expected["finish"] == "pause_turn"
+    assert len(fake.chats) == (1 + MAX_CONTINUATIONS if paused else 1)
+    assert response.finish_reason is FINISH[expected["finish"]]
+    if not paused:
+        assert (response.content, response.reasoning) == (expected["text"], expected["reasoning"])
+        calls = [(call.id, call.name, call.arguments) for call in response.tool_calls]
+        assert calls == [(call["id"], call["name"], call["arguments"]) for call in expected["tool_calls"]]
+        assert response.usage == tokens(expected["usage"])
