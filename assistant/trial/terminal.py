@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager
 from prompt_toolkit import PromptSession
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
 
 
 class Terminal:
@@ -30,7 +31,8 @@ class Terminal:
 
     def next(self) -> Deferred[str | None]:
         """The next line, None at Ctrl-C, Ctrl-D and when the terminal goes away."""
-        return Deferred.fromFuture(asyncio.ensure_future(self._ask()))
+        asked: Deferred[str | None] = Deferred.fromFuture(asyncio.ensure_future(self._ask()))
+        return asked.addErrback(_cancelled)
 
     def close(self) -> None:
         """Give the terminal back."""
@@ -57,6 +59,11 @@ class Terminal:
 
     def _toolbar(self) -> str | None:
         return self._thinking or "a plain line is speech, /help for commands, Ctrl-C to leave"
+
+
+def _cancelled(failure: Failure) -> Failure:
+    """The failure, a cancellation in Twisted's terms: a signal that comes while the prompt is away cancels it."""
+    return Failure(CancelledError()) if failure.check(asyncio.CancelledError) else failure
 
 
 def _leave_on_interrupt() -> KeyBindings:

@@ -188,6 +188,23 @@ async def test_at_a_terminal_there_is_a_prompt_a_sign_and_a_way_out(leave: bytes
     assert "Traceback" not in result.out
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("thinking", [False, True])
+async def test_a_signal_at_a_terminal_leaves_cleanly(number: int, thinking: bool) -> None:
+    """Ctrl-C is a key while the prompt is shown and a signal while something is printed above it."""
+    async with ollama([Hang("mid")]) as (_, url):
+        command = start("trial", "--url", url, environment={"TERM": "xterm"}, terminal=True)
+        transport: Any = command.transport
+        await command.saw("/help for commands")
+        if thinking:
+            transport.write(b"Hello Sage\r")
+            await command.saw("Sage is thinking")
+        transport.signalProcess(number)
+        result = await command.ended
+    assert result.status == 0, result.out
+    assert "Traceback" not in result.out
+
+
 async def test_lines_of_every_kind(tmp_path: Path) -> None:
     odd = b"\n   \n" + b"x" * 100_000 + b"\n" + b"hel\x07lo \x1b[2Jthere\xff\n" + b"\x00\x01\n" + b"last without an end"
     async with ollama(lambda _: Reply(calls=(Call("say", {"text": "Hm."}),))) as (_, url):
