@@ -15,6 +15,9 @@ ARGS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_PYTHON_VERSION_WARNING := 1
 
+# Tests of pure functions over text and bytes: once is enough.
+PURE := */llm/test_fallback_* */llm/test_json_* */llm/test_recorded* */llm/test_pythonic* */llm/test_small_model_*
+
 .PHONY: help trial test check lock clean
 
 help:
@@ -25,8 +28,8 @@ trial: $(VENV)/.run
 
 test: check $(VENV)/.dev $(OLDEST)/.dev
 	$(VENV)/bin/python -m pytest $(ARGS)
-	@echo "the same on Twisted 24.11, the oldest we run on (all but the live tests):"
-	$(OLDEST)/bin/python -m pytest --ignore=tests/live -q $(ARGS)
+	@echo "the same on Twisted 24.11, the oldest we run on (all but the live tests, and what never touches Twisted):"
+	$(OLDEST)/bin/python -m pytest -q --ignore=tests/live $(PURE:%=--ignore-glob=%) $(ARGS)
 
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
