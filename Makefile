@@ -29,7 +29,7 @@ trial: $(VENV)/.run
 test: check $(VENV)/.dev $(OLDEST)/.dev
 	$(VENV)/bin/python -m pytest $(ARGS)
 	@echo "the same on Twisted 24.11, the oldest we run on (all but the live tests, and what never touches Twisted):"
-	$(OLDEST)/bin/python -m pytest -q --ignore=tests/live $(PURE:%=--ignore-glob=%) $(ARGS)
+	$(OLDEST)/bin/python -m pytest -q --ignore=tests/live $(PURE:%='--ignore-glob=%') $(ARGS)
 
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
