@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 compile() {
     uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-        --no-annotate --no-header --no-emit-index-url --no-emit-find-links "$@"
+        --no-annotate --no-header "$@"
 }
 build=$(mktemp) oldest=$(mktemp)
 trap 'rm -f "$build" "$oldest"' EXIT
