@@ -149,12 +149,7 @@ class Chooser:
         if not config.url:
             raise NoModelError("the provider 'local' needs the address of the server: --url http://HOST:PORT/v1")
         provider = get_provider("local", config.url, config.model, key=key)
-        try:
-            names = [model.name for model in await chat_models(provider, self.exchange, self._soon())]
-        except (ModelNotFound, Rejected):
-            names = []  # a server without a list of its models
-        except LLMError as error:
-            raise NoModelError(_cause(error, provider.api_url, "start the server")) from error
+        names = await self._listed(provider, "start the server")
         if config.model and names and not _has(names, config.model):
             raise NoModelError(_no_such_model("the server", provider.api_url, config.model, names))
         if not config.model:
@@ -171,12 +166,7 @@ class Chooser:
             raise NoModelError(f"the provider '{config.provider}' needs a key, such as --key env:{usual}")
         if not config.model:
             raise NoModelError(f"the provider '{config.provider}' needs the name of a model: --model NAME")
-        try:
-            await chat_models(provider, self.exchange, self._soon())
-        except (ModelNotFound, Rejected):
-            pass  # a gateway without a list of its models
-        except LLMError as error:
-            raise NoModelError(_cause(error, provider.api_url, "check the connection")) from error
+        await self._listed(provider, "check the connection")
         return ChosenModel(provider, f"{config.provider}, model {provider.model}", config)
 
     async def _embedded(self, config: ModelConfig, because: str) -> ChosenModel:
@@ -202,6 +192,15 @@ class Chooser:
         return ChosenModel(
             provider, f"the embedded model {endpoint.model} ({because})", patient, embedded, EMBEDDED_WITHHELD
         )
+
+    async def _listed(self, provider: LLMProvider, remedy: str) -> list[str]:
+        """The models the server lists, none for a server without such a list. Raises NoModelError."""
+        try:
+            return [model.name for model in await chat_models(provider, self.exchange, self._soon())]
+        except (ModelNotFound, Rejected):
+            return []
+        except LLMError as error:
+            raise NoModelError(_cause(error, provider.api_url, remedy)) from error
 
     def _soon(self) -> Deadline:
         return Deadline.after(self.clock, LOOK_SECONDS)
