@@ -78,6 +78,9 @@ class AnswerSink:
             return self.status != HTTP_OK and self._whole_size > _MAX_ERROR_BYTES
         events = self._parser.feed(piece)
         self._check_progress(moved=bool(events))
+        if self._listener is None:
+            self._take(events)
+            return self._parser.complete
         told = Deferred.fromCoroutine(self._tell(events))
         return _now_or_later(told.addCallback(lambda _: self._parser.complete))
 
@@ -102,10 +105,14 @@ class AnswerSink:
         """The error for an answer that began and did not end; its text is kept apart."""
         return StreamBroken(why, self._provider.name, self._provider.model, partial=self.accumulator.text)
 
-    async def _tell(self, events: list[StreamEvent]) -> None:
+    def _take(self, events: list[StreamEvent]) -> None:
         for event in events:
             self._decoded = True
             self.accumulator.feed(event)
+
+    async def _tell(self, events: list[StreamEvent]) -> None:
+        for event in events:
+            self._take([event])
             if self._listener is not None and (busy := self._listener(event)) is not None:
                 await busy
 

@@ -229,13 +229,10 @@ class UnifiedLLMClient:
         blocks: list[Block] = [Reasoning(thoughts)] if thoughts else []
         blocks.extend(found.calls)
         message = Message(Role.ASSISTANT, tuple(blocks))
-        return LLMResponse(
-            message,
-            FinishReason.TOOL_CALLS,
-            response.usage,
-            response.provider,
-            response.model,
-            response.rate_limit_info,
+        return replace(
+            response,
+            message=message,
+            finish_reason=FinishReason.TOOL_CALLS,
             from_fallback=True,
             repaired=found.repaired,
         )
