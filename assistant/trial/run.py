@@ -67,8 +67,15 @@ class Lines(Protocol):
 # Any: the reactor has no one interface for time, network, processes and descriptors.
 async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[str, str]) -> int:
     """The exit status of a trial. Cancelling ends it cleanly: nothing it started is left behind."""
-    progress = Progress()
     exchange = HttpExchange(reactor)
+    try:
+        return await _trial(reactor, options, environment, exchange)
+    finally:
+        await exchange.close()
+
+
+async def _trial(reactor: Any, options: TrialOptions, environment: Mapping[str, str], exchange: HttpExchange) -> int:
+    progress = Progress()
     chooser = Chooser(exchange, reactor, environment, partial(_embedded, reactor, environment, progress))
     try:
         granted(options.config.assistant, Registry(WORLD_TOOLS))
@@ -76,10 +83,8 @@ async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[st
     except (SettingsError, NoModelError) as error:
         progress.note(f"mud-assistant: {error}")
         return CANNOT_START
-    finally:
-        await exchange.close()
     progress.note(f"{options.config.assistant.name} thinks with {chosen.why}.")
-    trial = _Trial(reactor, options, chosen, HttpExchange(reactor))
+    trial = _Trial(reactor, options, chosen, exchange)
     try:
         return await trial.converse()
     finally:
@@ -153,7 +158,6 @@ class _Trial:
         await self._launcher.stop()
         if self._chosen.embedded is not None:
             await self._chosen.embedded.stop()
-        await self._exchange.close()
 
     def _front(self) -> tuple[Screen, Lines, bool]:
         if sys.stdin.isatty() and sys.stdout.isatty() and not self._options.as_json:
