@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from platformdirs import user_data_path
 from twisted.internet.defer import Deferred
 
 from assistant.build import Surroundings, build_assistant, granted
@@ -26,6 +25,7 @@ from assistant.trial.session import Screen, Session, TrialObserver, VisitorEars
 from assistant.trial.show import scene_text
 from assistant.worlds.embedded import EmbeddedWorld
 from llm import Capabilities, LLMError
+from llm.embedded.models import default_data_dir
 from llm.embedded.progress import Endpoint, Phase
 from llm.embedded.progress import Progress as ModelProgress
 from llm.embedded.supervisor import EmbeddedModel
@@ -113,7 +113,7 @@ def _embedded(
         reactor,
         reactor,
         environment=environment,
-        data_dir=user_data_path("mud-assistant") / "models",
+        data_dir=default_data_dir(),
         model_file=path,
         context_tokens=EMBEDDED_CONTEXT,
         on_progress=show,

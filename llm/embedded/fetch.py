@@ -16,23 +16,16 @@ from pathlib import Path
 from time import perf_counter
 from types import FrameType
 
-from platformdirs import user_data_dir
-
 from llm.embedded.errors import SourceFailed
 from llm.embedded.json_lines import Reporter
 from llm.embedded.lifeline import die_with_parent, when_parent_goes
-from llm.embedded.models import DEFAULT_MODEL
+from llm.embedded.models import DEFAULT_MODEL, default_data_dir
 from llm.embedded.parts import fetch_parts
 from llm.embedded.store import ModelStore
 from llm.embedded.upstream import Opener, fetch_upstream, https_opener
 
 SOURCES_VARIABLE = "MUD_ASSISTANT_MODEL_SOURCES"
 DEFAULT_SOURCES = "file,upstream,parts"
-
-
-def default_data_dir() -> Path:
-    """The folder that holds model files when none is named."""
-    return Path(user_data_dir("mud-assistant")) / "models"
 
 
 def source_order(text: str) -> tuple[str, ...]:

@@ -6,6 +6,9 @@ The pinned SHA-256 of the official upstream file is what is trusted, wherever th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_data_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +87,8 @@ QWEN_CODER_SMALL = ModelFile(
 
 #: The model that is used when the owner names none.
 DEFAULT_MODEL = QWEN_CODER_SMALL
+
+
+def default_data_dir() -> Path:
+    """The folder that holds model files when none is named."""
+    return user_data_path("mud-assistant") / "models"

@@ -13,7 +13,8 @@ import pytest
 
 from llm.embedded.child import child_environment
 from llm.embedded.errors import SourceFailed
-from llm.embedded.fetch import SOURCES_VARIABLE, default_data_dir, fetch, source_order
+from llm.embedded.fetch import SOURCES_VARIABLE, fetch, source_order
+from llm.embedded.models import default_data_dir
 from llm.embedded.upstream import Answer
 from tests.llm.embedded.stage import CONTENT, Stage
 
