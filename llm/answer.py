@@ -47,6 +47,8 @@ class AnswerSink:
         self._beginning = b""
         self._decoded = False
         self.status = 0
+        #: Whether the listener was told anything.
+        self.was_heard = False
         self.headers = Headers()
         self.accumulator = Accumulator(known, new_id)
 
@@ -113,7 +115,10 @@ class AnswerSink:
     async def _tell(self, events: list[StreamEvent]) -> None:
         for event in events:
             self._take([event])
-            if self._listener is not None and (busy := self._listener(event)) is not None:
+            if self._listener is None:
+                continue
+            self.was_heard = True
+            if (busy := self._listener(event)) is not None:
                 await busy
 
     def _check_progress(self, *, moved: bool) -> None:

@@ -4,60 +4,50 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from llm import call_record
-from llm.accumulate import Accumulator
-from llm.answer import HTTP_OK, AnswerSink
+from llm.answer import AnswerSink
+from llm.ask import Ask, inputs_of, worded
+from llm.attempt import Attempting, Read, not_made
 from llm.capabilities import Capabilities, ModelRecord
-from llm.errors import (
-    LLMDeadlineExceeded,
-    LLMError,
-    OutputUnreadable,
-    ProtocolError,
-    Unavailable,
-)
-from llm.fallback_prompt import call_schema, with_instructions
+from llm.errors import LLMError, OutputUnreadable
 from llm.json_fallback import find_calls
 from llm.messages import Block, Message, Reasoning, Role, Text, ToolSpec
 from llm.options import CallOptions, ToolChoice
 from llm.paused import whole_turn
 from llm.prices import Prices
 from llm.provider import LLMProvider
-from llm.rate_limits import Moment, heed
 from llm.response import FinishReason, LLMResponse, Usage
 from llm.stream import Listener
-from llm.structured import checked, with_schema
+from llm.structured import checked
+from llm.verdicts import verdict_of
 from llm.ways import Way, learned
 from resilience import (
-    BodyTooLarge,
-    ConnectionLost,
+    Amount,
+    Caller,
     Deadline,
-    DeadlineExceeded,
     HttpExchange,
     Limits,
+    Order,
+    Pipeline,
     Request,
     ResilienceError,
-    call,
+    RetryConfig,
+    Target,
+    UpstreamConfig,
+    origin_of,
 )
 
 #: The whole of one call, in seconds, when the caller names no deadline.
 DEFAULT_SECONDS = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Ask:
-    """One logical call."""
-
-    messages: Sequence[Message]
-    tools: Sequence[ToolSpec]
-    tool_choice: ToolChoice | None
-    options: CallOptions
-    listener: Listener | None
+#: What an answer is thought to come to, in tokens, when the caller names no bound.
+DEFAULT_ANSWER_TOKENS = 500
 
 
 class UnifiedLLMClient:
@@ -74,8 +64,15 @@ class UnifiedLLMClient:
         new_id: Callable[[], str] | None = None,
         prices: Prices | None = None,
         wall: Callable[[], float] | None = None,
+        pipeline: Pipeline | None = None,
+        retry: RetryConfig | None = None,
+        upstream: UpstreamConfig | None = None,
     ) -> None:
-        """`wall` gives seconds since 1970, for dates in headers of a server that does not date its responses."""
+        """`wall` gives seconds since 1970, for dates in headers of a server that does not date its responses.
+
+        `pipeline` is shared by all clients of a process; `retry` and `upstream` are how this client's calls are tried
+        again, and how its server is treated when nobody asked it before.
+        """
         self.provider = provider
         self._exchange = exchange
         self._clock = clock
@@ -84,6 +81,9 @@ class UnifiedLLMClient:
         self._new_id = new_id or (lambda: f"call_{secrets.token_hex(8)}")
         self._prices = prices
         self._wall = wall
+        self._pipeline = pipeline or Pipeline(clock, Random())  # noqa: S311  (jitter is no secret)
+        self._retry = retry or RetryConfig()
+        self._upstream = upstream
 
     @property
     def record(self) -> ModelRecord:
@@ -98,24 +98,26 @@ class UnifiedLLMClient:
         *,
         deadline: Deadline | None = None,
         listener: Listener | None = None,
+        caller: Caller | None = None,
         **options: Any,
     ) -> Deferred[LLMResponse]:
         """One complete answer; `options` are the fields of CallOptions.
 
-        Fails with an LLMError. Cancelling closes the connection. `listener` hears the stream as it arrives.
+        Fails with an LLMError. Cancelling closes the connection. `listener` hears the stream as it arrives; once it
+        heard something, the call is not tried again. `caller` is on whose behalf it is made.
         """
-        ask = _Ask(messages, tools or (), tool_choice, CallOptions(**options), listener)
+        ask = Ask(messages, tools or (), tool_choice, CallOptions(**options), listener, caller or Caller())
         until = deadline or Deadline.after(self._clock, DEFAULT_SECONDS)
         return Deferred.fromCoroutine(self._turn(ask, until))
 
-    async def _turn(self, ask: _Ask, deadline: Deadline) -> LLMResponse:
+    async def _turn(self, ask: Ask, deadline: Deadline) -> LLMResponse:
         """One turn, however often the provider pauses in it, its text held to the schema."""
         response = await whole_turn(
             lambda messages: self._complete(replace(ask, messages=messages), deadline), ask.messages
         )
         return response if ask.options.schema is None else checked(response, ask.options.schema)
 
-    async def _complete(self, ask: _Ask, deadline: Deadline) -> LLMResponse:
+    async def _complete(self, ask: Ask, deadline: Deadline) -> LLMResponse:
         """Ask in the best way known for this model; on a refusal that teaches something, learn it and ask again."""
         record = self.record
         way = self._best_way(ask, record)
@@ -123,7 +125,6 @@ class UnifiedLLMClient:
             try:
                 return await self._ask(ask, deadline, way)
             except LLMError as error:
-                error.message = self.provider.redacted(error.message)
                 if rescued := self._rescued(error, ask):
                     return rescued
                 better = learned(error, way, record, self.provider)
@@ -131,7 +132,7 @@ class UnifiedLLMClient:
                     raise
                 way = better
 
-    def _best_way(self, ask: _Ask, record: ModelRecord) -> Way:
+    def _best_way(self, ask: Ask, record: ModelRecord) -> Way:
         """How to ask, as far as is known."""
         as_text = bool(ask.tools) and (record.as_text or not self.provider.supports_tools())
         schema = record.schema is not False and self.provider.supports_schema()
@@ -139,28 +140,16 @@ class UnifiedLLMClient:
         native = bool(ask.tools) and not as_text
         return Way(native=native, as_text=as_text, schema=schema, thinks=thinks, amendments=record.amendments)
 
-    async def _ask(self, ask: _Ask, deadline: Deadline, way: Way) -> LLMResponse:
+    async def _ask(self, ask: Ask, deadline: Deadline, way: Way) -> LLMResponse:
         """One exchange: encode, send, read, and find the calls in what came."""
         provider = self.provider
-        messages, tools, options = _worded(ask, way)
+        messages, tools, options = worded(ask, way)
         choice = ask.tool_choice if tools else None
         body = provider.build_request(
             messages, tools, choice, options, tools_as_text=way.as_text, amendments=way.amendments
         )
-        sink = AnswerSink(
-            provider,
-            [tool.name for tool in ask.tools],
-            self._new_id,
-            ask.listener,
-            clock=self._clock,
-            progress_seconds=(self._limits or Limits()).progress_seconds,
-        )
-        request = Request("POST", provider.get_api_url(), provider.headers_for(options), body)
-        try:
-            await call(lambda: self._exchange.perform(request, sink, self._limits), deadline)
-        except ResilienceError as error:
-            raise self._mapped(error, sink) from error
-        answer = await self._read(sink)
+        read = await self._let_in(ask, deadline, body)
+        answer = read.answer
         provider.tokens.learn(len(body), answer.usage.input_tokens)
         message, finish = answer.message()
         response = LLMResponse(
@@ -169,13 +158,60 @@ class UnifiedLLMClient:
             self._prices.fill(answer.usage) if self._prices else answer.usage,
             provider.name,
             answer.model or provider.model,
-            provider.parse_rate_limit_headers(sink.headers, self._moment()),
+            read.limits,
         )
         response = self._with_calls_from_text(response, ask)
         self._judge(response, ask, way)
         return response
 
-    def _judge(self, response: LLMResponse, ask: _Ask, way: Way) -> None:
+    async def _let_in(self, ask: Ask, deadline: Deadline, body: bytes) -> Read:
+        """The answer to this body, through everything that stands before the socket."""
+        provider, limits = self.provider, self._limits or Limits()
+        known = [tool.name for tool in ask.tools]
+
+        def new_sink() -> AnswerSink:
+            return AnswerSink(
+                provider,
+                known,
+                self._new_id,
+                ask.listener,
+                clock=self._clock,
+                progress_seconds=limits.progress_seconds,
+            )
+
+        tokens = provider.tokens.of_bytes(len(body))
+        request = Request("POST", provider.get_api_url(), provider.headers_for(ask.options), body)
+        attempt = Attempting(
+            provider,
+            self._exchange,
+            self._clock,
+            request,
+            new_sink,
+            tokens,
+            limits=self._limits,
+            prices=self._prices,
+            wall=self._wall,
+        )
+        try:
+            return await self._pipeline.call(attempt, self._order(ask, tokens), deadline)
+        except ResilienceError as error:
+            raise not_made(error, provider, self._clock.seconds()) from error
+
+    def _order(self, ask: Ask, tokens: int) -> Order:
+        """What the pipeline must know of the call."""
+        provider, now = self.provider, self._clock.seconds
+        usage = Usage(tokens, ask.options.max_tokens or DEFAULT_ANSWER_TOKENS)
+        cost = self._prices.cost(usage) if self._prices else None
+        return Order(
+            Target(origin_of(provider.get_api_url()), provider.credential, provider.model),
+            judge=lambda error: verdict_of(error, now()),
+            caller=ask.caller,
+            estimate=Amount(1, usage.total_tokens or 0, cost or 0.0),
+            retry=self._retry,
+            upstream=self._upstream,
+        )
+
+    def _judge(self, response: LLMResponse, ask: Ask, way: Way) -> None:
         """Note how the calls of an answer came out; the record decides how this model is asked next.
 
         An answer that was cut off says nothing of what the model can do.
@@ -191,20 +227,7 @@ class UnifiedLLMClient:
         asked = call_record.Way.NATIVE if way.native else call_record.Way.FALLBACK
         self.record.calls = call_record.recorded(self.record.calls, outcome, way=asked)
 
-    async def _read(self, sink: AnswerSink) -> Accumulator:
-        """The answer in a complete response. An error of a failed one tells what its headers wish."""
-        try:
-            return await sink.result()
-        except LLMError as error:
-            error.partial = error.partial or sink.accumulator.text
-            if sink.status != HTTP_OK:
-                heed(error, sink.headers, self._moment())
-            raise
-
-    def _moment(self) -> Moment:
-        return Moment(self._clock.seconds(), self._wall() if self._wall else None)
-
-    def _rescued(self, error: LLMError, ask: _Ask) -> LLMResponse | None:
+    def _rescued(self, error: LLMError, ask: Ask) -> LLMResponse | None:
         """The calls in what the model wrote and its server could not read (edge case 39); None when there are none."""
         if not isinstance(error, OutputUnreadable) or not error.generated:
             return None
@@ -213,7 +236,7 @@ class UnifiedLLMClient:
         read = self._with_calls_from_text(response, ask)
         return read if read.has_tool_calls else None
 
-    def _with_calls_from_text(self, response: LLMResponse, ask: _Ask) -> LLMResponse:
+    def _with_calls_from_text(self, response: LLMResponse, ask: Ask) -> LLMResponse:
         """The response with tool calls found in its text, when tools were offered and none came natively."""
         if response.has_tool_calls or not ask.tools or not response.content:
             return response
@@ -221,7 +244,7 @@ class UnifiedLLMClient:
             return response
         complete = response.finish_reason is not FinishReason.LENGTH
         found = find_calls(
-            response.content, ask.tools, complete=complete, inputs=_inputs(ask.messages), new_id=self._new_id
+            response.content, ask.tools, complete=complete, inputs=inputs_of(ask.messages), new_id=self._new_id
         )
         if not found.calls:
             return response
@@ -236,45 +259,3 @@ class UnifiedLLMClient:
             from_fallback=True,
             repaired=found.repaired,
         )
-
-    def _mapped(self, error: ResilienceError, sink: AnswerSink) -> LLMError:
-        """The one place where a failed exchange becomes an error of this package."""
-        name, model = self.provider.name, self.provider.model
-        match error:
-            case DeadlineExceeded():
-                return LLMDeadlineExceeded(error.message, name, model)
-            case BodyTooLarge():
-                return ProtocolError(error.message, name, model)
-            case ConnectionLost(began=True):
-                return sink.broken(error.message)
-            case _:
-                return Unavailable(error.message, name, model)
-
-
-def _worded(ask: _Ask, way: Way) -> tuple[Sequence[Message], Sequence[ToolSpec], CallOptions]:
-    """The messages, native tools and options to send; what cannot be asked natively is asked in words."""
-    messages, tools, options = ask.messages, ask.tools, ask.options
-    schema = options.json_schema
-    if not way.thinks:
-        options = replace(options, think=None)
-    if schema is not None and (way.as_text or not way.schema):
-        messages, options = with_schema(messages, schema), replace(options, schema=None)
-    if way.as_text:
-        messages = with_instructions(messages, tools)
-        if way.schema and schema is None:
-            options = replace(options, schema=call_schema(tools))
-        tools = ()
-    return messages, tools, options
-
-
-def _inputs(messages: Sequence[Message]) -> list[str]:
-    """What strangers wrote into the conversation: a call that is quoted from there is not the model's own."""
-    spoken = [
-        block.text
-        for message in messages
-        if message.role is Role.USER
-        for block in message.blocks
-        if isinstance(block, Text)
-    ]
-    heard = [result.text for message in messages for result in message.tool_results]
-    return spoken + heard

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from twisted.internet.defer import Deferred
 
 from llm.errors import ProtocolError, Unavailable
 from llm.provider import LLMProvider
-from resilience import Collected, Deadline, HttpExchange, Request, ResilienceError, call
+from resilience import Collected, Deadline, HttpExchange, Request, ResilienceError
 
 _OK = 200
 
@@ -68,7 +69,7 @@ async def _exchange(
     """A JSON object from the server. Raises LLMError."""
     sink = Collected()
     try:
-        await call(lambda: exchange.perform(request, sink), deadline)
+        await deadline.bound(Deferred.fromCoroutine(exchange.perform(request, sink)))
     except ResilienceError as error:
         raise Unavailable(error.message, provider.name, provider.model) from error
     if sink.status != _OK:

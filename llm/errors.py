@@ -2,7 +2,9 @@
 
     LLMError
     ├── Unavailable            the provider is sick or out of reach; later may be better
-    │   └── StreamBroken       it began to answer and stopped; `partial` keeps what came
+    │   ├── StreamBroken       it began to answer and stopped; `partial` keeps what came
+    │   ├── CircuitOpenError   it failed lately and is not asked for now; `retry_after`
+    │   └── Busy               too many calls wait for it already
     ├── RateLimited            asked to wait; `retry_at`
     ├── QuotaExhausted         out of credit; waiting does not help
     ├── BadCredential          key refused or missing
@@ -15,6 +17,7 @@
     │   └── UnpairedServerTool a call of a server's tool in the history has no result; the client leaves it out
     ├── ProtocolError          it answered, and the answer is not one
     │   └── SchemaMismatch     the text does not match the JSON Schema that was asked for
+    ├── BudgetReached          our own budget for the day is used up; nothing was asked
     └── LLMDeadlineExceeded    our own time ran out
 
 No error holds a key, and none holds a full URL.
@@ -64,6 +67,19 @@ class Unavailable(LLMError):
 @dataclass(eq=False)
 class StreamBroken(Unavailable):
     """The answer began and did not end with its own end mark; its tool calls must not run."""
+
+
+@dataclass(eq=False)
+class CircuitOpenError(Unavailable):
+    """The server `name` failed lately; nothing was sent. It may be asked again in `retry_after` seconds."""
+
+    name: str = field(default="", kw_only=True)
+    retry_after: float = field(default=0.0, kw_only=True)
+
+
+@dataclass(eq=False)
+class Busy(Unavailable):
+    """As many calls as may are waiting for this server; nothing was sent."""
 
 
 @dataclass(eq=False)
@@ -147,3 +163,11 @@ class LLMDeadlineExceeded(LLMError):
     """The time given to the call ran out."""
 
     retryable = True
+
+
+@dataclass(eq=False)
+class BudgetReached(LLMError):
+    """`account` has used its `what` ("calls", "tokens" or "money") for today, until `retry_at`; nothing was sent."""
+
+    account: str = field(default="", kw_only=True)
+    what: str = field(default="", kw_only=True)

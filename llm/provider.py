@@ -5,8 +5,10 @@ A provider opens no connection and keeps no conversation; `llm/client.py` does t
 
 from __future__ import annotations
 
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Protocol
 
 import orjson
@@ -22,6 +24,9 @@ from llm.stream import StreamEvent
 from llm.tokens import TokenEstimator
 from llm.ways import Amendment, Way, amend
 from resilience import origin_of
+
+#: Makes the names of keys useless outside this process.
+_SALT = secrets.token_bytes(16)
 
 
 class StreamParser(Protocol):
@@ -59,6 +64,8 @@ class LLMProvider(ABC):
         self.api_url = api_url.rstrip("/")
         self._secret = key
         self._bound_to = origin_of(self.api_url)
+        #: A name for the key that gives nothing of it away; empty for none, another for each key and process.
+        self.credential = blake2b(key.encode(), key=_SALT, digest_size=6).hexdigest() if key else ""
 
     @property
     def _key(self) -> str:

@@ -1,38 +1,82 @@
-"""How to call an unreliable outside: deadlines, one bounded HTTP exchange, coroutines that are never lost.
+"""How to call an unreliable outside: deadline, budget, retry, breaker, limits, one bounded HTTP exchange.
 
 Knows nothing of language models or games.
 """
 
+from resilience.allowance import Told
+from resilience.amounts import Account, Allowance, Amount
+from resilience.backoff import RetryConfig
+from resilience.breaker import CircuitBreaker
+from resilience.budget import Ledger
+from resilience.cache import Cache
+from resilience.circuit import BreakerConfig, State
 from resilience.deadline import Deadline
 from resilience.errors import (
+    Barred,
     BodyTooLarge,
+    BudgetSpent,
+    CircuitOpen,
     ConnectFailed,
     ConnectionLost,
+    CoolingDown,
     DeadlineExceeded,
+    NotAdmitted,
+    QueueFull,
     ResilienceError,
     TimedOut,
     TransportError,
 )
 from resilience.exchange import HttpExchange
+from resilience.in_flight import InFlightConfig
 from resilience.launcher import Launcher
-from resilience.pipeline import call
+from resilience.order import Attempt, Caller, Order, Target
+from resilience.pipeline import Pipeline
 from resilience.request import Collected, Limits, Request, Sink, origin_of
+from resilience.snapshot import Snapshot
+from resilience.upstream import Passage, Upstream, UpstreamConfig
+from resilience.verdict import Verdict
 
 __all__ = [
+    "Account",
+    "Allowance",
+    "Amount",
+    "Attempt",
+    "Barred",
     "BodyTooLarge",
+    "BreakerConfig",
+    "BudgetSpent",
+    "Cache",
+    "Caller",
+    "CircuitBreaker",
+    "CircuitOpen",
     "Collected",
     "ConnectFailed",
     "ConnectionLost",
+    "CoolingDown",
     "Deadline",
     "DeadlineExceeded",
     "HttpExchange",
+    "InFlightConfig",
     "Launcher",
+    "Ledger",
     "Limits",
+    "NotAdmitted",
+    "Order",
+    "Passage",
+    "Pipeline",
+    "QueueFull",
     "Request",
     "ResilienceError",
+    "RetryConfig",
     "Sink",
+    "Snapshot",
+    "State",
+    "Target",
     "TimedOut",
+    "Told",
     "TransportError",
-    "call",
+    "Upstream",
+    "UpstreamConfig",
+    "Verdict",
     "origin_of",
 ]

@@ -6,7 +6,13 @@
     │   ├── ConnectionLost      the connection ended before the response did
     │   ├── BodyTooLarge        the response outgrew its cap
     │   └── TimedOut            a phase of the exchange (connect, first byte, idle) took too long
-    └── DeadlineExceeded        the time given to the whole call ran out
+    ├── DeadlineExceeded        the time given to the whole call ran out
+    └── NotAdmitted             nothing was sent
+        ├── CircuitOpen         the server failed lately; `retry_after`
+        ├── CoolingDown         the server asked to wait longer than a call waits; `until`
+        ├── QueueFull           too many calls are waiting already
+        ├── Barred              this credential was refused before and has not changed
+        └── BudgetSpent         an account has no room left today
 
 Errors name the origin (scheme, host, port) and never a path, a query or a key.
 """
@@ -36,7 +42,9 @@ class TransportError(ResilienceError):
 
 @dataclass(eq=False)
 class ConnectFailed(TransportError):
-    """No connection: the name, the port or the TLS handshake failed."""
+    """No connection: the name, the port or the TLS handshake failed. `untrusted`: the certificate did."""
+
+    untrusted: bool = False
 
 
 @dataclass(eq=False)
@@ -66,3 +74,49 @@ class DeadlineExceeded(ResilienceError):
     """The whole call took longer than the `seconds` it was given."""
 
     seconds: float = 0.0
+
+
+@dataclass(eq=False)
+class NotAdmitted(ResilienceError):
+    """The call was not made, to spare the server or the purse."""
+
+
+@dataclass(eq=False)
+class CircuitOpen(NotAdmitted):
+    """The server `name` failed lately; it may be asked again in `retry_after` seconds."""
+
+    name: str = ""
+    retry_after: float = 0.0
+
+
+@dataclass(eq=False)
+class CoolingDown(NotAdmitted):
+    """The server wants to be left alone until `until`, in clock seconds; `why` is what it said."""
+
+    until: float = 0.0
+    why: str = ""
+
+
+@dataclass(eq=False)
+class QueueFull(NotAdmitted):
+    """As many calls as may are waiting for this server."""
+
+
+@dataclass(eq=False)
+class Barred(NotAdmitted):
+    """The server refused the credential; nothing is asked with it until it changes. `why` is what it said."""
+
+    why: str = ""
+
+
+@dataclass(eq=False)
+class BudgetSpent(NotAdmitted):
+    """`account` may not use that much more of `what` ("calls", "tokens" or "money") today; its limit is `limit`.
+
+    `resets_at`, in seconds of the ledger's clock, is when the day ends.
+    """
+
+    account: str = ""
+    what: str = ""
+    limit: float = 0.0
+    resets_at: float = 0.0

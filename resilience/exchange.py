@@ -187,7 +187,8 @@ def head_error(error: Exception, origin: str) -> Exception:
         if isinstance(cause, DNSLookupError):
             return ConnectFailed(f"cannot find the host of {origin}", origin)
         if isinstance(cause, SSLError | VerificationError):
-            return ConnectFailed(f"the certificate of {origin} cannot be trusted: {_tls_reason(cause)}", origin)
+            said = f"the certificate of {origin} cannot be trusted: {_tls_reason(cause)}"
+            return ConnectFailed(said, origin, untrusted=_is_untrusted(cause))
         if isinstance(cause, ConnectError):
             return ConnectFailed(f"cannot connect to {origin}: {_reason(cause)}", origin)
     if causes[1:]:
@@ -201,6 +202,11 @@ def _tls_reason(error: Exception) -> str:
         return "it is for another name"
     words = [part for entry in error.args[0] for part in entry if part] if error.args and error.args[0] else []
     return words[-1] if words else "the connection ended within the handshake"
+
+
+def _is_untrusted(error: Exception) -> bool:
+    """Whether it is the certificate that failed, and not a connection that ended within the handshake."""
+    return isinstance(error, VerificationError) or "certificate" in _tls_reason(error)
 
 
 def _reason(error: ConnectError) -> str:

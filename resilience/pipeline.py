@@ -1,24 +1,95 @@
-"""The one place that composes what stands between "call the model" and the socket.
+"""The one place that composes what stands between "make this call" and the socket.
 
-Outermost first: total deadline, then (with their own issue) admission, bulkhead, retry and a breaker permit per
-attempt, then one attempt, which is one bounded HTTP exchange. See design.md section 6.
+Outermost first:
+
+    total deadline                 Deadline.bound: everything below is cancelled when it is over
+    admission: budget              Ledger.reserve: settled by what was used, released when nothing was
+    retry                          RetriedCall: attempts, backoff, the server's shared budget of retries
+    for each attempt
+        admission: limits, queue   Upstream.enter: circuit, cool-down, pace, cap, turn
+        permit                     ended once: success, failure, or given back
+        the attempt itself         one bounded HTTP exchange with its own time limits
+
+A call that waits to try again holds no place among those on their way (docs/decisions/0006-a-place-per-attempt.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+import random as random_module
+from typing import TypeVar
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 
+from resilience.amounts import Amount
+from resilience.budget import Ledger
 from resilience.deadline import Deadline
+from resilience.order import Attempt, Order, Target
+from resilience.quota import Credential, Quota
+from resilience.retry import RetriedCall
+from resilience.snapshot import Snapshot, quota_state, upstream_state
+from resilience.upstream import Upstream, UpstreamConfig
 
 T = TypeVar("T")
 
 
-async def call(attempt: Callable[[], Coroutine[Deferred[Any], Any, T]], deadline: Deadline) -> T:
-    """The result of `attempt` within `deadline`.
+class Pipeline:
+    """What all calls of a process share. Cheap to make; opens nothing, and holds no timer while nobody waits."""
 
-    Raises DeadlineExceeded when time is up, else what the attempt raised. Cancelling cancels the attempt.
-    """
-    return await deadline.bound(Deferred.fromCoroutine(attempt()))
+    def __init__(self, clock: IReactorTime, random: random_module.Random, ledger: Ledger | None = None) -> None:
+        self.clock = clock
+        self.ledger = ledger
+        self.random = random
+        self._upstreams: dict[str, Upstream] = {}
+        self._credentials: dict[tuple[str, str], Credential] = {}
+        self._quotas: dict[Target, Quota] = {}
+
+    async def call(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
+        """The result of `attempt`, made as often as it is worth it within `deadline`.
+
+        Raises DeadlineExceeded when time is up, NotAdmitted when the call is not made, else what the last attempt
+        raised. Cancelling cancels whatever goes on and blames nobody.
+        """
+        return await deadline.bound(Deferred.fromCoroutine(self._paid(attempt, order, deadline)))
+
+    async def _paid(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
+        """The call, with its estimate set aside before it and what it used booked after it."""
+        upstream = self.upstream(order.target.origin, order.upstream)
+        reservation = self.ledger.reserve(order.caller.accounts, order.estimate) if self.ledger else None
+        call = RetriedCall(order, deadline, upstream, self.quota(order.target), self.random)
+        try:
+            return await call.result(attempt)
+        finally:
+            if reservation is not None and call.used != Amount():
+                reservation.settle(call.used)
+            elif reservation is not None:
+                reservation.release()
+
+    def upstream(self, origin: str, config: UpstreamConfig | None = None) -> Upstream:
+        """The shared state of one server, made at its first use."""
+        if origin not in self._upstreams:
+            self._upstreams[origin] = Upstream(origin, self.clock, self.random, config)
+        return self._upstreams[origin]
+
+    def quota(self, target: Target) -> Quota:
+        """The shared limits of one credential and lane at one server."""
+        if target not in self._quotas:
+            key = (target.origin, target.credential)
+            credential = self._credentials.setdefault(key, Credential(target.credential))
+            self._quotas[target] = Quota(target.lane, self.clock.seconds, credential)
+        return self._quotas[target]
+
+    def configuration_changed(self, origin: str) -> None:
+        """Forget what was held against the credentials and limits of this server: its settings are new."""
+        for target, quota in self._quotas.items():
+            if target.origin == origin:
+                quota.forgive()
+
+    def snapshot(self) -> Snapshot:
+        """Everything at this moment, for an operator."""
+        return Snapshot(
+            self.clock.seconds(),
+            tuple(upstream_state(upstream) for _, upstream in sorted(self._upstreams.items())),
+            tuple(quota_state(target.origin, quota) for target, quota in self._quotas.items()),
+            self.ledger.snapshot() if self.ledger else (),
+        )

@@ -47,6 +47,7 @@ from llm.testing import (
     serve,
 )
 from resilience import Deadline, HttpExchange, Limits
+from tests.llm.test_client import ONCE
 
 SAY = ToolSpec("say", "Speak.", {"type": "object", "properties": {"text": {"type": "string"}}})
 ASKED = (system("You are Sage."), user("Ann says: hello"))
@@ -74,7 +75,7 @@ async def client_of(
     async with serve(fake, reactor) as url:
         provider = get_provider("anthropic", url, "sage", key=key, **options)
         try:
-            yield UnifiedLLMClient(provider, exchange, reactor, capabilities=Capabilities()), fake
+            yield UnifiedLLMClient(provider, exchange, reactor, capabilities=Capabilities(), retry=ONCE), fake
         finally:
             await exchange.close()
 

@@ -52,9 +52,11 @@ from llm.testing import (
     Script,
     serve,
 )
-from resilience import Deadline, HttpExchange, Limits
+from resilience import Deadline, HttpExchange, Limits, RetryConfig
 
 reactor: Any = _reactor
+#: What a single attempt comes to is the subject here; trying again has tests of its own.
+ONCE = RetryConfig(max_attempts=1)
 SAY = ToolSpec(
     "say", "Speak aloud.", {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 )
@@ -76,7 +78,7 @@ async def client_of(
         model = "sage" if name == "ollama" else "any"
         provider = get_provider(name, url, model, key=key)
         try:
-            yield UnifiedLLMClient(provider, exchange, reactor, capabilities=Capabilities()), fake
+            yield UnifiedLLMClient(provider, exchange, reactor, capabilities=Capabilities(), retry=ONCE), fake
         finally:
             await exchange.close()
 

@@ -36,6 +36,7 @@ from llm.answer import AnswerSink
 from llm.response import Usage
 from llm.testing import FakeChat, Raw, serve
 from resilience import HttpExchange, Limits
+from tests.llm.test_client import ONCE
 
 reactor: Any = _reactor
 Row = Mapping[str, Any]
@@ -118,7 +119,7 @@ async def asked(row: Row, chunks: list[bytes]) -> AsyncIterator[UnifiedLLMClient
     exchange = HttpExchange(reactor, Limits(2, 5, 5))
     async with serve(fake, reactor) as url:
         try:
-            yield UnifiedLLMClient(provider_of(row, f"{url}/v1"), exchange, reactor)
+            yield UnifiedLLMClient(provider_of(row, f"{url}/v1"), exchange, reactor, retry=ONCE)
         finally:
             await exchange.close()
 

@@ -29,7 +29,7 @@ from llm.paused import MAX_CONTINUATIONS
 from llm.providers.anthropic import AnthropicProvider
 from llm.testing import FakeAnthropic, Raw, serve
 from resilience import HttpExchange, Limits
-from tests.llm.test_client import reactor
+from tests.llm.test_client import ONCE, reactor
 
 RECORDED = Path(__file__).parents[2].parent / "shared/data/recorded/traffic.jsonl"
 FINISH = {
@@ -143,7 +143,7 @@ async def test_a_recorded_answer_through_the_client_over_loopback(row: Mapping[s
     answer = Raw(row["response_status"], headers, list(pieces(body_of(row), how)))
     fake, exchange = FakeAnthropic(reactor, lambda _: answer), HttpExchange(reactor, Limits(2, 5, 5))
     async with serve(fake, reactor) as url:
-        client = UnifiedLLMClient(AnthropicProvider(url, "m"), exchange, reactor)
+        client = UnifiedLLMClient(AnthropicProvider(url, "m"), exchange, reactor, retry=ONCE)
         asked: list[Any] = []
         await client.chat_completion([user("again")]).addBoth(asked.append)
         await exchange.close()

@@ -17,6 +17,7 @@ from llm.errors import SchemaMismatch
 from llm.structured import is_strict, problem
 from llm.testing import Call, FakeChat, FakeOllama, FakeServer, HttpError, Raw, Reply, Script, serve
 from resilience import HttpExchange, Limits
+from tests.llm.test_client import ONCE
 
 reactor: Any = _reactor
 LOOK = ToolSpec("look", "Look round.", {"type": "object", "properties": {}})
@@ -50,7 +51,7 @@ async def client_of(name: str, script: Script, *, formats: bool = True) -> Async
     async with serve(fake, reactor) as url:
         provider = get_provider(name, url if name == "ollama" else f"{url}/v1", "sage")
         try:
-            yield UnifiedLLMClient(provider, exchange, reactor, capabilities=Capabilities()), fake
+            yield UnifiedLLMClient(provider, exchange, reactor, capabilities=Capabilities(), retry=ONCE), fake
         finally:
             await exchange.close()
 

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience import Deadline, DeadlineExceeded, call
+from resilience import Deadline, DeadlineExceeded
 
 
 def failure_of(deferred: Deferred[Any]) -> BaseException:
@@ -76,28 +75,3 @@ def test_remaining_never_goes_below_zero() -> None:
     deadline = Deadline.after(clock, 2)
     clock.advance(5)
     assert deadline.remaining() == 0
-
-
-def test_the_pipeline_gives_the_attempt_what_is_left_of_the_deadline() -> None:
-    clock = Clock()
-    deadline = Deadline.after(clock, 5)
-    clock.advance(3)
-    never: Deferred[str] = Deferred()
-
-    async def attempt() -> str:
-        return await never
-
-    called = Deferred.fromCoroutine(call(attempt, deadline))
-    clock.advance(1.9)
-    assert not called.called
-    clock.advance(0.2)
-    assert isinstance(failure_of(called), DeadlineExceeded)
-
-
-@pytest.mark.parametrize("result", [None, 0, "x"])
-def test_the_pipeline_returns_what_the_attempt_returns(result: object) -> None:
-    async def attempt() -> object:
-        return result
-
-    called = Deferred.fromCoroutine(call(attempt, Deadline.after(Clock(), 5)))
-    assert called.result is result

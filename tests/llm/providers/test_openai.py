@@ -25,6 +25,7 @@ from llm.prices import Prices
 from llm.providers.openai import OpenAIProvider
 from llm.testing import Call, ErrorInStream, FakeChat, HttpError, Raw, RecordedRequest, Reply, Script, Step, serve
 from resilience import HttpExchange, Limits
+from tests.llm.test_client import ONCE
 
 reactor: Any = _reactor
 LOOK = ToolSpec("look", "Look round.", {"type": "object", "properties": {}})
@@ -38,7 +39,7 @@ async def client_of(script: Script, name: str = "openai", **more: Any) -> AsyncI
     async with serve(fake, reactor) as url:
         provider = get_provider(name, f"{url}/v1", "m")
         try:
-            yield UnifiedLLMClient(provider, exchange, reactor, capabilities=Capabilities(), **more), fake
+            yield UnifiedLLMClient(provider, exchange, reactor, capabilities=Capabilities(), retry=ONCE, **more), fake
         finally:
             await exchange.close()
 

@@ -1,0 +1,55 @@
+"""One question to a model as it was put, and how its words change with the way it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from llm.fallback_prompt import call_schema, with_instructions
+from llm.messages import Message, Role, Text, ToolSpec
+from llm.options import CallOptions, ToolChoice
+from llm.stream import Listener
+from llm.structured import with_schema
+from llm.ways import Way
+from resilience import Caller
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One logical call."""
+
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec]
+    tool_choice: ToolChoice | None
+    options: CallOptions
+    listener: Listener | None
+    caller: Caller
+
+
+def worded(ask: Ask, way: Way) -> tuple[Sequence[Message], Sequence[ToolSpec], CallOptions]:
+    """The messages, native tools and options to send; what cannot be asked natively is asked in words."""
+    messages, tools, options = ask.messages, ask.tools, ask.options
+    schema = options.json_schema
+    if not way.thinks:
+        options = replace(options, think=None)
+    if schema is not None and (way.as_text or not way.schema):
+        messages, options = with_schema(messages, schema), replace(options, schema=None)
+    if way.as_text:
+        messages = with_instructions(messages, tools)
+        if way.schema and schema is None:
+            options = replace(options, schema=call_schema(tools))
+        tools = ()
+    return messages, tools, options
+
+
+def inputs_of(messages: Sequence[Message]) -> list[str]:
+    """What strangers wrote into the conversation: a call that is quoted from there is not the model's own."""
+    spoken = [
+        block.text
+        for message in messages
+        if message.role is Role.USER
+        for block in message.blocks
+        if isinstance(block, Text)
+    ]
+    heard = [result.text for message in messages for result in message.tool_results]
+    return spoken + heard

@@ -1,0 +1,185 @@
+"""One attempt at one request: send it, read the answer, and tell what the response says of limits and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.web.http_headers import Headers
+
+from llm.accumulate import Accumulator
+from llm.answer import HTTP_OK, AnswerSink
+from llm.errors import (
+    BadCredential,
+    BudgetReached,
+    Busy,
+    CircuitOpenError,
+    LLMDeadlineExceeded,
+    LLMError,
+    ProtocolError,
+    RateLimited,
+    Unavailable,
+)
+from llm.prices import Prices
+from llm.provider import LLMProvider
+from llm.rate_limits import Moment, heed
+from llm.response import RateLimitInfo, Usage
+from resilience import (
+    Amount,
+    Barred,
+    BodyTooLarge,
+    BudgetSpent,
+    CircuitOpen,
+    ConnectFailed,
+    ConnectionLost,
+    CoolingDown,
+    DeadlineExceeded,
+    HttpExchange,
+    Limits,
+    Passage,
+    QueueFull,
+    Request,
+    ResilienceError,
+    Told,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What an attempt came back with."""
+
+    answer: Accumulator
+    limits: RateLimitInfo | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempting:
+    """Makes attempts at one request. `new_sink` gives a fresh reader for each."""
+
+    provider: LLMProvider
+    exchange: HttpExchange
+    clock: IReactorTime
+    request: Request
+    new_sink: Callable[[], AnswerSink]
+    #: What the prompt is thought to be, in tokens.
+    prompt_tokens: int
+    limits: Limits | None = None
+    prices: Prices | None = None
+    wall: Callable[[], float] | None = None
+
+    async def __call__(self, passage: Passage) -> Read:
+        """The complete answer. Raises LLMError; one after its listener heard something is not to be tried again."""
+        sink = self.new_sink()
+        passage.used = Amount(calls=1)
+        try:
+            await self._perform(sink, passage)
+            return Read(await self._read(sink), self._told(sink, passage))
+        except LLMError as error:
+            error.message = self.provider.redacted(error.message)
+            if sink.was_heard:
+                error.should_retry = False
+            self._told(sink, passage)
+            raise
+        finally:
+            passage.used += self._used(sink)
+
+    async def _perform(self, sink: AnswerSink, passage: Passage) -> None:
+        try:
+            await self.exchange.perform(self.request, _Heard(sink, passage), self.limits)
+        except ConnectFailed as error:
+            passage.used = Amount()
+            raise self._unreached(error) from error
+        except ResilienceError as error:
+            raise failed_exchange(error, self.provider, sink) from error
+
+    def _unreached(self, error: ConnectFailed) -> Unavailable:
+        should_retry = False if error.untrusted else None
+        return Unavailable(error.message, self.provider.name, self.provider.model, should_retry=should_retry)
+
+    async def _read(self, sink: AnswerSink) -> Accumulator:
+        """The answer in a complete response. An error of a failed one tells what its headers wish."""
+        try:
+            return await sink.result()
+        except LLMError as error:
+            error.partial = error.partial or sink.accumulator.text
+            if sink.status != HTTP_OK:
+                heed(error, sink.headers, self._moment())
+            raise
+
+    def _told(self, sink: AnswerSink, passage: Passage) -> RateLimitInfo | None:
+        """What the headers say of limits, handed on to whoever paces the next requests."""
+        info = self.provider.parse_rate_limit_headers(sink.headers, self._moment())
+        if info is not None:
+            passage.told(
+                _limit(info.remaining_requests, info.limit_requests, info.reset_requests_at),
+                _limit(info.remaining_tokens, info.limit_tokens, info.reset_tokens_at),
+            )
+        return info
+
+    def _used(self, sink: AnswerSink) -> Amount:
+        """What the attempt cost beside being made: as reported, else as estimated once an answer had begun."""
+        if sink.status != HTTP_OK:
+            return Amount()
+        usage = sink.accumulator.usage
+        if usage.total_tokens is None:
+            written = self.provider.tokens.of_bytes(len(sink.accumulator.text.encode()))
+            usage = Usage(self.prompt_tokens, written, cost=usage.cost)
+        cost = self.prices.fill(usage).cost if self.prices else usage.cost
+        return Amount(tokens=max(0, usage.total_tokens or 0), money=max(0.0, cost or 0.0))
+
+    def _moment(self) -> Moment:
+        return Moment(self.clock.seconds(), self.wall() if self.wall else None)
+
+
+class _Heard:
+    """Hands a response on to its reader, and tells its passage that the server was heard."""
+
+    def __init__(self, sink: AnswerSink, passage: Passage) -> None:
+        self._sink = sink
+        self._passage = passage
+
+    def head(self, status: int, headers: Headers) -> None:
+        self._passage.heard()
+        self._sink.head(status, headers)
+
+    def data(self, piece: bytes) -> bool | Deferred[bool]:
+        self._passage.heard()
+        return self._sink.data(piece)
+
+
+def failed_exchange(error: ResilienceError, provider: LLMProvider, sink: AnswerSink) -> LLMError:
+    """The one place where a failed exchange becomes an error of this package."""
+    match error:
+        case BodyTooLarge():
+            return ProtocolError(error.message, provider.name, provider.model)
+        case ConnectionLost(began=True):
+            return sink.broken(error.message)
+        case _:
+            return Unavailable(error.message, provider.name, provider.model)
+
+
+def not_made(error: ResilienceError, provider: LLMProvider, now: float) -> LLMError:
+    """The one place where a call that was not made, or ran out of time, becomes an error of this package."""
+    said, name, model = error.message, provider.name, provider.model
+    match error:
+        case DeadlineExceeded():
+            return LLMDeadlineExceeded(said, name, model)
+        case CircuitOpen():
+            at = now + error.retry_after
+            return CircuitOpenError(said, name, model, retry_at=at, name=error.name, retry_after=error.retry_after)
+        case CoolingDown():
+            return RateLimited(said, name, model, retry_at=error.until)
+        case Barred():
+            return BadCredential(f"{said}: {error.why}", name, model)
+        case QueueFull():
+            return Busy(said, name, model)
+        case BudgetSpent():
+            return BudgetReached(said, retry_at=error.resets_at, account=error.account, what=error.what)
+        case _:
+            return Unavailable(said, name, model)
+
+
+def _limit(remaining: int | None, limit: int | None, reset_at: float | None) -> Told | None:
+    return None if remaining is None else Told(remaining, limit, reset_at)

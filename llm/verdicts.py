@@ -1,0 +1,56 @@
+"""What a failed attempt means: the table of reference/reliability-security.md 1 and the list of llm-wire.md 4.
+
+    error                                  health    tried again              else
+    Unavailable (connect, 5xx, time-out)   failure   yes
+      an untrusted certificate             failure   no
+      HTTP 409                             -         yes
+    StreamBroken                           failure   unless it was heard
+    ProtocolError                          failure   once
+    RateLimited                            -         not before its wish      cap halved, model cools down
+    QuotaExhausted                         -         no                       model cools down
+    BadCredential                          -         no                       nothing more until the key changes
+    any other                              -         no
+
+The server's own `x-should-retry` wins over the column "tried again".
+"""
+
+from __future__ import annotations
+
+from llm.errors import (
+    BadCredential,
+    LLMError,
+    OutputUnreadable,
+    ProtocolError,
+    QuotaExhausted,
+    RateLimited,
+    Unavailable,
+)
+from resilience import Verdict
+
+#: How long an account without credit is left alone when the server names no time, in seconds.
+QUOTA_COOL_SECONDS = 900.0
+_CONFLICT = 409
+
+
+def verdict_of(error: Exception, now: float) -> Verdict:
+    """The verdict on what an attempt raised. `now` is in clock seconds."""
+    if not isinstance(error, LLMError):
+        return Verdict(f"internal error ({type(error).__name__})")
+    cause = str(error)
+    match error:
+        case RateLimited():
+            verdict = Verdict(cause, may_retry=True, throttled=True, not_before=error.retry_at)
+        case QuotaExhausted():
+            verdict = Verdict(cause, not_before=error.retry_at or now + QUOTA_COOL_SECONDS)
+        case BadCredential():
+            verdict = Verdict(cause, bars=True)
+        case Unavailable():
+            is_failure = error.status != _CONFLICT
+            verdict = Verdict(cause, is_failure=is_failure, may_retry=True, not_before=error.retry_at)
+        case OutputUnreadable():
+            verdict = Verdict(cause)
+        case ProtocolError():
+            verdict = Verdict(cause, is_failure=True, may_retry=True, most_attempts=2)
+        case _:
+            verdict = Verdict(cause)
+    return verdict if error.should_retry is None else verdict.with_retry(error.should_retry)

@@ -1,0 +1,74 @@
+"""What a server's headers say is left of a limit, and from that when the next request may go.
+
+    nothing known, or the reset has passed     at once
+    more than half of the limit left           at once: a burst is what the limit is for
+    less                                       evenly over the time to the reset
+    nothing left                               at the reset
+
+This suits windows that end at a fixed time as well as buckets that fill again (OpenAI's reset is the time to a full
+bucket, so an even pace over what is left is the rate at which it fills).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Above this share of the limit nothing is paced.
+FREE_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one response said of one limit: how much is left, of how much, and when it is renewed (clock seconds)."""
+
+    remaining: int
+    limit: int | None = None
+    reset_at: float | None = None
+
+
+class Allowance:
+    """One limit, of requests or of tokens. What was sent after the response that was heard last is counted off."""
+
+    def __init__(self) -> None:
+        self._told: Told | None = None
+        self._sent = 0
+        self._sent_when_told = 0
+        self._last_at = float("-inf")
+
+    @property
+    def left(self) -> int | None:
+        """How much may still be sent before the reset; None when nothing is known."""
+        return None if self._told is None else self._told.remaining - (self._sent - self._sent_when_told)
+
+    def send(self, amount: int, now: float) -> int:
+        """Something goes out; a mark that says when, for `tell`."""
+        self._renew(now)
+        self._sent += amount
+        self._last_at = now
+        return self._sent
+
+    def tell(self, told: Told, mark: int) -> None:
+        """The response to what was sent at `mark` says this. Older responses than the last heard are no news."""
+        if mark >= self._sent_when_told:
+            self._told, self._sent_when_told = told, mark
+
+    def ready_at(self, amount: int, now: float) -> float:
+        """When this amount may go, in clock seconds; `now` when it may at once."""
+        self._renew(now)
+        told, left = self._told, self.left
+        if told is None or left is None or told.reset_at is None or amount < 1:
+            return now
+        if left < amount:
+            is_full = told.limit is not None and left >= told.limit
+            return now if is_full else told.reset_at
+        if told.limit is not None and left - amount >= told.limit * FREE_SHARE:
+            return now
+        return max(now, self._last_at + amount * (told.reset_at - now) / left)
+
+    def _renew(self, now: float) -> None:
+        """A reset that has passed has filled the limit again."""
+        told = self._told
+        if told is None or told.reset_at is None or now < told.reset_at:
+            return
+        self._told = None if told.limit is None else Told(told.limit, told.limit)
+        self._sent_when_told = self._sent

@@ -1,0 +1,260 @@
+"""A circuit breaker: a pure machine over an injected clock, which decides and waits for nothing.
+
+    state          a call           success              failure or hang          time
+    closed         gets a permit    counts               too many -> open
+    open           CircuitOpen      late: ignored        late: ignored            reset time over -> half-open
+    half-open      as many permits  enough -> closed     -> open, for longer
+                   as configured
+    forced open    CircuitOpen      ignored              ignored                  until the operator ends it
+    forced closed  gets a permit    ignored              ignored                  until the operator ends it
+
+Every permit ends exactly once: success, failure, or given back, which counts as neither (a cancelled call, a request
+that was wrong). What is over on a permit from before the last change of state changes nothing. A call that hears
+nothing for `hang_seconds` counts as failed at that moment, while it still hangs.
+"""
+
+from __future__ import annotations
+
+import random as random_module
+from collections import deque
+from collections.abc import Callable
+
+from resilience.circuit import BreakerConfig, Change, Ended, State
+from resilience.errors import CircuitOpen
+from resilience.window import Outcomes
+
+#: How many outcomes are kept for an operator to read.
+RECENT = 20
+#: What a caller is told to wait when all probes are out, in seconds.
+PROBE_WAIT = 1.0
+
+
+class PermitEndedError(RuntimeError):
+    """A permit was ended twice: a bug of whoever held it."""
+
+
+class Permit:
+    """The right to make one attempt. End it exactly once; tell it whenever the server was heard."""
+
+    __slots__ = ("_breaker", "ended", "epoch", "heard_at", "is_repeat", "started_at")
+
+    def __init__(self, breaker: CircuitBreaker, epoch: int, now: float, *, is_repeat: bool) -> None:
+        self._breaker = breaker
+        self.epoch = epoch
+        self.started_at = self.heard_at = now
+        self.is_repeat = is_repeat
+        self.ended = False
+
+    def heard(self) -> None:
+        """The server sent something: this call does not hang."""
+        self._breaker.heard(self)
+
+    def success(self) -> None:
+        """The attempt came back with a good answer."""
+        self._breaker.end(self, "success")
+
+    def failure(self, cause: str) -> None:
+        """The server failed the attempt."""
+        self._breaker.end(self, "failure", cause)
+
+    def give_back(self, cause: str = "") -> None:
+        """The attempt says nothing about the server."""
+        self._breaker.end(self, "given back", cause)
+
+
+class CircuitBreaker:
+    """The health of one server, as all its callers share it. `now` gives clock seconds."""
+
+    def __init__(
+        self,
+        name: str,
+        now: Callable[[], float],
+        random: random_module.Random,
+        config: BreakerConfig | None = None,
+        on_change: Callable[[Change], None] | None = None,
+    ) -> None:
+        self.name = name
+        self.config = config or BreakerConfig()
+        self.on_change = on_change
+        self.recent: deque[Ended] = deque(maxlen=RECENT)
+        #: Permits that have not ended, whatever the state was when they were given.
+        self.permits_out = 0
+        self._now = now
+        self._random = random
+        self._state = State.CLOSED
+        self._epoch = 0
+        self._outcomes = Outcomes(self.config.window)
+        self._failures_in_a_row = 0
+        self._trips = 0
+        self._open_until = 0.0
+        self._probes = 0
+        self._probe_successes = 0
+        #: Permits of this epoch that may still begin to hang, the one that was silent longest first.
+        self._listening: dict[Permit, None] = {}
+
+    @property
+    def state(self) -> State:
+        """The state now."""
+        self._advance()
+        return self._state
+
+    @property
+    def failures_in_a_row(self) -> int:
+        """How many failures were counted since the last success."""
+        self._advance()
+        return self._failures_in_a_row
+
+    def acquire(self, *, is_repeat: bool = False) -> Permit:
+        """A permit for one attempt. Raises CircuitOpen.
+
+        `is_repeat`: an attempt of the same call has failed before; a call that fails counts once.
+        """
+        if self.room() == 0:
+            raise CircuitOpen(f"{self.name} is not asked for now: it failed lately", self.name, self.retry_after())
+        permit = Permit(self, self._epoch, self._now(), is_repeat=is_repeat)
+        self.permits_out += 1
+        if self._state is State.HALF_OPEN:
+            self._probes += 1
+        if self._state is not State.FORCED_CLOSED:
+            self._listening[permit] = None
+        return permit
+
+    def room(self) -> int | None:
+        """How many more permits there are now; None for no limit."""
+        self._advance()
+        if self._state in {State.OPEN, State.FORCED_OPEN}:
+            return 0
+        if self._state is not State.HALF_OPEN:
+            return None
+        wanted = self.config.success_threshold - self._probe_successes
+        return max(0, min(self.config.half_open_permits, wanted) - self._probes)
+
+    def retry_after(self) -> float:
+        """Seconds until it may be worth asking; 0 when it is now."""
+        self._advance()
+        if self._state is State.OPEN:
+            return self._open_until - self._now()
+        if self._state is State.FORCED_OPEN:
+            return self.config.reset_timeout
+        return PROBE_WAIT if self.room() == 0 else 0.0
+
+    def next_change(self) -> float | None:
+        """When the state may change by itself, in clock seconds; None when nothing is due."""
+        self._advance()
+        if self._state is State.OPEN:
+            return self._open_until
+        first = next(iter(self._listening), None)
+        return None if first is None or self.config.hang_seconds is None else first.heard_at + self.config.hang_seconds
+
+    def force_open(self) -> None:
+        """Let nothing through until `unforce`."""
+        self._go(State.FORCED_OPEN, self._now(), "forced by the operator")
+
+    def force_closed(self) -> None:
+        """Let everything through, whatever comes of it, until `unforce`."""
+        self._go(State.FORCED_CLOSED, self._now(), "forced by the operator")
+
+    def unforce(self) -> None:
+        """Go back to judging, from closed and with nothing remembered."""
+        self._go(State.CLOSED, self._now(), "the operator's force was ended")
+
+    def heard(self, permit: Permit) -> None:
+        """The permit's server sent something."""
+        now = self._now()
+        hang = self.config.hang_seconds
+        if hang is not None and now - permit.heard_at >= hang:
+            self._advance()
+        permit.heard_at = now
+        if permit in self._listening:
+            del self._listening[permit]
+            self._listening[permit] = None
+
+    def end(self, permit: Permit, how: str, cause: str = "") -> None:
+        """End a permit. Raises PermitEndedError for one that has ended."""
+        self._advance()
+        if permit.ended:
+            raise PermitEndedError(f"a permit of {self.name} was ended twice")
+        permit.ended = True
+        self.permits_out -= 1
+        now = self._now()
+        self.recent.append(Ended(now, how, cause))
+        is_hung = permit not in self._listening
+        self._listening.pop(permit, None)
+        if permit.epoch != self._epoch or self._state not in {State.CLOSED, State.HALF_OPEN}:
+            return
+        if self._state is State.HALF_OPEN:
+            self._probes -= 1
+        if how == "success":
+            self._succeeded(now, slow=now - permit.started_at >= self.config.slow_seconds)
+        elif how == "failure" and not is_hung:
+            self._failed(permit, now, cause)
+
+    def _advance(self) -> None:
+        """Let happen what is due by now: calls that began to hang, an open time that is over."""
+        now, hang = self._now(), self.config.hang_seconds
+        while hang is not None and self._listening:
+            permit = next(iter(self._listening))
+            if permit.heard_at + hang > now:
+                break
+            del self._listening[permit]
+            self._failed(permit, permit.heard_at + hang, f"nothing heard for {hang:g} s")
+        if self._state is State.OPEN and now >= self._open_until:
+            self._go(State.HALF_OPEN, self._open_until, "the reset time is over")
+
+    def _succeeded(self, now: float, *, slow: bool) -> None:
+        self._failures_in_a_row = 0
+        if self._state is State.HALF_OPEN:
+            self._probe_successes += 1
+            if self._probe_successes >= self.config.success_threshold:
+                self._go(State.CLOSED, now, f"{self._probe_successes} probes succeeded")
+            return
+        self._outcomes.add(now, failed=False, slow=slow)
+        self._judge(now)
+
+    def _failed(self, permit: Permit, now: float, cause: str) -> None:
+        if self._state is State.HALF_OPEN:
+            self._go(State.OPEN, now, cause)
+        elif not permit.is_repeat:
+            self._failures_in_a_row += 1
+            slow = now - permit.started_at >= self.config.slow_seconds
+            self._outcomes.add(now, failed=True, slow=slow)
+            self._judge(now, cause)
+
+    def _judge(self, now: float, cause: str = "") -> None:
+        """Open when one of the rules says so."""
+        config = self.config
+        count, failed, slow = self._outcomes.shares(now)
+        if config.failure_threshold is not None and self._failures_in_a_row >= config.failure_threshold:
+            self._go(State.OPEN, now, f"{self._failures_in_a_row} failures in a row, the last: {cause}")
+        elif count < config.minimum_calls:
+            return
+        elif config.failure_rate is not None and failed >= config.failure_rate:
+            self._go(State.OPEN, now, f"{failed:.0%} of the last {count} calls failed, the last: {cause}")
+        elif config.slow_rate is not None and slow >= config.slow_rate:
+            self._go(State.OPEN, now, f"{slow:.0%} of the last {count} calls took {config.slow_seconds:g} s or more")
+
+    def _go(self, after: State, now: float, cause: str) -> None:
+        """Change the state; permits given before no longer count."""
+        before, self._state = self._state, after
+        self._epoch += 1
+        self._listening.clear()
+        self._outcomes.clear()
+        self._failures_in_a_row = self._probes = self._probe_successes = 0
+        seconds = 0.0
+        if after is State.OPEN:
+            seconds = self._reset_seconds()
+            self._open_until = now + seconds
+            self._trips += 1
+        elif after is not State.HALF_OPEN:
+            self._trips = 0
+        if self.on_change is not None:
+            self.on_change(Change(self.name, now, before, after, cause, seconds))
+
+    def _reset_seconds(self) -> float:
+        """How long to stay open: exactly the documented time at first, longer and jittered when a probe fails."""
+        config = self.config
+        if not self._trips:
+            return config.reset_timeout
+        longest = max(config.reset_timeout, config.max_reset_timeout)
+        grown = min(longest, config.reset_timeout * config.reset_growth ** min(self._trips, 60))
+        return grown * (1.0 + self._random.uniform(0.0, config.reset_jitter))

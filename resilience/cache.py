@@ -1,0 +1,113 @@
+"""A cache that makes each value once, however many ask for it meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IReactorTime
+
+from resilience.shared_work import SharedWork
+from resilience.shelf import Shelf
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """What a cache holds and did. `entries` and `bytes` include what expired and was not noticed yet.
+
+    Each `get` is one of `hits` (a kept value), `misses` (it started work) and `shared` (it joined work). `evicted`
+    counts fresh values dropped for want of room, `in_flight` work that somebody waits for.
+    """
+
+    entries: int
+    bytes: int
+    hits: int
+    misses: int
+    shared: int
+    evicted: int
+    in_flight: int
+
+
+class Cache(Generic[K, V]):
+    """Values by key, `max_bytes` of them as `size_of` counts, each fresh for `ttl_seconds` since it arrived.
+
+    Every caller gets the same value, so nobody may change it. There are no timers: what expired goes when it is asked
+    for or when another value comes.
+    """
+
+    def __init__(self, clock: IReactorTime, max_bytes: int, ttl_seconds: float, size_of: Callable[[V], int]) -> None:
+        self._ttl_seconds = ttl_seconds
+        self._size_of = size_of
+        self._shelf: Shelf[K, V] = Shelf(clock.seconds, max_bytes)
+        self._joinable: dict[K, SharedWork[V]] = {}
+        self._in_flight: dict[SharedWork[V], None] = {}
+        self._hits = self._misses = self._shared = 0
+
+    def get(
+        self, key: K, make: Callable[[], Coroutine[Deferred[Any], Any, V]], ttl_seconds: float | None = None
+    ) -> Deferred[V]:
+        """The fresh value of `key`, else what one `make()` returns to all who ask before it is done.
+
+        `ttl_seconds` is for the value this call starts to make; one found or under way keeps its own. Fails with what
+        `make` raised (which is not kept), or with CancelledError after `clear`. Cancelling removes this caller; when
+        none is left the work is cancelled, and whoever asks next starts anew. `make` must not await its own key.
+        """
+        kept = self._shelf.find(key)
+        if kept is not None:
+            self._hits += 1
+            return succeed(kept.value)
+        work = self._joinable.get(key)
+        if work is not None:
+            self._shared += 1
+            return work.join()
+        self._misses += 1
+        return self._start(key, make, self._ttl_seconds if ttl_seconds is None else ttl_seconds)
+
+    def invalidate(self, key: K) -> None:
+        """Forget the value of `key`. One under way still goes to those who wait for it, and is not kept."""
+        self._shelf.drop(key)
+        self._joinable.pop(key, None)
+
+    def clear(self) -> None:
+        """Forget all values and cancel all work; those who wait get CancelledError."""
+        self._shelf.clear()
+        self._joinable.clear()
+        for work in list(self._in_flight):
+            work.stop()
+
+    @property
+    def stats(self) -> CacheStats:
+        """What the cache holds now and did so far."""
+        return CacheStats(
+            entries=len(self._shelf),
+            bytes=self._shelf.bytes,
+            hits=self._hits,
+            misses=self._misses,
+            shared=self._shared,
+            evicted=self._shelf.evicted,
+            in_flight=len(self._in_flight),
+        )
+
+    def _start(self, key: K, make: Callable[[], Coroutine[Deferred[Any], Any, V]], ttl_seconds: float) -> Deferred[V]:
+        def forget(work: SharedWork[V]) -> None:
+            self._in_flight.pop(work)
+            if self._joinable.get(key) is work:
+                del self._joinable[key]
+
+        async def fill() -> V:
+            value = await make()
+            if self._joinable.get(key) is work:
+                self._shelf.put(key, value, self._size_of(value), ttl_seconds)
+            return value
+
+        work = SharedWork(forget)
+        self._in_flight[work] = None
+        self._joinable[key] = work
+        waiter = work.join()  # before the start, so that work which is done at once has somebody to tell
+        work.start(fill())
+        return waiter

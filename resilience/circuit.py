@@ -1,0 +1,64 @@
+"""What there is to say of a circuit: its state, when it opens and closes, what changed, how its permits ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from resilience.window import Window
+
+
+class State(StrEnum):
+    """Whether calls get through."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half_open"
+    FORCED_OPEN = "forced_open"
+    FORCED_CLOSED = "forced_closed"
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerConfig:
+    """When a circuit opens and closes. Times in seconds, rates as shares from 0 to 1; None switches a rule off.
+
+    It opens at `failure_threshold` failures without a success between them, or when of at least `minimum_calls` in
+    `window` the share `failure_rate` failed or `slow_rate` took `slow_seconds`. It stays open for `reset_timeout`,
+    and each time that a probe fails `reset_growth` times longer, up to `max_reset_timeout`, plus a share of up to
+    `reset_jitter`. Then `half_open_permits` calls at a time probe, and `success_threshold` successes close it.
+    """
+
+    failure_threshold: int | None = 5
+    reset_timeout: float = 30.0
+    success_threshold: int = 2
+    half_open_permits: int = 1
+    failure_rate: float | None = None
+    slow_rate: float | None = None
+    slow_seconds: float = 60.0
+    minimum_calls: int = 20
+    window: Window = field(default_factory=Window)
+    hang_seconds: float | None = 30.0
+    reset_growth: float = 2.0
+    max_reset_timeout: float = 300.0
+    reset_jitter: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How one permit ended: "success", "failure" or "given back", at clock seconds, with its cause."""
+
+    at: float
+    how: str
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The circuit `name` went from one state to another. `for_seconds` is how long it stays open."""
+
+    name: str
+    at: float
+    before: State
+    after: State
+    cause: str
+    for_seconds: float = 0.0

@@ -1,0 +1,99 @@
+"""The bytes of the answers that the proxy gives by itself, made piece by piece as they are wanted."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from http import HTTPStatus
+from itertools import chain, repeat
+from typing import assert_never
+
+from resilience.faults.answers import Answer, EndlessEvents, GzipBomb, HalfEvent, HtmlPage, HugeHeader, Status
+
+#: Zeros that are packed at once; a piece of a bomb on the wire is a thousandth of it.
+BLOCK_BYTES = 1024 * 1024
+#: Bytes of headers that are written at once.
+_HEADER_PIECE_BYTES = 64 * 1024
+_PAGE = b"<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body><h1>Welcome</h1></body></html>\n"
+_HALF = b'data: {"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [{"delta": {"content": "The w'
+_BODILESS = (204, 304)
+_EVENTS = ("Content-Type", "text/event-stream")
+
+
+def pieces(answer: Answer) -> Iterator[bytes]:
+    """The answer as it goes over the wire; never an empty piece, and no end for EndlessEvents."""
+    match answer:
+        case Status(code, body, headers):
+            return iter((_whole(code, body, *headers),))
+        case HtmlPage():
+            return iter((_whole(200, _PAGE, ("Content-Type", "text/html; charset=utf-8")),))
+        case HalfEvent():
+            return _streamed((_HALF,), _EVENTS)
+        case EndlessEvents():
+            return _streamed(repeat(b": ping\n\n"), _EVENTS)
+        case HugeHeader(size, line_bytes):
+            return _padded(size, line_bytes)
+        case GzipBomb(decoded_bytes):
+            return _streamed(bomb(decoded_bytes), ("Content-Type", "application/json"), ("Content-Encoding", "gzip"))
+        case _:
+            assert_never(answer)
+
+
+def interval_seconds(answer: Answer) -> float:
+    """Seconds between two pieces of the answer."""
+    return answer.interval_seconds if isinstance(answer, EndlessEvents) else 0.0
+
+
+def bomb(decoded_bytes: int) -> Iterator[bytes]:
+    """A gzip stream of that many zeros. Blocks that forget what was before them are packed once and repeated."""
+    yield b"\x1f\x8b\x08" + bytes(6) + b"\xff"
+    block = _packed(BLOCK_BYTES)
+    checksum = 0
+    for start in range(0, decoded_bytes, BLOCK_BYTES):
+        size = min(BLOCK_BYTES, decoded_bytes - start)
+        checksum = zlib.crc32(bytes(size), checksum)
+        yield block if size == BLOCK_BYTES else _packed(size)
+    yield b"\x03\x00" + checksum.to_bytes(4, "little") + (decoded_bytes % 2**32).to_bytes(4, "little")
+
+
+def _packed(size: int) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return packer.compress(bytes(size)) + packer.flush(zlib.Z_FULL_FLUSH)
+
+
+def _whole(code: int, body: bytes, *headers: tuple[str, str]) -> bytes:
+    if code in _BODILESS:
+        return _head(code, *headers)
+    return _head(code, *headers, ("Content-Length", str(len(body)))) + body
+
+
+def _streamed(body: Iterable[bytes], *headers: tuple[str, str]) -> Iterator[bytes]:
+    """A head and a chunked body with its end."""
+    head = _head(200, *headers, ("Transfer-Encoding", "chunked"))
+    chunks = (b"%x\r\n%b\r\n" % (len(piece), piece) for piece in body)
+    return chain((head,), chunks, (b"0\r\n\r\n",))
+
+
+def _padded(size: int, line_bytes: int) -> Iterator[bytes]:
+    """A head with `size` bytes of padding lines; the last one is as short as a header can be, at least."""
+    yield b"HTTP/1.1 200 OK\r\n"
+    line = b"X-Padding: " + b"x" * (line_bytes - 13) + b"\r\n"
+    together = max(1, _HEADER_PIECE_BYTES // line_bytes)
+    whole, rest = divmod(size, line_bytes)
+    for start in range(0, whole, together):
+        yield line * min(together, whole - start)
+    if rest:
+        yield b"X-Padding: " + b"x" * max(0, rest - 13) + b"\r\n"
+    yield b"Content-Length: 2\r\n\r\n{}"
+
+
+def _head(code: int, *headers: tuple[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {code} {_reason(code)}", *(f"{name}: {value}" for name, value in headers)]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+def _reason(code: int) -> str:
+    try:
+        return HTTPStatus(code).phrase
+    except ValueError:
+        return "Unknown"

@@ -1,0 +1,233 @@
+"""One client's connection: its requests one after the other, each with the fault that is planned for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from random import Random
+from typing import Any
+from typing import Protocol as Interface
+
+from twisted.internet.error import ConnectionDone
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.python.failure import Failure
+
+from resilience.faults.answers import Status
+from resilience.faults.canned import interval_seconds, pieces
+from resilience.faults.census import Census
+from resilience.faults.combined import PASS, Ending, Shape, shape_of
+from resilience.faults.framing import (
+    End,
+    Framing,
+    FramingError,
+    Head,
+    Part,
+    request_length,
+    response_length,
+    wants_close,
+)
+from resilience.faults.outlet import Outlet
+from resilience.faults.record import Record
+from resilience.faults.schedule import Schedule
+from resilience.faults.upstream import Listener, Upstream
+
+#: With more than this many bytes of later requests waiting, a client is not read.
+_HIGH_WATER_BYTES = 64 * 1024
+_TEXT = ("Content-Type", "text/plain; charset=utf-8")
+
+
+class House(Interface):
+    """What all connections of a proxy share."""
+
+    reactor: IReactorTime
+    host: str
+    port: int
+    random: Random
+    clients: Census
+    servers: Census
+
+    def begin(self, head: bytes) -> Record:
+        """The record of a request that begins, with its fault."""
+        ...
+
+    def complain(self, error: str, record: Record | None) -> None:
+        """Note why a request was not served; without a record it never began."""
+        ...
+
+
+class Connection(Protocol):
+    """A connection from a client, and the one to the real server that belongs to it.
+
+    `_outlet` is there while an answer is under way. A client that sends its next request before that has it wait.
+    """
+
+    transport: Any
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._requests = Framing(request_length)
+        self._answers: Framing | None = None
+        self._upstream: Upstream | None = None
+        self._outlet: Outlet | None = None
+        self._record: Record | None = None
+        self._shape: Shape = shape_of(PASS)
+        self._request_ended = False
+        self._is_last = False
+        self._deaf = False
+
+    def connectionMade(self) -> None:
+        """Be counted."""
+        self.transport.setTcpNoDelay(True)
+        self._house.clients.add(self)
+
+    def dataReceived(self, data: bytes) -> None:
+        """Take what the client sends."""
+        if self._deaf:
+            return
+        self._requests.feed(data)
+        self._take()
+        if self._requests.held_bytes > _HIGH_WATER_BYTES and self._is_waiting():
+            self.transport.pauseProducing()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """The client has left: let the real server know."""
+        is_idle = self._outlet is None
+        self._deaf = True
+        if self._outlet is not None:
+            self._outlet.stopProducing()
+        self._drop_upstream(is_idle=is_idle)
+        self._house.clients.remove(self)
+
+    def abort(self) -> None:
+        """Reset the connection."""
+        self._deaf = True
+        self.transport.abortConnection()
+
+    def _is_waiting(self) -> bool:
+        """Whether what the client sends now is a request that must wait for the answer to the one before."""
+        return self._requests.is_between and self._outlet is not None
+
+    def _take(self) -> None:
+        """Go on with the request."""
+        try:
+            while not self._deaf and not self._is_waiting() and (part := self._requests.next()) is not None:
+                self._handle(part)
+        except FramingError as error:
+            self._misunderstood(str(error))
+
+    def _handle(self, part: Part) -> None:
+        if isinstance(part, Head):
+            self._begin(part.data)
+        elif isinstance(part, End):
+            self._request_ended = True
+            self._answer()
+        elif self._upstream is not None and self._shape.asks:
+            self._upstream.write(part.data)
+
+    def _begin(self, head: bytes) -> None:
+        """Start an exchange."""
+        self._record = self._house.begin(head)
+        self._shape = shape_of(self._record.fault)
+        self._request_ended = False
+        self._is_last = wants_close(head)
+        schedule = Schedule(self._shape, self._house.random)
+        clock = self._house.reactor
+        self._outlet = Outlet(clock, self.transport, schedule, self._record, over=self._over, has_room=self._has_room)
+        self._outlet.start()
+        if self._shape.asks:
+            self._ask(head)
+
+    def _ask(self, head: bytes) -> None:
+        """Pass the request on to the real server."""
+        self._answers = Framing(partial(response_length, method=head.split(b" ", 1)[0]))
+        if self._upstream is None:
+            listener = Listener(self._received, self._lost, self._unreachable)
+            self._upstream = Upstream(listener, self.transport, self._house.servers)
+            self._upstream.open(self._house.reactor, self._house.host, self._house.port)
+        self._upstream.write(head)
+
+    def _answer(self) -> None:
+        """Answer without the real server, if that is the fault and the whole request is here."""
+        answer = self._shape.answer
+        if answer is not None and self._request_ended and self._outlet is not None:
+            ending = Ending.CLOSE if self._is_last else Ending.KEEP
+            self._outlet.pour(pieces(answer), interval_seconds(answer), ending)
+
+    def _received(self, data: bytes) -> None:
+        """Pass on what the real server says, also what nobody asked for, such as a time-out of the connection."""
+        outlet = self._outlet
+        if outlet is None:
+            self.transport.write(data)
+        elif self._shape.asks:
+            outlet.feed(data)
+            if self._is_whole(data):
+                outlet.finish(Ending.KEEP)
+            self._has_room()
+
+    def _has_room(self) -> None:
+        """Let the real server go on, or wait while the client does not take what it said already."""
+        if self._upstream is not None and self._outlet is not None:
+            self._upstream.read(is_wanted=not self._outlet.is_full)
+
+    def _is_whole(self, data: bytes) -> bool:
+        """Whether the answer of the real server ends with this data; one that cannot be followed never does."""
+        if self._answers is None:
+            return False
+        self._answers.feed(data)
+        try:
+            while (part := self._answers.next()) is not None:
+                if isinstance(part, End):
+                    return True
+        except FramingError:
+            self._answers = None
+        return False
+
+    def _lost(self, reason: Failure) -> None:
+        """Do to the client what the real server did to us, after what it said."""
+        self._upstream = None
+        if self._outlet is None:
+            self.transport.loseConnection()
+        elif self._shape.asks:
+            self._outlet.finish(Ending.CLOSE if reason.check(ConnectionDone) else Ending.RESET)
+
+    def _unreachable(self, error: str) -> None:
+        """Answer in place of a server that is not there."""
+        self._upstream = None
+        self._house.complain(error, self._record)
+        self._shape = replace(self._shape, answer=Status(502, f"the fault proxy {error}\n".encode(), (_TEXT,)))
+        self._answer()
+
+    def _misunderstood(self, error: str) -> None:
+        """Answer a request that cannot be followed, unless the answer has begun, and hang up."""
+        self._deaf = True
+        record = self._record if self._outlet is not None else None
+        self._house.complain(error, record)
+        if self._outlet is not None:
+            self._outlet.stopProducing()
+            self.transport.unregisterProducer()
+        self._drop_upstream()
+        if record is None or not record.sent_bytes:
+            refusal = Status(400, f"{error}\n".encode(), (_TEXT, ("Connection", "close")))
+            self.transport.writeSequence(list(pieces(refusal)))
+        self.transport.loseConnection()
+
+    def _over(self, ending: Ending) -> None:
+        """Go on with the connection as the end of the answer wants it."""
+        is_orphan = self._shape.asks and self._upstream is None
+        self._outlet = None
+        if ending is Ending.KEEP and not is_orphan:
+            self.transport.resumeProducing()
+            self._take()
+            return
+        self._deaf = True
+        self._drop_upstream()
+        if ending is Ending.RESET:
+            self.transport.abortConnection()
+        elif ending is not Ending.HANG:
+            self.transport.loseConnection()
+
+    def _drop_upstream(self, *, is_idle: bool = False) -> None:
+        upstream, self._upstream = self._upstream, None
+        if upstream is not None:
+            upstream.drop(is_idle=is_idle)

@@ -1,0 +1,140 @@
+"""Writes one answer to a client when it is due, and never more than the client takes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from twisted.internet.interfaces import IDelayedCall, IPullProducer, IReactorTime
+from zope.interface import implementer
+
+from resilience.faults.combined import Ending
+from resilience.faults.record import Record
+from resilience.faults.schedule import Due, Schedule
+
+#: With more than this many bytes waiting to go out, no more should be fed. Late bytes wait too, hence so many.
+HIGH_WATER_BYTES = 1024 * 1024
+
+
+@implementer(IPullProducer)
+class Outlet:
+    """The way of one answer to its client. It is `fed` from a server, or pours out pieces as they are asked for.
+
+    `transport` is the client's: it says by `resumeProducing` that all it was given is on its way, and only then gets
+    the next piece. `over` is called with the ending when that is due; `has_room` after each piece that went out.
+    """
+
+    def __init__(
+        self,
+        clock: IReactorTime,
+        transport: Any,  # Any: an IConsumer that can also be closed in several ways
+        schedule: Schedule,
+        record: Record,
+        *,
+        over: Callable[[Ending], None],
+        has_room: Callable[[], None],
+    ) -> None:
+        self._clock = clock
+        self._transport = transport
+        self._schedule = schedule
+        self._record = record
+        self._over = over
+        self._has_room = has_room
+        self._queue: deque[Due] = deque()
+        self._queued = 0
+        self._poured: Iterator[bytes] | None = None
+        self._interval = 0.0
+        self._poured_ending = Ending.KEEP
+        self._flushed = False
+        self._stopped = False
+        self._timer: IDelayedCall | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it should be fed no more for now."""
+        return self._queued > HIGH_WATER_BYTES
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._transport.registerProducer(self, False)
+        self.feed(b"")  # an answer that is cut before its first byte has its ending now
+
+    def feed(self, data: bytes) -> None:
+        """Take more of the answer."""
+        self._add(self._schedule.of(data, self._clock.seconds()))
+
+    def finish(self, ending: Ending) -> None:
+        """Take note that the answer is complete."""
+        self._add(self._schedule.end(ending, self._clock.seconds()))
+
+    def pour(self, pieces: Iterator[bytes], interval_seconds: float, ending: Ending) -> None:
+        """Write the pieces, each when the one before it is on its way and the interval is over."""
+        self._poured, self._interval, self._poured_ending = pieces, interval_seconds, ending
+        self._pull(0.0)
+        self._advance()
+
+    def resumeProducing(self) -> None:
+        """Go on: all that was written is on its way."""
+        self._flushed = True
+        self._advance()
+
+    def stopProducing(self) -> None:
+        """Forget everything: the client has left, or the answer is over."""
+        self._stopped = True
+        self._queue.clear()
+        self._queued = 0
+        self._poured = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _add(self, due: list[Due]) -> None:
+        if not self._stopped:
+            self._put(due)
+            self._advance()
+
+    def _put(self, due: list[Due]) -> None:
+        self._queue.extend(due)
+        self._queued += sum(len(item) for _, item in due if isinstance(item, bytes))
+
+    def _advance(self) -> None:
+        """Do what is due, if the client is ready for it."""
+        if self._stopped or not self._flushed or self._timer is not None or not self._queue:
+            return
+        due, item = self._queue[0]
+        wait = due - self._clock.seconds()
+        if wait > 0:
+            self._timer = self._clock.callLater(wait, self._wake)
+            return
+        self._queue.popleft()
+        if isinstance(item, Ending):
+            self._end(item)
+        else:
+            self._write(item)
+
+    def _wake(self) -> None:
+        self._timer = None
+        self._advance()
+
+    def _write(self, piece: bytes) -> None:
+        self._flushed = False
+        self._queued -= len(piece)
+        self._record.sent_bytes += len(piece)
+        self._transport.write(piece)
+        if not self._queue:
+            self._pull(self._interval)
+        self._has_room()
+
+    def _pull(self, delay: float) -> None:
+        """Put the next poured piece, or the end of the answer, in the queue."""
+        if self._poured is None:
+            return
+        now = self._clock.seconds() + delay
+        piece = next(self._poured, None)
+        self._put(self._schedule.end(self._poured_ending, now) if piece is None else self._schedule.of(piece, now))
+
+    def _end(self, ending: Ending) -> None:
+        self.stopProducing()
+        self._transport.unregisterProducer()
+        self._over(ending)

@@ -1,0 +1,148 @@
+"""A proxy on this machine that lays faults over the answers of a server, for as long as a block lasts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any
+from urllib.parse import urlsplit
+
+from twisted.internet.endpoints import TCP4ServerEndpoint
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.protocol import Factory
+
+from resilience.faults.census import Census
+from resilience.faults.combined import PASS
+from resilience.faults.connection import Connection
+from resilience.faults.plans import Plan
+from resilience.faults.record import Record
+
+#: How many clients may connect within one turn of the reactor; another one tries again after a second.
+_BACKLOG = 1024
+_WRITE_LIKE = "write the model server's address like http://127.0.0.1:11434/v1"
+
+
+def _silent(_record: Record) -> None:
+    """Nothing."""
+
+
+class FaultProxy:
+    """Passes HTTP/1.1 on to `upstream_host`:`upstream_port`, each request with the fault that `plan` has for it.
+
+    Bytes pass unchanged, the Host header too. `requests` are the records of all requests; `url`, empty before
+    `listen`, has the `path` that is given here. `on_request` is called when a request begins and when its record gets
+    an error. `reactor` must be a real one; time is its, chance is `random`'s.
+    """
+
+    def __init__(
+        self,
+        reactor: IReactorTime,
+        upstream_host: str,
+        upstream_port: int,
+        plan: Plan,
+        random: Random,
+        *,
+        path: str = "",
+        on_request: Callable[[Record], None] = _silent,
+    ) -> None:
+        self.reactor = reactor
+        self.host = upstream_host
+        self.port = upstream_port
+        self.random = random
+        self.requests: list[Record] = []
+        self.url = ""
+        self.clients = Census()
+        self.servers = Census()
+        self._path = path
+        self._on_request = on_request
+        self._plan = plan
+        self._plan_begins = 0
+        self._listening: Any = None
+
+    @property
+    def plan(self) -> Plan:
+        """What decides the fault of the requests from now on; a new plan counts them from 0."""
+        return self._plan
+
+    @plan.setter
+    def plan(self, plan: Plan) -> None:
+        self._plan = plan
+        self._plan_begins = len(self.requests)
+
+    @property
+    def open_connections(self) -> int:
+        """How many clients are connected."""
+        return len(self.clients)
+
+    async def listen(self, port: int = 0) -> None:
+        """Open a loopback port; 0 takes a free one. Raises CannotListenError."""
+        factory = Factory.forProtocol(lambda: Connection(self))
+        factory.noisy = False
+        endpoint = TCP4ServerEndpoint(self.reactor, port, backlog=_BACKLOG, interface="127.0.0.1")
+        self._listening = await endpoint.listen(factory)
+        self.url = f"http://127.0.0.1:{self._listening.getHost().port}{self._path}"
+
+    async def close(self) -> None:
+        """Close the port and reset every connection; nothing of them is left on the reactor."""
+        await self._listening.stopListening()
+        await self.clients.close()
+        await self.servers.close()
+
+    def begin(self, head: bytes) -> Record:
+        """The record of a request that begins, with its fault."""
+        fault = self._plan(len(self.requests) - self._plan_begins, head)
+        record = Record(len(self.requests), self.reactor.seconds(), fault)
+        self.requests.append(record)
+        self._on_request(record)
+        return record
+
+    def complain(self, error: str, record: Record | None) -> None:
+        """Note why a request was not served; one without a record never began."""
+        if record is None:
+            record = Record(len(self.requests), self.reactor.seconds(), PASS)
+            self.requests.append(record)
+        record.error = error
+        self._on_request(record)
+
+
+def upstream_of(url: str) -> tuple[str, int, str]:
+    """Host, port and path (with a query) of a server's address; raises ValueError with what to write instead."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ValueError(f"{_WRITE_LIKE}: the port is a number up to 65535") from None
+    if parts.scheme == "https":
+        raise ValueError(f"{_WRITE_LIKE}: the fault proxy speaks plain http, not https")
+    if parts.scheme != "http" or not parts.hostname:
+        raise ValueError(f"{_WRITE_LIKE}, with http:// and a host")
+    if "@" in parts.netloc:
+        raise ValueError(f"{_WRITE_LIKE}, without a name or a password")
+    return parts.hostname, 80 if port is None else port, parts.path + (f"?{parts.query}" if parts.query else "")
+
+
+@asynccontextmanager
+async def proxied(
+    url: str,
+    reactor: IReactorTime,
+    plan: Plan,
+    *,
+    random: Random | None = None,
+    port: int = 0,
+    on_request: Callable[[Record], None] = _silent,
+) -> AsyncIterator[FaultProxy]:
+    """A proxy in front of the server at `url`, whose `url` has the same path; `port` 0 takes a free one.
+
+    `reactor` must be a real one. Without `random` chance is the same each time. At the end of the block the port is
+    closed and every connection reset, and nothing of them is left on the reactor. Raises ValueError for an address
+    that cannot be passed on to.
+    """
+    host, upstream_port, path = upstream_of(url)
+    chance = random or Random(0)  # noqa: S311  (no secret)
+    proxy = FaultProxy(reactor, host, upstream_port, plan, chance, path=path, on_request=on_request)
+    await proxy.listen(port)
+    try:
+        yield proxy
+    finally:
+        await proxy.close()

@@ -1,0 +1,23 @@
+"""What a fault proxy remembers of each request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from resilience.faults.combined import Fault
+
+
+@dataclass(slots=True)
+class Record:
+    """One request.
+
+    `index` counts all requests of the proxy from 0, `at` is when it began in clock seconds, `fault` what befell it.
+    `sent_bytes` of the answer have gone to the client so far, the head's included. `error` is empty, or says why the
+    proxy could not do its work: the real server cannot be reached, or the request could not be followed.
+    """
+
+    index: int
+    at: float
+    fault: Fault
+    sent_bytes: int = 0
+    error: str = ""

@@ -1,0 +1,138 @@
+"""One call, tried again where that may help: each attempt with a permit of its own, none once it is of no use."""
+
+from __future__ import annotations
+
+import random as random_module
+from itertools import count
+from typing import TypeVar
+
+from twisted.internet.defer import CancelledError
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from resilience.amounts import Amount
+from resilience.backoff import ceiling, delay
+from resilience.deadline import Deadline
+from resilience.errors import NotAdmitted
+from resilience.order import Attempt, Order
+from resilience.quota import Quota
+from resilience.upstream import Errand, Passage, Upstream
+from resilience.verdict import Verdict
+
+T = TypeVar("T")
+_log = Logger()
+
+
+class RetriedCall:
+    """One call to one server. `used` is what all its attempts used."""
+
+    def __init__(
+        self,
+        order: Order,
+        deadline: Deadline,
+        upstream: Upstream,
+        quota: Quota,
+        random: random_module.Random,
+    ) -> None:
+        self.used = Amount()
+        self._order = order
+        self._deadline = deadline
+        self._upstream = upstream
+        self._quota = quota
+        self._random = random
+        self._clock: IReactorTime = deadline.clock
+        #: Whether the server's health has suffered by this call: it does once, however many attempts fail.
+        self._was_counted = False
+
+    async def result(self, attempt: Attempt[T]) -> T:
+        """What an attempt comes back with. Raises what the last one raised, or NotAdmitted when there was none."""
+        self._upstream.retries.called()
+        failure: Exception | None = None
+        for number in count(1):
+            try:
+                passage = await self._upstream.enter(self._errand())
+            except NotAdmitted as refusal:
+                raise failure or refusal from refusal
+            try:
+                answer = await attempt(passage)
+            except CancelledError:
+                passage.give_back()
+                raise
+            except Exception as error:
+                verdict = self._order.judge(error)
+                self._heed(verdict, number)
+                passage.failed(verdict)
+                seconds = self._pause(verdict, number)
+                if seconds is None:
+                    raise
+                failure = error
+            else:
+                passage.succeeded()
+                return answer
+            finally:
+                self._bill(passage)
+            await deferLater(self._clock, seconds)
+        raise AssertionError("the loop ends by returning or raising")
+
+    def _errand(self) -> Errand:
+        order = self._order
+        return Errand(
+            order.caller.name,
+            self._quota,
+            order.estimate.tokens,
+            min(self._deadline.at, self._clock.seconds() + order.retry.max_wish),
+            is_urgent=order.caller.is_urgent,
+            is_repeat=self._was_counted,
+        )
+
+    def _bill(self, passage: Passage) -> None:
+        self.used += passage.used
+
+    def _heed(self, verdict: Verdict, number: int) -> None:
+        """Keep what the failure says of the credential and of waiting, for every call that shares them."""
+        self._was_counted = self._was_counted or verdict.is_failure
+        target, quota, wish = self._order.target, self._quota, verdict.not_before
+        if wish is None and verdict.throttled:
+            wish = self._clock.seconds() + ceiling(number, self._order.retry)
+        if verdict.bars:
+            quota.credential.barred = verdict.cause
+            _log.error(
+                "the key for {origin} was refused: {cause}; nothing more is asked with it until it changes",
+                log_event="credential",
+                origin=target.origin,
+                cause=verdict.cause,
+            )
+        is_cooled = wish is not None and quota.cool(wish, verdict.cause)
+        if is_cooled:
+            _log.warn(
+                "{origin} wants {lane} left alone for {seconds:.1f} s: {cause}",
+                log_event="cool_down",
+                origin=target.origin,
+                lane=target.lane,
+                seconds=quota.cool_until - self._clock.seconds(),
+                cause=verdict.cause,
+            )
+        if verdict.bars or is_cooled:
+            self._upstream.limits_changed()
+
+    def _pause(self, verdict: Verdict, number: int) -> float | None:
+        """Seconds until the next attempt, which is then paid for; None when there is to be none."""
+        retry = self._order.retry
+        most = min(retry.max_attempts, verdict.most_attempts or retry.max_attempts)
+        if not verdict.may_retry or number >= most:
+            return None
+        floor = self._quota.cool_until if verdict.throttled else verdict.not_before
+        wish = 0.0 if floor is None else max(0.0, floor - self._clock.seconds())
+        seconds = delay(number, retry, self._random, wish)
+        if wish > retry.max_wish or seconds >= self._deadline.remaining() or not self._upstream.retries.spend():
+            return None
+        _log.info(
+            "{origin} is asked again in {seconds:.1f} s: {cause}",
+            log_event="retry",
+            origin=self._order.target.origin,
+            seconds=seconds,
+            attempt=number,
+            cause=verdict.cause,
+        )
+        return seconds

@@ -1,0 +1,86 @@
+"""What an operator sees of the outside: every server's circuit and queue, every limit, every budget, at one moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from resilience.budget import AccountState
+from resilience.circuit import Ended, State
+from resilience.quota import Quota
+from resilience.upstream import Upstream
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamState:
+    """One server. `recent` are its last outcomes with their causes, the newest last; `retries_left` is shared.
+
+    `open_for` is how many more seconds its circuit stays open, 0 when it is not.
+    """
+
+    origin: str
+    state: State
+    open_for: float
+    failures_in_a_row: int
+    permits_out: int
+    in_flight: int
+    in_flight_limit: int
+    waiting: int
+    retries_left: float
+    recent: tuple[Ended, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaState:
+    """One credential and model. `cools_for` is in seconds, 0 when it does not; what is left is None when unknown."""
+
+    origin: str
+    credential: str
+    lane: str
+    barred: str
+    cools_for: float
+    cool_why: str
+    requests_left: int | None
+    tokens_left: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All of it, at clock second `at`."""
+
+    at: float
+    upstreams: tuple[UpstreamState, ...]
+    quotas: tuple[QuotaState, ...]
+    accounts: tuple[AccountState, ...]
+
+
+def upstream_state(upstream: Upstream) -> UpstreamState:
+    """One server as it is now."""
+    breaker = upstream.breaker
+    is_open = breaker.state in {State.OPEN, State.FORCED_OPEN}
+    return UpstreamState(
+        upstream.name,
+        breaker.state,
+        breaker.retry_after() if is_open else 0.0,
+        breaker.failures_in_a_row,
+        breaker.permits_out,
+        upstream.in_flight.used,
+        upstream.in_flight.limit,
+        len(upstream.queue),
+        upstream.retries.left,
+        tuple(breaker.recent),
+    )
+
+
+def quota_state(origin: str, quota: Quota) -> QuotaState:
+    """One limit as it is now."""
+    cools_for = max(0.0, quota.cool_until - quota.now())
+    return QuotaState(
+        origin,
+        quota.credential.name,
+        quota.name,
+        quota.credential.barred,
+        cools_for,
+        quota.cool_why if cools_for else "",
+        quota.requests.left,
+        quota.tokens.left,
+    )

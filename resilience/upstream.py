@@ -1,0 +1,270 @@
+"""One server as all callers of the process share it: its breaker, its cap, its queue, its budget of retries.
+
+A call stands in the queue until the server's circuit lets it through, the cap has room, its credential's limits allow
+it, and the last start was a little while ago (many connections opened in one moment stall the reactor). Nothing here
+holds a call back that need not wait.
+"""
+
+from __future__ import annotations
+
+import random as random_module
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+
+from resilience.allowance import Told
+from resilience.amounts import Amount
+from resilience.breaker import CircuitBreaker, Permit
+from resilience.circuit import BreakerConfig, Change, State
+from resilience.errors import CircuitOpen, NotAdmitted, QueueFull
+from resilience.fair_queue import FairQueue
+from resilience.in_flight import InFlight, InFlightConfig
+from resilience.quota import Quota, Sent
+from resilience.retry_budget import RetryBudget, RetryBudgetConfig
+from resilience.verdict import Verdict
+
+_log = Logger()
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamConfig:
+    """How one server is treated. `queue` is how many calls may wait.
+
+    Starts follow each other after `start_seconds` on average; `start_burst` of them may come together.
+    """
+
+    breaker: BreakerConfig = field(default_factory=BreakerConfig)
+    in_flight: InFlightConfig = field(default_factory=InFlightConfig)
+    retries: RetryBudgetConfig = field(default_factory=RetryBudgetConfig)
+    queue: int = 1000
+    start_seconds: float = 0.005
+    start_burst: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What one attempt needs to be let in: whose turn it takes, on which quota, for how many tokens.
+
+    `patience_until`, in clock seconds, is the latest start worth waiting for.
+    """
+
+    group: str
+    quota: Quota
+    tokens: int = 0
+    patience_until: float = float("inf")
+    is_urgent: bool = False
+    is_repeat: bool = False
+
+
+class Ticket:
+    """An errand in the queue."""
+
+    def __init__(self, errand: Errand, leave: Callable[[Ticket], None]) -> None:
+        self.errand = errand
+        self.group = errand.group
+        self.is_urgent = errand.is_urgent
+        self.entered: Deferred[Passage] = Deferred(lambda _: leave(self))
+
+    def refusal(self) -> NotAdmitted | None:
+        """Why it would be refused now; None when it may wait on."""
+        errand = self.errand
+        return errand.quota.refusal(errand.tokens, errand.patience_until)
+
+
+class Passage:
+    """One attempt that is being made. It ends exactly once: succeeded, failed, or given back.
+
+    `used` is what it has cost so far; whoever makes the attempt keeps it true.
+    """
+
+    def __init__(self, upstream: Upstream, quota: Quota, permit: Permit, number: int, sent: Sent) -> None:
+        self._upstream = upstream
+        self._permit = permit
+        self._number = number
+        self._sent = sent
+        self.quota = quota
+        self.used = Amount()
+
+    def heard(self) -> None:
+        """The server sent something."""
+        self._permit.heard()
+
+    def told(self, requests: Told | None, tokens: Told | None) -> None:
+        """The response says this of the limits."""
+        self.quota.tell(self._sent, requests, tokens)
+
+    def succeeded(self) -> None:
+        """The answer is whole and good."""
+        self._permit.success()
+        self._upstream.in_flight.succeeded()
+        self._upstream.left()
+
+    def failed(self, verdict: Verdict) -> None:
+        """The attempt failed, and this is what it means."""
+        if verdict.is_failure:
+            self._permit.failure(verdict.cause)
+        else:
+            self._permit.give_back(verdict.cause)
+        if verdict.throttled:
+            self._upstream.in_flight.throttled(self._number)
+        self._upstream.left()
+
+    def give_back(self) -> None:
+        """The caller wants it no more."""
+        self._permit.give_back("cancelled")
+        self._upstream.left()
+
+
+class Upstream:
+    """One server. `name` is its origin."""
+
+    def __init__(
+        self, name: str, clock: IReactorTime, random: random_module.Random, config: UpstreamConfig | None = None
+    ) -> None:
+        self.name = name
+        self.config = config or UpstreamConfig()
+        self.breaker = CircuitBreaker(name, clock.seconds, random, self.config.breaker, self._changed)
+        self.in_flight = InFlight(self.config.in_flight)
+        self.retries = RetryBudget(clock.seconds, self.config.retries)
+        self.queue: FairQueue[Ticket] = FairQueue()
+        self._clock = clock
+        self._next_start = float("-inf")
+        self._timer: IDelayedCall | None = None
+        self._is_letting_in = False
+        self._must_look_again = False
+
+    def enter(self, errand: Errand) -> Deferred[Passage]:
+        """Fires when the attempt may be made; cancelling leaves the queue. Fails with NotAdmitted."""
+        ticket = Ticket(errand, self._leave_queue)
+        entered = ticket.entered
+        refusal = self._open_error() if self._is_open() else ticket.refusal() or self._no_room(ticket)
+        if refusal is not None:
+            entered.errback(refusal)
+            return entered
+        self.queue.add(ticket)
+        self.let_in()
+        return entered
+
+    def left(self) -> None:
+        """A request is over: the next may go."""
+        self.in_flight.leave()
+        self.let_in()
+
+    def limits_changed(self) -> None:
+        """A credential was refused, or a wish was heard: those who would wait too long for it are told so."""
+        self._send_away(Ticket.refusal)
+        self.let_in()
+
+    def let_in(self) -> None:
+        """Let in whoever may go now, and come back when the next one may."""
+        if self._is_letting_in:
+            self._must_look_again = True
+            return
+        self._is_letting_in = True
+        again_at: float | None = None
+        try:
+            self._must_look_again = True
+            while self._must_look_again:
+                self._must_look_again = False
+                again_at = self._let_in_some()
+        finally:
+            self._is_letting_in = False
+        self._come_back(again_at)
+
+    def _let_in_some(self) -> float | None:
+        """When to look again, in clock seconds; None when something else will say so."""
+        while len(self.queue):
+            now = self._clock.seconds()
+            if self._is_open():
+                self._send_away(lambda _: self._open_error())
+                return None
+            if self.breaker.room() == 0 or self.in_flight.is_full:
+                return None
+            start_at = self._next_start - self.config.start_seconds * (self.config.start_burst - 1)
+            if start_at > now:
+                return start_at
+            ready = _Ready(now)
+            ticket = self.queue.take(ready)
+            if ticket is None:
+                return ready.first_at
+            self._next_start = max(now, self._next_start) + self.config.start_seconds
+            self._let(ticket)
+        return None
+
+    def _let(self, ticket: Ticket) -> None:
+        errand = ticket.errand
+        permit = self.breaker.acquire(is_repeat=errand.is_repeat)
+        sent = errand.quota.send(errand.tokens)
+        ticket.entered.callback(Passage(self, errand.quota, permit, self.in_flight.enter(), sent))
+
+    def _no_room(self, ticket: Ticket) -> QueueFull | None:
+        """The refusal when the queue is full, also after sending away one who is in no hurry for one who is."""
+        if len(self.queue) < self.config.queue:
+            return None
+        refusal = QueueFull(f"{len(self.queue)} calls are waiting for {self.name} already")
+        last = self.queue.last_that_can_wait() if ticket.is_urgent else None
+        if last is None:
+            return refusal
+        self.queue.remove(last)
+        last.entered.errback(refusal)
+        return None
+
+    def _send_away(self, refusal_of: Callable[[Ticket], NotAdmitted | None]) -> None:
+        """Take those out of the queue that are refused, and tell them why."""
+        for ticket in self.queue:
+            refusal = refusal_of(ticket)
+            if refusal is not None and not ticket.entered.called:
+                self.queue.remove(ticket)
+                ticket.entered.errback(refusal)
+
+    def _leave_queue(self, ticket: Ticket) -> None:
+        self.queue.remove(ticket)
+        self._come_back(None)
+
+    def _is_open(self) -> bool:
+        """Whether calls are turned away. While the circuit probes, they wait for what comes of that."""
+        return self.breaker.state in {State.OPEN, State.FORCED_OPEN}
+
+    def _open_error(self) -> CircuitOpen:
+        seconds = self.breaker.retry_after()
+        return CircuitOpen(f"{self.name} failed lately and is asked again in {seconds:.0f} s", self.name, seconds)
+
+    def _changed(self, change: Change) -> None:
+        """Log a change of the circuit; those who wait for a server that is given up are told so."""
+        _log.warn(
+            "circuit {name}: {before} -> {after}, {cause}",
+            log_event="circuit",
+            name=change.name,
+            before=str(change.before),
+            after=str(change.after),
+            cause=change.cause,
+            for_seconds=change.for_seconds,
+        )
+        self.let_in()
+
+    def _come_back(self, at: float | None) -> None:
+        """Look again at that time, or when the circuit may change by itself, as long as somebody waits."""
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        self._timer = None
+        times = [time for time in (at, self.breaker.next_change()) if time is not None]
+        if times and len(self.queue):
+            self._timer = self._clock.callLater(max(0.0, min(times) - self._clock.seconds()), self.let_in)
+
+
+class _Ready:
+    """Whether a ticket's quota lets it go now; remembers when the first of those that must wait may."""
+
+    def __init__(self, now: float) -> None:
+        self._now = now
+        self.first_at: float | None = None
+
+    def __call__(self, ticket: Ticket) -> bool:
+        at = ticket.errand.quota.ready_at(ticket.errand.tokens, self._now)
+        if at <= self._now:
+            return True
+        self.first_at = at if self.first_at is None else min(self.first_at, at)
+        return False

@@ -1,0 +1,33 @@
+"""What the failure of one attempt means: for the server's health, for its limits, and for trying again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The table of reference/reliability-security.md, one row at a time.
+
+    `is_failure`: the server's health suffers. `may_retry`: the same request may do better; at most `most_attempts`
+    times in all. `throttled`: the server has too much to do from us. `not_before`: its wish, in clock seconds, which
+    holds for every call with the same credential and model. `bars`: the credential is no good. `cause` is shown to
+    the operator.
+    """
+
+    cause: str
+    is_failure: bool = False
+    may_retry: bool = False
+    most_attempts: int | None = None
+    throttled: bool = False
+    not_before: float | None = None
+    bars: bool = False
+
+    def with_retry(self, may_retry: bool) -> Verdict:
+        """The same verdict with the server's own word on trying again."""
+        return replace(self, may_retry=may_retry)
+
+
+#: Judges what an attempt raised; never given a cancellation.
+Judge = Callable[[Exception], Verdict]
