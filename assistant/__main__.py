@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Coroutine, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -49,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         asyncioreactor.install()
     from assistant.trial.run import TrialOptions, run_trial  # noqa: PLC0415  (after the reactor is chosen)
 
-    trial = TrialOptions(config, as_json=options.json, tracing=options.trace)
+    wall = time.time  # noqa: TID251  (the composition root)
+    trial = TrialOptions(config, wall, as_json=options.json, tracing=options.trace)
     from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
 
     return _run(reactor, run_trial(reactor, trial, os.environ))

@@ -9,10 +9,9 @@ from twisted.logger import Logger
 
 from assistant.classify import Attention, Manners, Verdict, classify
 from assistant.events import Event
-from assistant.excuse import Excuse
 from assistant.journal import InboxFullError
 from assistant.mind import Mind
-from assistant.outcome import Failed, LimitReached, Outcome
+from assistant.outcome import Failed, Limit, LimitReached, Outcome
 from assistant.react import react
 from assistant.tick import Pace, Tick
 from resilience import Launcher
@@ -20,8 +19,8 @@ from tools import Kind
 
 _log = Logger()
 
-#: Told why a run failed: the log, and in a trial the terminal. Never the world.
-OnFailure = Callable[[Failed], None]
+#: Told why a run failed or what budget is used up: the log, and in a trial the terminal. Never the world.
+OnFailure = Callable[[Failed | LimitReached], None]
 
 
 class Assistant:
@@ -34,9 +33,8 @@ class Assistant:
         self._on_failure = on_failure
         self._bot_exchanges = 0
         self._launcher = Launcher()
-        self._excuse = Excuse(mind.world, mind.clock, settings.excuse, settings.excuse_every_seconds)
         pace = Pace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
-        self.tick = Tick(self._one_run, mind.clock, pace, settings.name)
+        self.tick = Tick(self._one_run, mind.clock, pace, settings.name, mind.random)
 
     def start(self) -> None:
         """Begin to live."""
@@ -87,9 +85,14 @@ class Assistant:
             _log.warn("{name} could not think: {cause}", name=self._manners.name, cause=outcome.cause)
             if self._on_failure is not None:
                 self._on_failure(outcome)
-        if isinstance(outcome, Failed | LimitReached):
-            await self._excuse.make()
+        if isinstance(outcome, LimitReached) and outcome.limit is Limit.BUDGET:
+            _log.warn("{name}: {cause}", log_event="budget", name=self._manners.name, cause=outcome.cause)
+            if self._on_failure is not None:
+                self._on_failure(outcome)
+            await self.mind.tired.make()
+        elif isinstance(outcome, Failed | LimitReached):
+            await self.mind.excuse.make()
         return outcome
 
     async def _excused(self) -> None:
-        await self._excuse.make()
+        await self.mind.excuse.make()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import EmbeddedModel
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
-from resilience import Deadline, HttpExchange, Limits
+from resilience import BreakerConfig, Deadline, HttpExchange, InFlightConfig, Limits, UpstreamConfig
 
 #: How long to wait for a server to say what it has, in seconds. A local Ollama answers in milliseconds.
 LOOK_SECONDS = 10.0
@@ -36,6 +36,8 @@ EMBEDDED_CONTEXT = 4096
 EMBEDDED_FIRST_BYTE_SECONDS = 300.0
 #: A very small model takes noop as the easy way out of every question.
 EMBEDDED_WITHHELD = frozenset({"noop"})
+#: Requests on their way at once. A server of one's own queues what is more, where no player can come first.
+_IN_FLIGHT = {"ollama": 4, "local": 4}
 #: How many of an Ollama's models are asked whether they know tools.
 _MAX_ASKED = 8
 
@@ -54,12 +56,25 @@ class ChosenModel:
     embedded: EmbeddedModel | None = None
     #: Tools this model is better off without.
     withheld: frozenset[str] = frozenset()
+    #: Whether it answered when it was chosen.
+    is_there: bool = True
 
     @property
     def limits(self) -> Limits:
         """The limits of one exchange with it."""
         config = self.config
         return Limits(config.connect_seconds, config.first_byte_seconds, config.idle_seconds)
+
+    @property
+    def upstream(self) -> UpstreamConfig:
+        """How its server is treated.
+
+        A call counts as hanging after half the time that the server has for a sign of life.
+        """
+        config = self.config
+        most = config.max_in_flight or (1 if self.embedded else _IN_FLIGHT.get(self.provider.name, 32))
+        hang = min(config.first_byte_seconds, config.idle_seconds) / 2
+        return UpstreamConfig(BreakerConfig(hang_seconds=hang), InFlightConfig(most=most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +110,48 @@ class Chooser:
             raise NoModelError(f"there is no provider '{config.provider}'; choose one of: {known}") from error
         except (KeyReferenceError, EmbeddedUnavailable) as error:
             raise NoModelError(str(error)) from error
+
+    async def choose_all(self, config: ModelConfig, fallbacks: Sequence[ModelConfig]) -> list[ChosenModel]:
+        """The model to use and those to fall back on, in order.
+
+        With a fallback the first may be out of reach now. One that is, is taken as its settings name it, and left out
+        when they do not. Raises NoModelError, with the first cause, when none is left. What was started is stopped
+        when this fails or is cancelled.
+        """
+        chosen: list[ChosenModel] = []
+        try:
+            return await self._each(chosen, (config, *fallbacks))
+        except BaseException:
+            for model in chosen:
+                if model.embedded is not None:
+                    await model.embedded.stop()
+            raise
+
+    async def _each(self, chosen: list[ChosenModel], wanted: Sequence[ModelConfig]) -> list[ChosenModel]:
+        """Choose each into `chosen`, so that what is started is known whatever happens."""
+        causes: list[NoModelError] = []
+        for config in wanted:
+            try:
+                chosen.append(await self.choose(config))
+            except NoModelError as error:
+                causes.append(error)
+                if len(wanted) > 1 and (assumed := self._assumed(config, str(error))):
+                    chosen.append(assumed)
+        if not any(model.is_there for model in chosen):
+            raise causes[0]
+        return chosen
+
+    def _assumed(self, config: ModelConfig, cause: str) -> ChosenModel | None:
+        """The model that the settings name, though it does not answer now; None when they do not name one."""
+        try:
+            key = resolve_key(config.key, self.environment)
+            options = {"num_ctx": config.context_tokens} if config.provider == "ollama" else {}
+            provider = get_provider(config.provider, config.url, config.model, key=key, **options)
+        except (UnknownProviderError, KeyReferenceError):
+            return None
+        if not config.model or not provider.api_url:
+            return None
+        return ChosenModel(provider, f"{config.provider}, model {config.model} ({cause})", config, is_there=False)
 
     async def _auto(self, config: ModelConfig, key: str) -> ChosenModel:
         """An Ollama at the usual place or at `url`, an OpenAI-compatible server at `url`, else the embedded model."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from assistant.classify import Verdict
 
@@ -52,6 +52,11 @@ class ModelConfig(_Settings):
     examples: bool = True
     #: For the cost of a call, when the provider does not report it.
     prices: PriceConfig | None = None
+    #: How often one request is made in all when it fails in a way that may pass.
+    max_attempts: int = Field(default=3, ge=1, le=10)
+    #: How many requests may be on their way to this server; unset: 1 for the embedded model, 4 for a server of your
+    #: own, 32 for a provider on the internet.
+    max_in_flight: int | None = Field(default=None, ge=1, le=1000)
     connect_seconds: Seconds = 5.0
     first_byte_seconds: Seconds = 60.0
     idle_seconds: Seconds = 60.0
@@ -88,6 +93,10 @@ class AssistantConfig(_Settings):
     #: Done, as an emote, when the model cannot be reached or loses its thread; at most once in `excuse_every_seconds`.
     excuse: str = Field(default="looks lost in thought and does not answer just now.", min_length=1, max_length=200)
     excuse_every_seconds: Seconds = 60.0
+    #: Done, as an emote, when the budget of the day is used up; as rarely as the excuse.
+    budget_excuse: str = Field(
+        default="stifles a yawn: that was enough talk for one day.", min_length=1, max_length=200
+    )
     awake_seconds: Seconds = 5.0
     asleep_seconds: Seconds = 60.0
     join_seconds: Annotated[float, Field(ge=0, le=10)] = 0.25
@@ -97,8 +106,39 @@ class AssistantConfig(_Settings):
     channel_speech: Verdict = Verdict.CONTEXT
 
 
+class AllowanceConfig(_Settings):
+    """How much of each may be used in a day; unset is unlimited. `money` is in the currency of the prices."""
+
+    calls: int | None = Field(default=None, ge=0)
+    tokens: int | None = Field(default=None, ge=0)
+    money: float | None = Field(default=None, ge=0)
+
+
+class BudgetConfig(_Settings):
+    """What may be spent in a day: by all assistants together, by each of them, and for each player."""
+
+    total: AllowanceConfig = AllowanceConfig()
+    assistant: AllowanceConfig = AllowanceConfig()
+    player: AllowanceConfig = AllowanceConfig()
+    #: When the day ends: midnight, so many hours east of Greenwich.
+    utc_offset_hours: float = Field(default=0.0, ge=-14, le=14)
+
+
 class Config(_Settings):
     """The whole of `assistant.toml`."""
 
     model: ModelConfig = ModelConfig()
+    #: Asked in this order when the model before cannot answer.
+    fallback: tuple[ModelConfig, ...] = ()
     assistant: AssistantConfig = AssistantConfig()
+    budget: BudgetConfig = BudgetConfig()
+
+    @model_validator(mode="after")
+    def _money_has_prices(self) -> Config:
+        """A limit in money needs to know what a call costs; OpenRouter reports it, the others need prices."""
+        limits = (self.budget.total.money, self.budget.assistant.money, self.budget.player.money)
+        for model in (self.model, *self.fallback):
+            is_free = model.provider in {"auto", "embedded", "ollama", "local", "openrouter"}
+            if any(limit is not None for limit in limits) and model.prices is None and not is_free:
+                raise ValueError(f"a budget in money needs the prices of {model.provider}'s model: set model.prices")
+        return self

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.classify import Verdict
 from assistant.config import AssistantConfig, ModelConfig
+from assistant.excuse import Excuse
 from assistant.history import History
 from assistant.journal import Accepted, Journal
 from assistant.limits import Meter
+from assistant.purse import Purse
 from assistant.trace import Observer
-from llm import Message, UnifiedLLMClient
+from llm import Message, ModelChain
 from tools import Dispatcher, Notes, Principal, Registry, World
 
 
@@ -24,7 +27,7 @@ class Mind:
     me: Principal
     world: World
     notes: Notes
-    client: UnifiedLLMClient
+    client: ModelChain
     registry: Registry
     grant: frozenset[str]
     journal: Journal
@@ -36,7 +39,12 @@ class Mind:
     settings: AssistantConfig
     model: ModelConfig
     clock: IReactorTime
+    random: Random
     observer: Observer
+    purse: Purse
+    #: Done when the model cannot be asked, and when the budget of the day is used up.
+    excuse: Excuse
+    tired: Excuse
 
 
 @dataclass(slots=True)
@@ -51,11 +59,17 @@ class Run:
     shrunk: bool = False
     #: The reads made so far, by name and arguments: a model that repeats one is told so.
     reads: set[str] = field(default_factory=set)
+    #: Those for whom nothing more is spent today.
+    broke: set[str] = field(default_factory=set)
 
     @property
     def trigger(self) -> Accepted | None:
-        """The most important event that asks for an answer, the last of equals."""
-        triggers = [accepted for accepted in self.events if accepted.attention.verdict is Verdict.TRIGGER]
+        """The most important event that asks for an answer and is paid for, the last of equals."""
+        triggers = [
+            accepted
+            for accepted in self.events
+            if accepted.attention.verdict is Verdict.TRIGGER and accepted.event.who.id not in self.broke
+        ]
         return max(reversed(triggers), key=lambda accepted: accepted.attention.importance, default=None)
 
     @property

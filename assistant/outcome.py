@@ -13,6 +13,7 @@ class Limit(StrEnum):
     TIME = "time"
     TOKENS = "tokens"
     FORMAT_ERRORS = "format_errors"
+    BUDGET = "budget"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,10 @@ class NothingToDo:
 
 @dataclass(frozen=True, slots=True)
 class LimitReached:
-    """The run used up what it was given."""
+    """The run used up what it was given; `cause` says more where there is more to say."""
 
     limit: Limit
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)

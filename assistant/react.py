@@ -20,7 +20,7 @@ from assistant.mind import Mind, Run
 from assistant.outcome import Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.prompt import scene_line
 from assistant.trace import StepTrace
-from llm import ContextOverflow, LLMDeadlineExceeded, LLMError, LLMResponse, Message, user
+from llm import BudgetReached, ContextOverflow, LLMDeadlineExceeded, LLMError, LLMResponse, Message, user
 from resilience import Deadline
 from tools import Dispatcher, ToolFailed
 
@@ -77,6 +77,10 @@ async def _think(mind: Mind, run: Run) -> Outcome:
             run.shrunk = True
             _shrink(mind, overflow)
             continue
+        except BudgetReached as spent:
+            if not await _somebody_else_pays(mind, run, spent):
+                return LimitReached(Limit.BUDGET, spent.message)
+            continue
         run.meter.count_step(response.usage, prompt_tokens)
         step = run.meter.steps
         await mind.journal.record_response(run.id, step, response)
@@ -112,13 +116,23 @@ async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMRespons
     response = await mind.client.chat_completion(
         prompt,
         mind.registry.specs(mind.grant),
-        mind.model.tool_choice,
         deadline=run.meter.deadline,
-        max_tokens=mind.model.max_answer_tokens,
-        temperature=mind.model.temperature,
-        think=mind.model.think,
+        caller=mind.purse.caller(mind.me, run.requester),
     )
     return prompt, _tokens(mind, prompt), response
+
+
+async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> bool:
+    """Whether the run goes on for another who waits, because the budget of the one it was for is used up."""
+    requester = run.requester
+    if requester is None or spent.account != requester.id:
+        return False
+    run.broke.add(requester.id)
+    if run.trigger is None:
+        return False
+    _log.warn("{cause}", log_event="budget", cause=spent.message)
+    await mind.tired.make()
+    return True
 
 
 def _tokens(mind: Mind, prompt: Sequence[Message]) -> int:

@@ -4,7 +4,8 @@
     trigger, a run is going           -> run again when it is over
     trigger, join_seconds not over    -> run when they are
     timer (awake 5 s, asleep 60 s)    -> run, which takes in what was only overheard
-    the model could not be asked      -> pause: 5 s, doubling to 60 s, or until the provider's own time; then run
+    the model could not be asked      -> pause: 5 s, doubling to 60 s, by chance up to a half shorter, or until a
+                                         little after the provider's own time; then run
     5 crashed runs in a row           -> emergency stop, until a person clears it
 
 The timer only wakes; that one run goes at a time is this class's own flag (design.md 4.4).
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -51,7 +53,9 @@ class Tick:
         clock: IReactorTime,
         pace: Pace,
         name: str,
+        random: Random,
     ) -> None:
+        self._random = random
         self._run = run
         self._clock = clock
         self._pace = pace
@@ -156,8 +160,10 @@ class Tick:
         if crashed or isinstance(outcome, Failed):
             self._pause = min(LONGEST_PAUSE, max(FIRST_PAUSE, 2 * self._pause))
             now = self._clock.seconds()
-            wish = outcome.retry_at if isinstance(outcome, Failed) and outcome.retry_at is not None else 0.0
-            self._paused_until = max(now + self._pause, wish)
+            wish = outcome.retry_at if isinstance(outcome, Failed) and outcome.retry_at is not None else now
+            # By chance, so that assistants whom one outage stopped do not all come back in one moment.
+            by_chance = self._random.uniform(0.5, 1.0) * self._pause
+            self._paused_until = max(now + by_chance, wish + self._pause - by_chance)
             self._wanted = True
         else:
             self._pause = self._paused_until = 0.0

@@ -2,9 +2,13 @@
 
 from llm.call_record import CallRecord
 from llm.capabilities import Capabilities, ModelRecord
+from llm.chain import Link, ModelChain
 from llm.client import UnifiedLLMClient
 from llm.errors import (
     BadCredential,
+    BudgetReached,
+    Busy,
+    CircuitOpenError,
     ContextOverflow,
     LLMDeadlineExceeded,
     LLMError,
@@ -50,9 +54,12 @@ __all__ = [
     "PROVIDER_NAMES",
     "BadCredential",
     "Block",
+    "BudgetReached",
+    "Busy",
     "CallOptions",
     "CallRecord",
     "Capabilities",
+    "CircuitOpenError",
     "Citation",
     "ContextOverflow",
     "FinishReason",
@@ -60,8 +67,10 @@ __all__ = [
     "LLMError",
     "LLMProvider",
     "LLMResponse",
+    "Link",
     "Listener",
     "Message",
+    "ModelChain",
     "ModelNotFound",
     "ModelRecord",
     "OutputUnreadable",

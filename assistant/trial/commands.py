@@ -15,6 +15,7 @@ HELP = """A plain line is said aloud. Commands:
   /look [THING]        look round, or at a thing or a person
   /go EXIT             leave by an exit
   /who                 who is in the hamlet
+  /status              the model's server, its limits, and what was used today
   /trace               show each step of the assistant's thinking, or stop showing it
   /quit                leave (so does Ctrl-C, and the end of the input)"""
 
@@ -57,7 +58,7 @@ class Go:
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """A command without arguments: who, trace, help, quit."""
+    """A command without arguments: who, status, trace, help, quit."""
 
     name: str
 
@@ -71,7 +72,7 @@ class Note:
 
 Command = Say | Whisper | Emote | Look | Go | Simple | Note
 
-_SIMPLE = {"who", "trace", "help", "quit"}
+_SIMPLE = {"who", "status", "trace", "help", "quit"}
 _NEEDS = {"whisper": "what to whisper", "emote": "what to do", "go": "which way to go"}
 
 

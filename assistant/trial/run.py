@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
@@ -29,7 +30,7 @@ from llm.embedded.models import default_data_dir
 from llm.embedded.progress import Endpoint, Phase
 from llm.embedded.progress import Progress as ModelProgress
 from llm.embedded.supervisor import EmbeddedModel
-from resilience import Deadline, HttpExchange, Launcher
+from resilience import Caller, Deadline, HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, MemoryNotes, Principal, Registry
 from tools.clean import clean_heard
 from tools.world import WORLD_TOOLS
@@ -48,6 +49,8 @@ class TrialOptions:
     """What the command line asked for."""
 
     config: Config
+    #: Seconds since 1970.
+    wall: Callable[[], float]
     as_json: bool = False
     tracing: bool = False
 
@@ -79,12 +82,14 @@ async def _trial(reactor: Any, options: TrialOptions, environment: Mapping[str, 
     chooser = Chooser(exchange, reactor, environment, partial(_embedded, reactor, environment, progress))
     try:
         granted(options.config.assistant, Registry(WORLD_TOOLS))
-        chosen = await chooser.choose(options.config.model)
+        models = await chooser.choose_all(options.config.model, options.config.fallback)
     except (SettingsError, NoModelError) as error:
         progress.note(f"mud-assistant: {error}")
         return CANNOT_START
-    progress.note(f"{options.config.assistant.name} thinks with {chosen.why}.")
-    trial = _Trial(reactor, options, chosen, exchange)
+    progress.note(f"{options.config.assistant.name} thinks with {models[0].why}.")
+    for model in models[1:]:
+        progress.note(f"When that fails: {model.why}.")
+    trial = _Trial(reactor, options, models, exchange)
     try:
         return await trial.converse()
     finally:
@@ -125,11 +130,15 @@ def _embedded(
 class _Trial:
     """The parts of one trial, made and put away together."""
 
-    def __init__(self, reactor: Any, options: TrialOptions, chosen: ChosenModel, exchange: HttpExchange) -> None:
+    def __init__(
+        self, reactor: Any, options: TrialOptions, models: Sequence[ChosenModel], exchange: HttpExchange
+    ) -> None:
         self._reactor = reactor
         self._options = options
-        self._chosen = chosen
+        self._models = models
         self._exchange = exchange
+        offset = options.config.budget.utc_offset_hours * 3600
+        self._pipeline = Pipeline(reactor, Random(), Ledger(reactor.seconds, options.wall, offset))  # noqa: S311  (jitter)
         self._launcher = Launcher()
         self._assistant: Assistant | None = None
         self._lines: Lines | None = None
@@ -156,8 +165,9 @@ class _Trial:
         if self._assistant is not None:
             await self._assistant.stop()
         await self._launcher.stop()
-        if self._chosen.embedded is not None:
-            await self._chosen.embedded.stop()
+        for model in self._models:
+            if model.embedded is not None:
+                await model.embedded.stop()
 
     def _front(self) -> tuple[Screen, Lines, bool]:
         if sys.stdin.isatty() and sys.stdout.isatty() and not self._options.as_json:
@@ -183,17 +193,20 @@ class _Trial:
             journal=MemoryJournal(settings.inbox_limit),
             exchange=self._exchange,
             capabilities=Capabilities(),
+            pipeline=self._pipeline,
             clock=self._reactor,
             observer=observer,
+            budget=self._options.config.budget,
+            wall=self._options.wall,
         )
-        assistant = build_assistant(settings, self._chosen, around, observer.failed)
+        assistant = build_assistant(settings, self._models, around, observer.failed)
         home.ears = AssistantEars(assistant, me, self._reactor, home.alone_with, self._launcher)
         body = world.add(visitor, ears=VisitorEars(screen, visitor), description="A visitor from far away.")
         self._assistant = assistant
         assistant.start()
-        if self._chosen.embedded is not None:
+        if self._models[0].embedded is not None:
             self._launcher.launch(self._warm(assistant), "warming the model")
-        return Session(body, assistant, settings.name, observer, screen)
+        return Session(body, assistant, settings.name, observer, screen, self._pipeline)
 
     async def _warm(self, assistant: Assistant) -> None:
         """Let the embedded model read the unchanging front of every prompt before somebody waits for it."""
@@ -201,8 +214,13 @@ class _Trial:
         specs = mind.registry.specs(mind.grant)
         deadline = Deadline.after(self._reactor, WARM_SECONDS)
         try:
-            await mind.client.chat_completion(
-                mind.front, specs, mind.model.tool_choice, deadline=deadline, max_tokens=1
+            await mind.client.links[0].client.chat_completion(
+                mind.front,
+                specs,
+                mind.model.tool_choice,
+                deadline=deadline,
+                caller=Caller(mind.me.id, is_urgent=False),
+                max_tokens=1,
             )
         except LLMError:
             return  # only a matter of speed; the first real call will say what is wrong

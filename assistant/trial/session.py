@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Protocol, assert_never
 
 from assistant.character import Assistant
-from assistant.outcome import Failed, Outcome
+from assistant.outcome import Failed, LimitReached, Outcome
+from assistant.status import status_text
 from assistant.trace import StepTrace
 from assistant.trial.commands import HELP, Command, Emote, Go, Look, Note, Say, Simple, Whisper, parse
 from assistant.trial.show import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
 from assistant.worlds.embedded import Body
+from resilience import Pipeline
 from tools import Principal, ToolFailed
 from tools.clean import one_line
 
@@ -86,9 +88,12 @@ class TrialObserver:
         if self.tracing and not self._as_json:
             self._screen.remark(outcome_text(run_id, outcome))
 
-    def failed(self, failure: Failed) -> None:
+    def failed(self, failure: Failed | LimitReached) -> None:
         """The model could not be asked: the one sentence that says why."""
         self._screen.thinking(None)
+        if isinstance(failure, LimitReached):
+            self._screen.remark(f"({self._name} was not asked: {failure.cause}.)")
+            return
         advice = "the setting must change" if failure.lasting else "it is asked again by itself, and the line is kept"
         self._screen.remark(f"({self._name} could not think: {failure.cause}; {advice}.)")
 
@@ -102,6 +107,7 @@ class Session:
     assistant_name: str
     observer: TrialObserver
     screen: Screen
+    pipeline: Pipeline
 
     async def obey(self, line: str) -> bool:
         """Do what one line says; False when the visitor wants to leave. The assistant's answer comes by itself."""
@@ -145,6 +151,8 @@ class Session:
     async def _simple(self, name: str) -> None:
         if name == "who":
             self.screen.show(who_text(await self.body.who()))
+        elif name == "status":
+            self.screen.remark(status_text(self.pipeline.snapshot()))
         elif name == "trace":
             self.observer.tracing = not self.observer.tracing
             self.screen.remark(f"(tracing is {'on' if self.observer.tracing else 'off'})")

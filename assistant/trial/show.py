@@ -59,8 +59,8 @@ def outcome_text(run_id: str, outcome: Outcome) -> str:
             word = "answered with " + ", ".join(acts)
         case NothingToDo():
             word = "nothing to do"
-        case LimitReached(limit):
-            word = f"limit reached: {limit}"
+        case LimitReached(limit, cause):
+            word = f"limit reached: {limit}{f' ({cause})' if cause else ''}"
         case Failed():
             word = f"failed: {outcome.cause}"
         case Cancelled():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
@@ -12,15 +13,15 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from assistant.build import Surroundings, build_assistant
 from assistant.character import Assistant
 from assistant.choose_model import ChosenModel
-from assistant.config import AssistantConfig, ModelConfig
+from assistant.config import AssistantConfig, BudgetConfig, ModelConfig
 from assistant.ears import AssistantEars
 from assistant.journal import MemoryJournal
-from assistant.outcome import Failed, Outcome
+from assistant.outcome import Failed, LimitReached, Outcome
 from assistant.trace import StepTrace
 from assistant.worlds.embedded import Body, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import FakeChat, FakeOllama, FakeServer, Script, serve
-from resilience import HttpExchange, Launcher
+from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, MemoryNotes, Principal, Registry
 from tools.world import WORLD_TOOLS
 
@@ -37,6 +38,7 @@ class Witness:
     steps: list[StepTrace] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
+    limits: list[LimitReached] = field(default_factory=list)
 
     def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
         self.heard.append(f"{speaker.name}{f' to {target.name}' if target else ''}: {text}")
@@ -57,6 +59,12 @@ class Witness:
 
     def step(self, trace: StepTrace) -> None:
         self.steps.append(trace)
+
+    def failed(self, failure: Failed | LimitReached) -> None:
+        if isinstance(failure, Failed):
+            self.failures.append(failure)
+        else:
+            self.limits.append(failure)
 
     def run_ended(self, run_id: str, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
@@ -91,12 +99,13 @@ async def living(
     settings: dict[str, Any] | None = None,
     model: dict[str, Any] | None = None,
     provider: str = "ollama",
+    budget: dict[str, Any] | None = None,
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace."""
     fake: FakeServer = FakeOllama(reactor, script) if provider == "ollama" else FakeChat(reactor, script)
     exchange, launcher = HttpExchange(reactor), Launcher()
     async with serve(fake, reactor) as url:
-        config = ModelConfig(**{"first_byte_seconds": 5, "idle_seconds": 5, **(model or {})})
+        config = ModelConfig(**{"first_byte_seconds": 5, "idle_seconds": 5, "max_attempts": 1, **(model or {})})
         chosen = ChosenModel(get_provider(provider, url, "sage"), "a fake", config)
         witness, world, journal = Witness(), EmbeddedWorld(), MemoryJournal()
         home = world.add(SAGE)
@@ -108,11 +117,13 @@ async def living(
             journal=journal,
             exchange=exchange,
             capabilities=Capabilities(),
+            pipeline=Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0)),  # noqa: S311  (jitter)
             clock=reactor,
             observer=witness,
+            budget=BudgetConfig(**(budget or {})),
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})
-        assistant = build_assistant(all_settings, chosen, around, witness.failures.append)
+        assistant = build_assistant(all_settings, [chosen], around, witness.failed)
         home.ears = AssistantEars(assistant, SAGE, reactor, home.alone_with, launcher)
         assistant.start()
         ann = world.add(ANN, ears=witness)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
@@ -11,6 +12,13 @@ from twisted.internet.task import Clock
 from assistant.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
 from assistant.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, Pace, Tick
 from tests.guards import FlushFailures
+
+
+class Unlucky(Random):
+    """Chance that always gives the longest pause."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return b
 
 
 class Runs:
@@ -48,7 +56,7 @@ def clock() -> Clock:
 
 
 def ticking(clock: Clock, runs: Callable[[], object]) -> Tick:
-    tick = Tick(runs, clock, Pace(), "Sage")  # type: ignore[arg-type]  # Runs is such a function
+    tick = Tick(runs, clock, Pace(), "Sage", Unlucky())  # type: ignore[arg-type]  # Runs is such a function
     tick.start()
     return tick
 
