@@ -129,7 +129,7 @@ async def test_a_server_that_fails_is_told_in_one_sentence_and_the_conversation_
 
 async def test_a_server_that_hangs_is_left_after_its_time(tmp_path: Path) -> None:
     settings = tmp_path / "assistant.toml"
-    settings.write_text("[model]\nfirst_byte_seconds = 0.3\n")
+    settings.write_text("[model]\nfirst_byte_seconds = 0.3\nmax_attempts = 1\n")
     async with ollama([Hang("headers")]) as (_, url):
         result = await run(["trial", "--url", url, "--config", str(settings)], b"Hello Sage\n/who\n")
     assert result.status == 0
@@ -137,10 +137,12 @@ async def test_a_server_that_hangs_is_left_after_its_time(tmp_path: Path) -> Non
     assert "In the hamlet" in result.out
 
 
-async def test_an_outage_ends_and_the_line_is_answered_by_itself() -> None:
+async def test_an_outage_ends_and_the_line_is_answered_by_itself(tmp_path: Path) -> None:
     """The pause after the first failure is five seconds; the prompt stays usable all the while."""
+    settings = tmp_path / "assistant.toml"
+    settings.write_text("[model]\nmax_attempts = 1\n")
     async with ollama([HttpError(503, "busy"), *says("Here I am.")]) as (_, url):
-        command = start("trial", "--url", url)
+        command = start("trial", "--url", url, "--config", str(settings))
         transport: Any = command.transport
         transport.write(b"Hello Sage\n")
         await command.saw("looks lost in thought")
