@@ -63,7 +63,12 @@ class ChosenModel:
     def limits(self) -> Limits:
         """The limits of one exchange with it."""
         config = self.config
-        return Limits(config.connect_seconds, config.first_byte_seconds, config.idle_seconds)
+        return Limits(
+            config.connect_seconds,
+            config.first_byte_seconds,
+            config.idle_seconds,
+            progress_seconds=config.progress_seconds,
+        )
 
     @property
     def upstream(self) -> UpstreamConfig:

@@ -60,6 +60,8 @@ class ModelConfig(_Settings):
     connect_seconds: Seconds = 5.0
     first_byte_seconds: Seconds = 60.0
     idle_seconds: Seconds = 60.0
+    #: How long nothing but signs of life may come.
+    progress_seconds: Seconds = 300.0
 
     @field_validator("url")
     @classmethod

@@ -18,15 +18,26 @@ LINGER_SECONDS = 1.0
 
 
 class HeadWatch:
-    """Cancels a request whose response head does not come in time; `expired` says that it did."""
+    """Cancels a request whose response head does not come in time.
+
+    `expired` says that it did so, `cancelled` that the caller did: what a cancelled request fails with says neither
+    (Twisted calls it an unknown host when it is cancelled while the name is looked up).
+    """
 
     def __init__(self, clock: IReactorTime, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
         self.expired = False
+        self.cancelled = False
 
     def over(self, request: Deferred[IResponse]) -> Deferred[IResponse]:
-        """The same Deferred, watched. An expired one fails with whatever its cancellation makes of it."""
+        """The result of the request; one that was ended early fails with whatever its cancellation makes of it."""
+
+        def give_up(_: Deferred[IResponse]) -> None:
+            self.cancelled = True
+            request.cancel()
+
+        watched: Deferred[IResponse] = Deferred(give_up)
 
         def expire() -> None:
             self.expired = True
@@ -34,12 +45,13 @@ class HeadWatch:
 
         timer = self._clock.callLater(self._seconds, expire)
 
-        def settled(result: IResponse | Failure) -> IResponse | Failure:
+        def settled(result: IResponse | Failure) -> None:
             if timer.active():
                 timer.cancel()
-            return result
+            watched.callback(result)
 
-        return request.addBoth(settled)
+        request.addBoth(settled)
+        return watched
 
 
 class BodyReceiver(Protocol):

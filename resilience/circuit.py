@@ -39,7 +39,7 @@ class BreakerConfig:
     window: Window = field(default_factory=Window)
     hang_seconds: float | None = 30.0
     reset_growth: float = 2.0
-    max_reset_timeout: float = 300.0
+    max_reset_timeout: float = 120.0
     reset_jitter: float = 0.2
 
 

@@ -159,6 +159,8 @@ class HttpExchange:
         try:
             return await watch.over(sent)
         except Exception as error:
+            if watch.cancelled:
+                raise CancelledError from error
             if watch.expired:
                 seconds = limits.first_byte_seconds
                 raise TimedOut(

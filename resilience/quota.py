@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from resilience.allowance import Allowance, Told
 from resilience.errors import Barred, CoolingDown, NotAdmitted
+from resilience.learned_pace import LearnedPace
 
 
 @dataclass(slots=True)
@@ -36,6 +37,7 @@ class Quota:
     cool_why: str = ""
     requests: Allowance = field(default_factory=Allowance)
     tokens: Allowance = field(default_factory=Allowance)
+    pace: LearnedPace = field(default_factory=LearnedPace)
 
     def cool(self, until: float, why: str) -> bool:
         """Leave the server alone until then; True when that is news."""
@@ -48,7 +50,7 @@ class Quota:
         """Forget every refusal and every wish to wait."""
         self.credential.barred = ""
         self.cool_until, self.cool_why = 0.0, ""
-        self.requests, self.tokens = Allowance(), Allowance()
+        self.requests, self.tokens, self.pace = Allowance(), Allowance(), LearnedPace()
 
     def refusal(self, tokens: int, patience_until: float) -> NotAdmitted | None:
         """Why a request of so many tokens is refused; None when it may go by `patience_until`, in clock seconds."""
@@ -63,12 +65,22 @@ class Quota:
 
     def ready_at(self, tokens: int, now: float) -> float:
         """When a request of so many tokens may go; not after `now` when it may at once."""
-        return max(self.cool_until, self.requests.ready_at(1, now), self.tokens.ready_at(tokens, now))
+        by_requests = self.pace.ready_at(now) if self.requests.left is None else self.requests.ready_at(1, now)
+        return max(self.cool_until, by_requests, self.tokens.ready_at(tokens, now))
 
     def send(self, tokens: int) -> Sent:
         """A request of so many tokens goes out."""
         now = self.now()
+        self.pace.send(now)
         return Sent(self.requests.send(1, now), self.tokens.send(tokens, now))
+
+    def taken(self) -> None:
+        """The server answered a request."""
+        self.pace.taken(self.now())
+
+    def refused(self) -> None:
+        """The server refused a request for coming too often."""
+        self.pace.refused(self.now())
 
     def tell(self, sent: Sent, requests: Told | None, tokens: Told | None) -> None:
         """The response to that request says this of the limits."""

@@ -100,6 +100,7 @@ class Passage:
         """The answer is whole and good."""
         self._permit.success()
         self._upstream.in_flight.succeeded()
+        self.quota.taken()
         self._upstream.left()
 
     def failed(self, verdict: Verdict) -> None:
@@ -110,6 +111,7 @@ class Passage:
             self._permit.give_back(verdict.cause)
         if verdict.throttled:
             self._upstream.in_flight.throttled(self._number)
+            self.quota.refused()
         self._upstream.left()
 
     def give_back(self) -> None:

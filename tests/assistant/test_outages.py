@@ -1,0 +1,120 @@
+"""Two hundred assistants and a server that is down: real ticks, the real pipeline, a simulated hour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import Clock, deferLater
+
+from assistant.outcome import Answered, Failed, Outcome
+from assistant.tick import Pace, Tick
+from llm import LLMError, Unavailable
+from llm.verdicts import verdict_of
+from resilience import Caller, CircuitOpen, Deadline, NotAdmitted, Order, Passage, Pipeline, State, Target
+
+TARGET = Target("http://model.example:11434", "", "qwen3")
+ASSISTANTS = 200
+
+
+class Simulated:
+    """Assistants whose only act is to call a server that is dead until `alive_at`."""
+
+    def __init__(self, alive_at: float = float("inf")) -> None:
+        self.clock = Clock()
+        self.chance = Random(11)  # noqa: S311  (jitter)
+        self.pipeline = Pipeline(self.clock, self.chance)
+        self.alive_at = alive_at
+        self.sent: list[float] = []
+        self.calls = 0
+        self.answered: set[int] = set()
+        self.open_from: list[float] = []
+        self.ticks = [Tick(self.run_of(number), self.clock, Pace(), str(number), self.chance) for number in range(200)]
+        self.breaker = self.pipeline.upstream(TARGET.origin).breaker
+        told = self.breaker.on_change
+
+        def changed(change: object) -> None:
+            if self.breaker.state is State.OPEN:
+                self.open_from.append(self.clock.seconds())
+            assert told is not None
+            told(change)  # type: ignore[arg-type]  # handed on as it came
+
+        self.breaker.on_change = changed
+
+    async def attempt(self, _: Passage) -> None:
+        self.sent.append(self.clock.seconds())
+        await deferLater(self.clock, self.chance.uniform(0.0, 0.2))
+        if self.clock.seconds() < self.alive_at:
+            raise Unavailable("connection refused")
+
+    def run_of(self, number: int) -> Callable[[], Coroutine[Deferred[Any], Any, Outcome]]:
+        async def run() -> Outcome:
+            self.calls += 1
+            order = Order(TARGET, lambda error: verdict_of(error, self.clock.seconds()), Caller(str(number)))
+            try:
+                await self.pipeline.call(self.attempt, order, Deadline.after(self.clock, 120))
+            except CancelledError:
+                raise
+            except CircuitOpen as refused:
+                return Failed(str(refused), self.clock.seconds() + refused.retry_after)
+            except (LLMError, NotAdmitted) as error:
+                return Failed(str(error))
+            self.answered.add(number)
+            return Answered(("say",))
+
+        return run
+
+    def pass_time(self, seconds: float) -> None:
+        for tick in self.ticks:
+            tick.start()
+            tick.wake()
+        while self.clock.seconds() < seconds:
+            self.clock.advance(0.25)
+
+    def stop(self) -> None:
+        for tick in self.ticks:
+            tick.stop()
+        assert self.clock.getDelayedCalls() == []
+        assert self.breaker.permits_out == 0
+
+
+@pytest.fixture
+def dead() -> Simulated:
+    return Simulated()
+
+
+def test_a_dead_server_gets_two_requests_at_most_in_each_open_period(dead: Simulated) -> None:
+    dead.pass_time(3600)
+    periods = [*dead.open_from, dead.clock.seconds()]
+    assert len(dead.open_from) >= 12
+    for start, end in pairwise(periods):
+        assert sum(start < at <= end for at in dead.sent) <= 2
+    dead.stop()
+
+
+def test_an_hour_of_failure_costs_at_most_a_fifth_more_requests_than_calls(dead: Simulated) -> None:
+    dead.pass_time(3600)
+    assert dead.calls >= ASSISTANTS
+    assert len(dead.sent) <= 1.2 * dead.calls
+    dead.stop()
+
+
+def test_the_budget_of_retries_alone_keeps_to_that_too(dead: Simulated) -> None:
+    """With the circuit held closed by its operator every call goes through, and only the budget limits retries."""
+    dead.breaker.force_closed()
+    dead.pass_time(3600)
+    assert len(dead.sent) >= dead.calls
+    assert len(dead.sent) <= 1.2 * dead.calls
+    dead.stop()
+
+
+def test_everybody_is_answered_soon_after_the_server_is_back() -> None:
+    simulated = Simulated(alive_at=600)
+    simulated.pass_time(600 + 144 + 60)
+    assert len(simulated.answered) == ASSISTANTS
+    assert simulated.breaker.state is State.CLOSED
+    simulated.stop()
