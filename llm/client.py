@@ -81,7 +81,7 @@ class UnifiedLLMClient:
         self._new_id = new_id or (lambda: f"call_{secrets.token_hex(8)}")
         self._prices = prices
         self._wall = wall
-        self._pipeline = pipeline or Pipeline(clock, Random())  # noqa: S311  (jitter is no secret)
+        self.pipeline = pipeline or Pipeline(clock, Random())  # noqa: S311  (jitter is no secret)
         self._retry = retry or RetryConfig()
         self._upstream = upstream
 
@@ -193,7 +193,7 @@ class UnifiedLLMClient:
             wall=self._wall,
         )
         try:
-            return await self._pipeline.call(attempt, self._order(ask, tokens), deadline)
+            return await self.pipeline.call(attempt, self._order(ask, tokens), deadline)
         except ResilienceError as error:
             raise not_made(error, provider, self._clock.seconds()) from error
 

@@ -7,7 +7,9 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("name", ["llm", "llm.testing", "resilience", "tools", "tools.world", "assistant.journal"])
+@pytest.mark.parametrize(
+    "name", ["llm", "llm.testing", "resilience", "resilience.testing", "tools", "tools.world", "assistant.journal"]
+)
 def test_every_public_name_exists_once(name: str) -> None:
     package = importlib.import_module(name)
     names = package.__all__
