@@ -51,11 +51,13 @@ def _quota(quota: QuotaState) -> str:
 
 def _account(account: AccountState) -> str:
     limits = account.allowance
+    money = limits.money if limits else None
     parts = [
         _of("calls", account.spent.calls, limits.calls if limits else None),
         _of("tokens", account.spent.tokens, limits.tokens if limits else None),
-        _of("money", round(account.spent.money, 4), limits.money if limits else None),
     ]
+    if account.spent.money or money is not None:
+        parts.append(_of("money", round(account.spent.money, 4), money))
     held = f", {account.reserved.tokens} tokens set aside" if account.reserved != Amount() else ""
     return f"today {account.name}: {', '.join(parts)}{held}"
 

@@ -72,7 +72,6 @@ class Attempting:
     async def __call__(self, passage: Passage) -> Read:
         """The complete answer. Raises LLMError; one after its listener heard something is not to be tried again."""
         sink = self.new_sink()
-        passage.used = Amount(calls=1)
         try:
             await self._perform(sink, passage)
             return Read(await self._read(sink), self._told(sink, passage))
@@ -83,13 +82,12 @@ class Attempting:
             self._told(sink, passage)
             raise
         finally:
-            passage.used += self._used(sink)
+            passage.used = self._used(sink)
 
     async def _perform(self, sink: AnswerSink, passage: Passage) -> None:
         try:
             await self.exchange.perform(self.request, _Heard(sink, passage), self.limits)
         except ConnectFailed as error:
-            passage.used = Amount()
             raise self._unreached(error) from error
         except ResilienceError as error:
             raise failed_exchange(error, self.provider, sink) from error
@@ -119,7 +117,7 @@ class Attempting:
         return info
 
     def _used(self, sink: AnswerSink) -> Amount:
-        """What the attempt cost beside being made: as reported, else as estimated once an answer had begun."""
+        """What the attempt cost: as reported, else as estimated. Nothing before an answer had begun."""
         if sink.status != HTTP_OK:
             return Amount()
         usage = sink.accumulator.usage
@@ -127,7 +125,7 @@ class Attempting:
             written = self.provider.tokens.of_bytes(len(sink.accumulator.text.encode()))
             usage = Usage(self.prompt_tokens, written, cost=usage.cost)
         cost = self.prices.fill(usage).cost if self.prices else usage.cost
-        return Amount(tokens=max(0, usage.total_tokens or 0), money=max(0.0, cost or 0.0))
+        return Amount(1, max(0, usage.total_tokens or 0), max(0.0, cost or 0.0))
 
     def _moment(self) -> Moment:
         return Moment(self.clock.seconds(), self.wall() if self.wall else None)
