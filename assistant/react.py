@@ -43,7 +43,7 @@ async def react(mind: Mind) -> Outcome:
     settings = mind.settings
     limits = RunLimits(settings.max_steps, settings.run_seconds, settings.max_run_tokens, settings.max_format_errors)
     meter = Meter(limits, Deadline.after(mind.clock, settings.run_seconds))
-    dispatcher = Dispatcher(mind.registry, mind.grant, mind.clock)
+    dispatcher = Dispatcher(mind.registry, mind.grant, mind.clock, meter.deadline)
     run = Run(await mind.journal.open_run(events), events, meter, dispatcher)
     try:
         outcome = await _think(mind, run)

@@ -1,8 +1,8 @@
 """One server as all callers of the process share it: its breaker, its cap, its queue, its budget of retries.
 
 A call stands in the queue until the server's circuit lets it through, the cap has room, its credential's limits allow
-it, and the last start was a little while ago (many connections opened in one moment stall the reactor). Nothing here
-holds a call back that need not wait.
+it, and, where a connection must be opened for it, the last start was a little while ago (many connections opened in
+one moment stall the reactor). Nothing here holds a call back that need not wait.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _log = Logger()
 class UpstreamConfig:
     """How one server is treated. `queue` is how many calls may wait.
 
-    Starts follow each other after `start_seconds` on average; `start_burst` of them may come together.
+    While more than `start_burst` requests are on their way, so that another one needs another connection, starts follow
+    each other after `start_seconds`.
     """
 
     breaker: BreakerConfig = field(default_factory=BreakerConfig)
@@ -186,7 +187,7 @@ class Upstream:
             if self.breaker.room() == 0 or self.in_flight.is_full:
                 return None
             start_at = self._next_start - self.config.start_seconds * (self.config.start_burst - 1)
-            if start_at > now:
+            if start_at > now and self.in_flight.used >= self.config.start_burst:
                 return start_at
             ready = _Ready(now)
             ticket = self.queue.take(ready)

@@ -30,6 +30,8 @@ from tools.tool import Answer, Arguments, Category, Tool
 MAX_RESULT_CHARS = 16_000
 #: How many reads of a step run at the same time.
 MAX_TOGETHER = 8
+#: What a tool gets at least, however little is left of its run: an answer that came in time is still spoken.
+LAST_SECONDS = 1.0
 
 _log = Logger()
 
@@ -52,14 +54,24 @@ class EffectLog(Protocol):
 class Dispatcher:
     """Answers the calls of ONE run: it counts the run's dangerous calls, so each run gets its own.
 
-    `grant` is the names of the tools the assistant may use; `clock` measures time-outs.
+    `grant` is the names of the tools the assistant may use; `clock` measures time-outs. No tool goes on for longer than
+    `LAST_SECONDS` after `deadline`, the run's own.
     """
 
-    def __init__(self, registry: Registry, grant: frozenset[str], clock: IReactorTime) -> None:
+    def __init__(
+        self, registry: Registry, grant: frozenset[str], clock: IReactorTime, deadline: Deadline | None = None
+    ) -> None:
         self.registry = registry
         self.grant = grant
         self.clock = clock
+        self.deadline = deadline
         self.dangerous_done = 0
+
+    def seconds_for(self, tool: Tool) -> float:
+        """How long a call of this tool may take if it begins now."""
+        if self.deadline is None:
+            return tool.timeout_seconds
+        return min(tool.timeout_seconds, max(LAST_SECONDS, self.deadline.remaining()))
 
     async def answer_all(
         self,
@@ -194,7 +206,7 @@ class _Step:
 
     async def _outcome(self, call: ToolCall, tool: Tool, arguments: Arguments) -> tuple[Status, str]:
         """How the tool ended, and what the model reads of it."""
-        deadline = Deadline.after(self._run.clock, tool.timeout_seconds)
+        deadline = Deadline.after(self._run.clock, self._run.seconds_for(tool))
         doubt = "" if tool.category.reads else " It may or may not have happened."
         try:
             work = Deferred.fromCoroutine(_execute(tool, arguments, self._context))

@@ -5,6 +5,7 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from llm.messages import ToolCall
+from resilience import Deadline
 from tools.dispatch import Dispatcher, EffectLog
 from tools.registry import Registry
 from tools.result import Executed, Status
@@ -21,9 +22,11 @@ class Step:
         calls: Sequence[ToolCall],
         log: EffectLog | None = None,
         on_executed: Callable[[Executed], None] | None = None,
+        run_seconds: float | None = None,
     ) -> None:
         self.clock = Clock()
-        self.dispatcher = Dispatcher(Registry(tools), frozenset(tool.name for tool in tools), self.clock)
+        deadline = None if run_seconds is None else Deadline.after(self.clock, run_seconds)
+        self.dispatcher = Dispatcher(Registry(tools), frozenset(tool.name for tool in tools), self.clock, deadline)
         self.results: list[tuple[Executed, ...] | Failure] = []
         work = self.dispatcher.answer_all(calls, tool_context(), log=log, on_executed=on_executed)
         self.running = Deferred.fromCoroutine(work)

@@ -146,6 +146,16 @@ def test_a_call_is_cancelled_when_its_time_is_over() -> None:
     assert not step.clock.getDelayedCalls()
 
 
+@pytest.mark.parametrize(("run_seconds", "expected"), [(2.0, 2.0), (0.1, 1.0), (60.0, 3.0)])
+def test_a_call_ends_with_its_run_but_is_given_a_moment(run_seconds: float, expected: float) -> None:
+    slow = WaitingTool("slow", timeout_seconds=3.0)
+    step = Step([slow.tool], [tool_call("slow")], run_seconds=run_seconds)
+    step.clock.advance(expected - 0.05)
+    assert not step.results
+    step.clock.advance(0.05)
+    assert step.statuses == [Status.TIMED_OUT]
+
+
 def test_an_effect_that_timed_out_may_have_happened_and_counts() -> None:
     move = WaitingTool("move", Category.DANGEROUS)
     step = Step([move.tool], numbered([tool_call("move")] * 2))
