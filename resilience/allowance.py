@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 #: Above this share of the limit nothing is paced.
 FREE_SHARE = 0.5
+#: When a renewed limit was sent off before any response told of it, how long to wait for news at a time, in seconds.
+NEWS_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +50,24 @@ class Allowance:
         return self._sent
 
     def tell(self, told: Told, mark: int) -> None:
-        """The response to what was sent at `mark` says this. Older responses than the last heard are no news."""
-        if mark >= self._sent_when_told:
+        """The response to what was sent at `mark` says this.
+
+        It is no news when a later request was heard of, or the limit was renewed since it was sent.
+        """
+        if mark > self._sent_when_told:
             self._told, self._sent_when_told = told, mark
 
     def ready_at(self, amount: int, now: float) -> float:
         """When this amount may go, in clock seconds; `now` when it may at once."""
         self._renew(now)
         told, left = self._told, self.left
-        if told is None or left is None or told.reset_at is None or amount < 1:
+        if told is None or left is None or amount < 1:
             return now
         if left < amount:
             is_full = told.limit is not None and left >= told.limit
-            return now if is_full else told.reset_at
+            return now if is_full else told.reset_at or now + NEWS_SECONDS
+        if told.reset_at is None:
+            return now
         if told.limit is not None and left - amount >= told.limit * FREE_SHARE:
             return now
         return max(now, self._last_at + amount * (told.reset_at - now) / left)

@@ -10,7 +10,7 @@
 
 Every permit ends exactly once: success, failure, or given back, which counts as neither (a cancelled call, a request
 that was wrong). What is over on a permit from before the last change of state changes nothing. A call that hears
-nothing for `hang_seconds` counts as failed at that moment, while it still hangs.
+nothing for `hang_seconds` counts as failed at that moment, while it still hangs, and not once more when it ends.
 """
 
 from __future__ import annotations
@@ -89,6 +89,8 @@ class CircuitBreaker:
         self._open_until = 0.0
         self._probes = 0
         self._probe_successes = 0
+        #: Permits of this epoch that hang.
+        self._hanging: set[Permit] = set()
         #: Permits of this epoch that may still begin to hang, the one that was silent longest first.
         self._listening: dict[Permit, None] = {}
 
@@ -100,7 +102,7 @@ class CircuitBreaker:
 
     @property
     def failures_in_a_row(self) -> int:
-        """How many failures were counted since the last success."""
+        """How many failures were counted since the last success, or since the state changed."""
         self._advance()
         return self._failures_in_a_row
 
@@ -146,25 +148,41 @@ class CircuitBreaker:
         first = next(iter(self._listening), None)
         return None if first is None or self.config.hang_seconds is None else first.heard_at + self.config.hang_seconds
 
+    @property
+    def hanging(self) -> int:
+        """How many of the calls that are on their way hang."""
+        self._advance()
+        return len(self._hanging)
+
+    def trip(self, cause: str) -> None:
+        """Open a closed circuit, for a reason that is not among its own rules."""
+        self._advance()
+        if self._state is State.CLOSED:
+            self._go(State.OPEN, self._now(), cause)
+
     def force_open(self) -> None:
         """Let nothing through until `unforce`."""
+        self._advance()
         self._go(State.FORCED_OPEN, self._now(), "forced by the operator")
 
     def force_closed(self) -> None:
         """Let everything through, whatever comes of it, until `unforce`."""
+        self._advance()
         self._go(State.FORCED_CLOSED, self._now(), "forced by the operator")
 
     def unforce(self) -> None:
         """Go back to judging, from closed and with nothing remembered."""
+        self._advance()
         self._go(State.CLOSED, self._now(), "the operator's force was ended")
 
     def heard(self, permit: Permit) -> None:
         """The permit's server sent something."""
         now = self._now()
         hang = self.config.hang_seconds
-        if hang is not None and now - permit.heard_at >= hang:
+        if hang is not None and permit.heard_at + hang <= now:
             self._advance()
         permit.heard_at = now
+        self._hanging.discard(permit)
         if permit in self._listening:
             del self._listening[permit]
             self._listening[permit] = None
@@ -180,11 +198,14 @@ class CircuitBreaker:
         self.recent.append(Ended(now, how, cause))
         is_hung = permit not in self._listening
         self._listening.pop(permit, None)
+        self._hanging.discard(permit)
         if permit.epoch != self._epoch or self._state not in {State.CLOSED, State.HALF_OPEN}:
             return
         if self._state is State.HALF_OPEN:
             self._probes -= 1
-        if how == "success":
+        if how == "success" and is_hung:
+            self._failures_in_a_row = 0  # it counted when it began to hang, but the row is broken
+        elif how == "success":
             self._succeeded(now, slow=now - permit.started_at >= self.config.slow_seconds)
         elif how == "failure" and not is_hung:
             self._failed(permit, now, cause)
@@ -197,6 +218,7 @@ class CircuitBreaker:
             if permit.heard_at + hang > now:
                 break
             del self._listening[permit]
+            self._hanging.add(permit)
             self._failed(permit, permit.heard_at + hang, f"nothing heard for {hang:g} s")
         if self._state is State.OPEN and now >= self._open_until:
             self._go(State.HALF_OPEN, self._open_until, "the reset time is over")
@@ -238,6 +260,7 @@ class CircuitBreaker:
         before, self._state = self._state, after
         self._epoch += 1
         self._listening.clear()
+        self._hanging.clear()
         self._outcomes.clear()
         self._failures_in_a_row = self._probes = self._probe_successes = 0
         seconds = 0.0

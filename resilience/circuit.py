@@ -25,7 +25,8 @@ class BreakerConfig:
     It opens at `failure_threshold` failures without a success between them, or when of at least `minimum_calls` in
     `window` the share `failure_rate` failed or `slow_rate` took `slow_seconds`. It stays open for `reset_timeout`,
     and each time that a probe fails `reset_growth` times longer, up to `max_reset_timeout`, plus a share of up to
-    `reset_jitter`. Then `half_open_permits` calls at a time probe, and `success_threshold` successes close it.
+    `reset_jitter`. Then `half_open_permits` calls at a time probe, never more than successes are still
+    wanted, and `success_threshold` successes close it.
     """
 
     failure_threshold: int | None = 5

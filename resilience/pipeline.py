@@ -50,13 +50,14 @@ class Pipeline:
         Raises DeadlineExceeded when time is up, NotAdmitted when the call is not made, else what the last attempt
         raised. Cancelling cancels whatever goes on and blames nobody.
         """
-        return await deadline.bound(Deferred.fromCoroutine(self._paid(attempt, order, deadline)))
-
-    async def _paid(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
-        """The call, with its estimate set aside before it and what it used booked after it."""
         upstream = self.upstream(order.target.origin, order.upstream)
+        made = RetriedCall(order, deadline, upstream, self.quota(order.target), self.random)
+        return await deadline.bound(Deferred.fromCoroutine(self._paid(attempt, made)), made.end)
+
+    async def _paid(self, attempt: Attempt[T], call: RetriedCall) -> T:
+        """The call, with its estimate set aside before it and what it used booked after it."""
+        order = call.order
         reservation = self.ledger.reserve(order.caller.accounts, order.estimate) if self.ledger else None
-        call = RetriedCall(order, deadline, upstream, self.quota(order.target), self.random)
         try:
             return await call.result(attempt)
         finally:
@@ -84,6 +85,8 @@ class Pipeline:
         for target, quota in self._quotas.items():
             if target.origin == origin:
                 quota.forgive()
+        if origin in self._upstreams:
+            self._upstreams[origin].let_in()
 
     def snapshot(self) -> Snapshot:
         """Everything at this moment, for an operator."""

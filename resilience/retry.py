@@ -36,14 +36,19 @@ class RetriedCall:
         random: random_module.Random,
     ) -> None:
         self.used = Amount()
-        self._order = order
+        self.order = order
         self._deadline = deadline
         self._upstream = upstream
         self._quota = quota
         self._random = random
         self._clock: IReactorTime = deadline.clock
+        self._nobody_waits = False
         #: Whether the server's health has suffered by this call: it does once, however many attempts fail.
         self._was_counted = False
+
+    def end(self) -> None:
+        """Nobody waits any more: whatever the attempt under way comes to, it is the last, and nobody is blamed."""
+        self._nobody_waits = True
 
     async def result(self, attempt: Attempt[T]) -> T:
         """What an attempt comes back with. Raises what the last one raised, or NotAdmitted when there was none."""
@@ -60,10 +65,7 @@ class RetriedCall:
                 passage.give_back()
                 raise
             except Exception as error:
-                verdict = self._order.judge(error)
-                self._heed(verdict, number)
-                passage.failed(verdict)
-                seconds = self._pause(verdict, number)
+                seconds = self._failed(error, passage, number)
                 if seconds is None:
                     raise
                 failure = error
@@ -71,30 +73,42 @@ class RetriedCall:
                 passage.succeeded()
                 return answer
             finally:
-                self._bill(passage)
+                self.used += passage.used
             await deferLater(self._clock, seconds)
         raise AssertionError("the loop ends by returning or raising")
 
+    def _failed(self, error: Exception, passage: Passage, number: int) -> float | None:
+        """Seconds until the next attempt, None when there is to be none. The passage is ended whatever happens."""
+        if self._nobody_waits:
+            passage.give_back()
+            return None
+        try:
+            verdict = self.order.judge(error)
+        except BaseException:
+            passage.give_back()
+            raise
+        self._heed(verdict, number)
+        passage.failed(verdict)
+        return self._pause(verdict, number)
+
     def _errand(self) -> Errand:
-        order = self._order
+        order = self.order
         return Errand(
             order.caller.name,
             self._quota,
             order.estimate.tokens,
             min(self._deadline.at, self._clock.seconds() + order.retry.max_wish),
+            self._deadline.at,
             is_urgent=order.caller.is_urgent,
             is_repeat=self._was_counted,
         )
 
-    def _bill(self, passage: Passage) -> None:
-        self.used += passage.used
-
     def _heed(self, verdict: Verdict, number: int) -> None:
         """Keep what the failure says of the credential and of waiting, for every call that shares them."""
         self._was_counted = self._was_counted or verdict.is_failure
-        target, quota, wish = self._order.target, self._quota, verdict.not_before
+        target, quota, wish = self.order.target, self._quota, verdict.not_before
         if wish is None and verdict.throttled:
-            wish = self._clock.seconds() + ceiling(number, self._order.retry)
+            wish = self._clock.seconds() + ceiling(number, self.order.retry)
         if verdict.bars:
             quota.credential.barred = verdict.cause
             _log.error(
@@ -118,7 +132,7 @@ class RetriedCall:
 
     def _pause(self, verdict: Verdict, number: int) -> float | None:
         """Seconds until the next attempt, which is then paid for; None when there is to be none."""
-        retry = self._order.retry
+        retry = self.order.retry
         most = min(retry.max_attempts, verdict.most_attempts or retry.max_attempts)
         if not verdict.may_retry or number >= most:
             return None
@@ -130,7 +144,7 @@ class RetriedCall:
         _log.info(
             "{origin} is asked again in {seconds:.1f} s: {cause}",
             log_event="retry",
-            origin=self._order.target.origin,
+            origin=self.order.target.origin,
             seconds=seconds,
             attempt=number,
             cause=verdict.cause,

@@ -49,13 +49,14 @@ class UpstreamConfig:
 class Errand:
     """What one attempt needs to be let in: whose turn it takes, on which quota, for how many tokens.
 
-    `patience_until`, in clock seconds, is the latest start worth waiting for.
+    `patience_until`, in clock seconds, is the latest start worth waiting for, `deadline_at` when nobody waits any more.
     """
 
     group: str
     quota: Quota
     tokens: int = 0
     patience_until: float = float("inf")
+    deadline_at: float = float("inf")
     is_urgent: bool = False
     is_repeat: bool = False
 
@@ -181,6 +182,8 @@ class Upstream:
         """When to look again, in clock seconds; None when something else will say so."""
         while len(self.queue):
             now = self._clock.seconds()
+            if self.in_flight.is_full and self.breaker.hanging >= self.in_flight.limit:
+                self.breaker.trip(f"all {self.in_flight.used} requests on their way hang")
             if self._is_open():
                 self._send_away(lambda _: self._open_error())
                 return None
@@ -199,7 +202,11 @@ class Upstream:
 
     def _let(self, ticket: Ticket) -> None:
         errand = ticket.errand
-        permit = self.breaker.acquire(is_repeat=errand.is_repeat)
+        try:
+            permit = self.breaker.acquire(is_repeat=errand.is_repeat)
+        except CircuitOpen as refusal:  # it opened since it was asked for room: real time goes on in between
+            ticket.entered.errback(refusal)
+            return
         sent = errand.quota.send(errand.tokens)
         ticket.entered.callback(Passage(self, errand.quota, permit, self.in_flight.enter(), sent))
 
@@ -225,7 +232,7 @@ class Upstream:
 
     def _leave_queue(self, ticket: Ticket) -> None:
         self.queue.remove(ticket)
-        self._come_back(None)
+        self.let_in()  # the one behind it may be ready, and whoever waits still needs the timer
 
     def _is_open(self) -> bool:
         """Whether calls are turned away. While the circuit probes, they wait for what comes of that."""
@@ -266,7 +273,10 @@ class _Ready:
         self.first_at: float | None = None
 
     def __call__(self, ticket: Ticket) -> bool:
-        at = ticket.errand.quota.ready_at(ticket.errand.tokens, self._now)
+        errand = ticket.errand
+        if errand.deadline_at <= self._now:
+            return False  # its caller is about to be told
+        at = errand.quota.ready_at(errand.tokens, self._now)
         if at <= self._now:
             return True
         self.first_at = at if self.first_at is None else min(self.first_at, at)

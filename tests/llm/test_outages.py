@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
@@ -91,20 +92,22 @@ def quiet(asked: Deferred[LLMResponse], ended: list[Any]) -> Deferred[None]:
     return asked.addBoth(note)
 
 
-async def test_a_hung_server_opens_the_circuit_within_45_seconds() -> None:
+@pytest.mark.parametrize(("most", "sent"), [(32, 8), (4, 4), (1, 1)])
+async def test_a_hung_server_opens_the_circuit_within_45_seconds(most: int, sent: int) -> None:
+    """Five calls that hang do, and so do all that may be on their way when those are fewer."""
     async with server(always(Hang())) as proxy, place() as here:
-        client = here.client(proxy.url)
+        client = here.client(proxy.url, most=most)
         ended: list[Any] = []
         asked = [quiet(ask(client, f"assistant:{number}"), ended) for number in range(12)]
-        await here.reactor.until(lambda: len(proxy.requests) == 8)
+        await here.reactor.until(lambda: len(proxy.requests) == sent)
         breaker = here.pipeline.upstream(origin_of(proxy.url)).breaker
         await here.reactor.advance(29)
         assert breaker.state is State.CLOSED
         assert ended == []
         await here.reactor.advance(2)
         assert str(breaker.state) == "open"
-        assert [type(error) for error in ended] == [CircuitOpenError] * 4
-        assert len(proxy.requests) == 8
+        assert [type(error) for error in ended] == [CircuitOpenError] * (12 - sent)
+        assert len(proxy.requests) == sent
         for call in asked:
             call.cancel()
         await here.reactor.until(lambda: proxy.open_connections == 0)

@@ -70,6 +70,42 @@ def test_cancelling_the_bound_work_cancels_the_work_and_the_timer() -> None:
     assert clock.getDelayedCalls() == []
 
 
+def test_work_that_is_running_when_it_is_cancelled_is_cancelled_when_time_is_up() -> None:
+    """Twisted does not stop a coroutine that is not waiting for anything at that moment."""
+    clock = Clock()
+    first, second = Deferred[None](), Deferred[None]()
+    ended: list[float] = []
+
+    async def work() -> None:
+        await first
+        bound.cancel()
+        try:
+            await second
+        finally:
+            ended.append(clock.seconds())
+
+    bound = Deadline.after(clock, 5).bound(Deferred.fromCoroutine(work()))
+    first.callback(None)
+    assert isinstance(failure_of(bound), CancelledError)
+    clock.advance(5)
+    assert ended == [5]
+    assert clock.getDelayedCalls() == []
+
+
+def test_whoever_learns_first_that_time_is_up_may_cancel() -> None:
+    clock = Clock()
+
+    async def work() -> None:
+        try:
+            await Deferred[None]()
+        finally:
+            bound.cancel()
+
+    bound = Deadline.after(clock, 5).bound(Deferred.fromCoroutine(work()))
+    clock.advance(5)
+    assert isinstance(failure_of(bound), CancelledError)
+
+
 def test_remaining_never_goes_below_zero() -> None:
     clock = Clock()
     deadline = Deadline.after(clock, 2)
