@@ -78,10 +78,13 @@ class RetriedCall:
         raise AssertionError("the loop ends by returning or raising")
 
     def _failed(self, error: Exception, passage: Passage, number: int) -> float | None:
-        """Seconds until the next attempt, None when there is to be none. The passage is ended whatever happens."""
+        """Seconds until the next attempt, None when there is to be none. The passage is ended whatever happens.
+
+        Raises CancelledError when nobody waits: what a cancelled attempt fails with is no failure.
+        """
         if self._nobody_waits:
             passage.give_back()
-            return None
+            raise CancelledError from error
         try:
             verdict = self.order.judge(error)
         except BaseException:
