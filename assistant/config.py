@@ -139,8 +139,9 @@ class Config(_Settings):
     def _money_has_prices(self) -> Config:
         """A limit in money needs to know what a call costs; OpenRouter reports it, the others need prices."""
         limits = (self.budget.total.money, self.budget.assistant.money, self.budget.player.money)
-        for model in (self.model, *self.fallback):
+        named = {"model": self.model, **{f"fallback[{at}]": model for at, model in enumerate(self.fallback)}}
+        for name, model in named.items():
             is_free = model.provider in {"auto", "embedded", "ollama", "local", "openrouter"}
             if any(limit is not None for limit in limits) and model.prices is None and not is_free:
-                raise ValueError(f"a budget in money needs the prices of {model.provider}'s model: set model.prices")
+                raise ValueError(f"a budget in money needs the prices of {model.provider}'s model: set {name}.prices")
         return self

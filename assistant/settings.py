@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from assistant.config import Config
 
 DEFAULT_FILE = Path("assistant.toml")
 
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
-_TABLE = re.compile(r"\s*\[\s*([\w.\"' -]+?)\s*\]")
-_KEY = re.compile(r"\s*(?:\"([^\"]+)\"|'([^']+)'|([\w-]+))\s*=")
+_NAME = r"(?:\"[^\"]+\"|'[^']+'|[\w-]+)"
+_NAMES = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
+_TABLE = re.compile(rf"\s*(\[\[?)\s*({_NAMES})\s*\]")
+_KEY = re.compile(rf"\s*({_NAMES})\s*=")
+
+#: Where a setting stands: names of tables and keys, and numbers in lists, which count from 0.
+_Path = tuple[str | int, ...]
 
 
 class SettingsError(ValueError):
@@ -66,14 +72,16 @@ def _syntax(where: str, text: str, message: str) -> str:
 
 def _invalid(where: str, text: str, error: ValidationError, overrides: Mapping[str, Mapping[str, Any]]) -> str:
     first = error.errors(include_url=False)[0]
-    path = [str(part) for part in first["loc"]]
-    name = ".".join(path[:2])
-    from_option = len(path) > 1 and path[1] in overrides.get(path[0], {})
-    place = f"option --{path[1].replace('_', '-')}" if from_option else f"{where}, line {_line_of(text, path)}: {name}"
+    path = first["loc"]
+    option = path[1] if len(path) > 1 and path[1] in overrides.get(str(path[0]), {}) else None
+    if option is not None:
+        place = f"option --{str(option).replace('_', '-')}"
+    else:
+        place = f"{where}, line {_line_of(text, path)}: {_name_of(path)}" if path else where
     return f"{place}: {_problem(first['type'], first['msg'], path)}"
 
 
-def _problem(kind: str, message: str, path: list[str]) -> str:
+def _problem(kind: str, message: str, path: _Path) -> str:
     if kind == "extra_forbidden":
         known = _known(path)
         return f"there is no such setting{f'; those there are: {known}' if known else ''}"
@@ -84,23 +92,63 @@ def _problem(kind: str, message: str, path: list[str]) -> str:
     )
 
 
-def _known(path: list[str]) -> str:
-    if len(path) == 1:
-        return ", ".join(Config.model_fields)
-    table = Config.model_fields.get(path[0])
-    fields = getattr(table.annotation, "model_fields", {}) if table else {}
-    return ", ".join(fields)
+def _known(path: _Path) -> str:
+    """The settings of the table in which this one is not, empty when there is no such table."""
+    table: Any = Config
+    for part in path[:-1]:
+        if isinstance(part, str):
+            field = getattr(table, "model_fields", {}).get(part)
+            table = _table_in(field.annotation) if field else None
+    return ", ".join(getattr(table, "model_fields", {}))
 
 
-def _line_of(text: str, path: list[str]) -> int:
-    """The line that sets this path, or the line of its table, or 1."""
-    table, table_line = "", 1
+def _table_in(annotation: Any) -> type[BaseModel] | None:
+    """The model that a field is, or is a list or an option of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, (_table_in(part) for part in get_args(annotation))), None)
+
+
+def _name_of(path: _Path) -> str:
+    """The path as its author writes it, and with its number in a list: fallback[1].model."""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(parts).removeprefix(".")
+
+
+def _line_of(text: str, path: _Path) -> int:
+    """The first line that sets this path, else that of the table it belongs in, else 1."""
+    best_line, best_length = 1, 0
+    for number, found in _places(text):
+        if path[: len(found)] == found and len(found) > best_length:
+            best_line, best_length = number, len(found)
+    return best_line
+
+
+def _places(text: str) -> Iterator[tuple[int, _Path]]:
+    """Every line that begins a table or sets a key, with the path of it."""
+    table: _Path = ()
+    counts: Counter[_Path] = Counter()
     for number, line in enumerate(text.splitlines(), start=1):
         if header := _TABLE.match(line):
-            table = header.group(1)
-            table_line = number if table == path[0] else table_line
+            table = _within(_split(header.group(2)), counts)
+            if header.group(1) == "[[":
+                counts[table] += 1
+                table = (*table, counts[table] - 1)
+            yield number, table
         elif key := _KEY.match(line):
-            name = next(group for group in key.groups() if group)
-            if [*table.split("."), name][-len(path[:2]) :] == path[:2] or (not table and name == path[0]):
-                return number
-    return table_line
+            yield number, (*table, *_split(key.group(1)))
+
+
+def _within(names: Sequence[str], counts: Mapping[_Path, int]) -> _Path:
+    """The path of a header's names, of which those before the last may be lists: their last entry is meant."""
+    path: _Path = ()
+    for name in names:
+        if path and path in counts:
+            path = (*path, counts[path] - 1)
+        path = (*path, name)
+    return path
+
+
+def _split(names: str) -> list[str]:
+    """The parts of a dotted name, without their quotes."""
+    return [part.strip("\"'") for part in re.findall(_NAME, names)]

@@ -63,7 +63,7 @@ def _account(account: AccountState) -> str:
 
 
 def _of(what: str, spent: float, limit: float | None) -> str:
-    return f"{spent:g} {what}" if limit is None else f"{spent:g} of {limit:g} {what}"
+    return f"{spent:.12g} {what}" if limit is None else f"{spent:.12g} of {limit:.12g} {what}"
 
 
 def _short(text: str) -> str:

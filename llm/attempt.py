@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -25,7 +25,7 @@ from llm.errors import (
 from llm.prices import Prices
 from llm.provider import LLMProvider
 from llm.rate_limits import Moment, heed
-from llm.response import RateLimitInfo, Usage
+from llm.response import RateLimitInfo
 from resilience import (
     Amount,
     Barred,
@@ -71,10 +71,12 @@ class Attempting:
 
     async def __call__(self, passage: Passage) -> Read:
         """The complete answer. Raises LLMError; one after its listener heard something is not to be tried again."""
-        sink = self.new_sink()
+        sink, is_whole = self.new_sink(), False
         try:
             await self._perform(sink, passage)
-            return Read(await self._read(sink), self._told(sink, passage))
+            answer = await self._read(sink)
+            is_whole = True
+            return Read(answer, self._told(sink, passage))
         except LLMError as error:
             error.message = self.provider.redacted(error.message)
             if sink.was_heard:
@@ -82,7 +84,7 @@ class Attempting:
             self._told(sink, passage)
             raise
         finally:
-            passage.used = self._used(sink)
+            passage.used = self._used(sink, is_whole=is_whole)
 
     async def _perform(self, sink: AnswerSink, passage: Passage) -> None:
         try:
@@ -116,14 +118,18 @@ class Attempting:
             )
         return info
 
-    def _used(self, sink: AnswerSink) -> Amount:
-        """What the attempt cost: as reported, else as estimated. Nothing before an answer had begun."""
+    def _used(self, sink: AnswerSink, *, is_whole: bool) -> Amount:
+        """What the attempt cost: as reported, else as estimated. Nothing before an answer had begun.
+
+        What Anthropic reports before the end is of the beginning: the text of a broken answer counts at least.
+        """
         if sink.status != HTTP_OK:
             return Amount()
         usage = sink.accumulator.usage
-        if usage.total_tokens is None:
+        if usage.total_tokens is None or not is_whole:
             written = self.provider.tokens.of_bytes(len(sink.accumulator.text.encode()))
-            usage = Usage(self.prompt_tokens, written, cost=usage.cost)
+            read = self.prompt_tokens if usage.input_tokens is None else usage.input_tokens
+            usage = replace(usage, input_tokens=read, output_tokens=max(written, usage.output_tokens or 0))
         cost = self.prices.fill(usage).cost if self.prices else usage.cost
         return Amount(1, max(0, usage.total_tokens or 0), max(0.0, cost or 0.0))
 

@@ -42,6 +42,11 @@ class Allowance:
         """How much may still be sent before the reset; None when nothing is known."""
         return None if self._told is None else self._told.remaining - (self._sent - self._sent_when_told)
 
+    def left_at(self, now: float) -> int | None:
+        """What an operator is shown: what is left now, not below 0 though a call may be larger than the limit."""
+        self._renew(now)
+        return None if self.left is None else max(0, self.left)
+
     def send(self, amount: int, now: float) -> int:
         """Something goes out; a mark that says when, for `tell`."""
         self._renew(now)

@@ -137,7 +137,7 @@ class RetriedCall:
         """Seconds until the next attempt, which is then paid for; None when there is to be none."""
         retry = self.order.retry
         most = min(retry.max_attempts, verdict.most_attempts or retry.max_attempts)
-        if not verdict.may_retry or number >= most:
+        if verdict.bars or not verdict.may_retry or number >= most:
             return None
         floor = self._quota.cool_until if verdict.throttled else verdict.not_before
         wish = 0.0 if floor is None else max(0.0, floor - self._clock.seconds())

@@ -73,7 +73,8 @@ def upstream_state(upstream: Upstream) -> UpstreamState:
 
 def quota_state(origin: str, quota: Quota) -> QuotaState:
     """One limit as it is now."""
-    cools_for = max(0.0, quota.cool_until - quota.now())
+    now = quota.now()
+    cools_for = max(0.0, quota.cool_until - now)
     return QuotaState(
         origin,
         quota.credential.name,
@@ -81,6 +82,6 @@ def quota_state(origin: str, quota: Quota) -> QuotaState:
         quota.credential.barred,
         cools_for,
         quota.cool_why if cools_for else "",
-        quota.requests.left,
-        quota.tokens.left,
+        quota.requests.left_at(now),
+        quota.tokens.left_at(now),
     )

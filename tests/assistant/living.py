@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -81,6 +81,7 @@ class Life:
     world: EmbeddedWorld
     journal: MemoryJournal
     witness: Witness
+    pipeline: Pipeline
 
     async def say(self, text: str) -> None:
         """Ann says something; returns when the assistant has dealt with it."""
@@ -100,6 +101,8 @@ async def living(
     model: dict[str, Any] | None = None,
     provider: str = "ollama",
     budget: dict[str, Any] | None = None,
+    *,
+    wall: Callable[[], float] = lambda: 0.0,
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace."""
     fake: FakeServer = FakeOllama(reactor, script) if provider == "ollama" else FakeChat(reactor, script)
@@ -109,6 +112,7 @@ async def living(
         chosen = ChosenModel(get_provider(provider, url, "sage"), "a fake", config)
         witness, world, journal = Witness(), EmbeddedWorld(), MemoryJournal()
         home = world.add(SAGE)
+        pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
         around = Surroundings(
             me=SAGE,
             world=home,
@@ -117,7 +121,7 @@ async def living(
             journal=journal,
             exchange=exchange,
             capabilities=Capabilities(),
-            pipeline=Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0)),  # noqa: S311  (jitter)
+            pipeline=pipeline,
             clock=reactor,
             observer=witness,
             budget=BudgetConfig(**(budget or {})),
@@ -128,7 +132,7 @@ async def living(
         assistant.start()
         ann = world.add(ANN, ears=witness)
         try:
-            yield Life(assistant, fake, ann, home, world, journal, witness)
+            yield Life(assistant, fake, ann, home, world, journal, witness, pipeline)
         finally:
             await assistant.stop()
             await launcher.stop()
