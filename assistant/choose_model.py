@@ -42,6 +42,10 @@ _IN_FLIGHT = {"ollama": 4, "local": 4}
 _MAX_ASKED = 8
 
 
+def _forget(_: str) -> None:
+    """Nobody wants to know."""
+
+
 class NoModelError(Exception):
     """There is no model to think with; the message says why and what to do."""
 
@@ -116,8 +120,10 @@ class Chooser:
         except (KeyReferenceError, EmbeddedUnavailable) as error:
             raise NoModelError(str(error)) from error
 
-    async def choose_all(self, config: ModelConfig, fallbacks: Sequence[ModelConfig]) -> list[ChosenModel]:
-        """The model to use and those to fall back on, in order.
+    async def choose_all(
+        self, config: ModelConfig, fallbacks: Sequence[ModelConfig], left_out: Callable[[str], None] = _forget
+    ) -> list[ChosenModel]:
+        """The model to use and those to fall back on, in order; `left_out` is told why one is not among them.
 
         With a fallback the first may be out of reach now. One that is, is taken as its settings name it, and left out
         when they do not. Raises NoModelError, with the first cause, when none is left. What was started is stopped
@@ -125,14 +131,16 @@ class Chooser:
         """
         chosen: list[ChosenModel] = []
         try:
-            return await self._each(chosen, (config, *fallbacks))
+            return await self._each(chosen, (config, *fallbacks), left_out)
         except BaseException:
             for model in chosen:
                 if model.embedded is not None:
                     await model.embedded.stop()
             raise
 
-    async def _each(self, chosen: list[ChosenModel], wanted: Sequence[ModelConfig]) -> list[ChosenModel]:
+    async def _each(
+        self, chosen: list[ChosenModel], wanted: Sequence[ModelConfig], left_out: Callable[[str], None]
+    ) -> list[ChosenModel]:
         """Choose each into `chosen`, so that what is started is known whatever happens."""
         causes: list[NoModelError] = []
         for config in wanted:
@@ -140,8 +148,11 @@ class Chooser:
                 chosen.append(await self.choose(config))
             except NoModelError as error:
                 causes.append(error)
-                if len(wanted) > 1 and (assumed := self._assumed(config, str(error))):
+                assumed = self._assumed(config, str(error)) if len(wanted) > 1 else None
+                if assumed is not None:
                     chosen.append(assumed)
+                elif len(wanted) > 1:
+                    left_out(str(error))
         if not any(model.is_there for model in chosen):
             raise causes[0]
         return chosen

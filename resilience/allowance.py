@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 #: Above this share of the limit nothing is paced.
 FREE_SHARE = 0.5
-#: When a renewed limit was sent off before any response told of it, how long to wait for news at a time, in seconds.
+#: When a renewed limit was used up before any response told of it, how far apart the next requests are, in seconds.
 NEWS_SECONDS = 1.0
 
 
@@ -33,6 +33,8 @@ class Allowance:
 
     def __init__(self) -> None:
         self._told: Told | None = None
+        #: Whether what is known is that a reset has passed, and not what a response said.
+        self._is_renewed = False
         self._sent = 0
         self._sent_when_told = 0
         self._last_at = float("-inf")
@@ -61,6 +63,7 @@ class Allowance:
         """
         if mark > self._sent_when_told:
             self._told, self._sent_when_told = told, mark
+            self._is_renewed = False
 
     def ready_at(self, amount: int, now: float) -> float:
         """When this amount may go, in clock seconds; `now` when it may at once."""
@@ -68,11 +71,11 @@ class Allowance:
         told, left = self._told, self.left
         if told is None or left is None or amount < 1:
             return now
+        if told.reset_at is None:
+            return now if left >= amount or not self._is_renewed else max(now, self._last_at + NEWS_SECONDS)
         if left < amount:
             is_full = told.limit is not None and left >= told.limit
-            return now if is_full else told.reset_at or now + NEWS_SECONDS
-        if told.reset_at is None:
-            return now
+            return now if is_full else told.reset_at
         if told.limit is not None and left - amount >= told.limit * FREE_SHARE:
             return now
         return max(now, self._last_at + amount * (told.reset_at - now) / left)
@@ -84,3 +87,4 @@ class Allowance:
             return
         self._told = None if told.limit is None else Told(told.limit, told.limit)
         self._sent_when_told = self._sent
+        self._is_renewed = True

@@ -82,7 +82,11 @@ async def _trial(reactor: Any, options: TrialOptions, environment: Mapping[str, 
     chooser = Chooser(exchange, reactor, environment, partial(_embedded, reactor, environment, progress))
     try:
         granted(options.config.assistant, Registry(WORLD_TOOLS))
-        models = await chooser.choose_all(options.config.model, options.config.fallback)
+        models = await chooser.choose_all(
+            options.config.model,
+            options.config.fallback,
+            lambda why: progress.note(f"mud-assistant: a model is left out: {why}"),
+        )
     except (SettingsError, NoModelError) as error:
         progress.note(f"mud-assistant: {error}")
         return CANNOT_START

@@ -99,4 +99,4 @@ async def test_a_life_shows_its_server_its_failure_and_its_budget() -> None:
     assert lines[0].startswith(f"{life.assistant.mind.client.provider.api_url}: circuit closed, 0 of 4")
     assert lines[1].endswith(": success")
     assert "failure, ollama/sage: the cause (HTTP 500)" in lines[2]
-    assert lines[-1] == "today player:1: 2 of 5 calls, 100 tokens, 0 money"
+    assert lines[-1] == "today player:1: 1 of 5 calls, 100 tokens"

@@ -88,12 +88,15 @@ async def test_the_whole_text_of_an_answer_that_broke_off_was_paid_for_whatever_
         assert tokens >= 1000 + len(caught.value.partial) // 8 > 1050
 
 
-async def test_an_error_costs_a_call_and_no_tokens() -> None:
-    assert await paid([HttpError(500)], retry=ONCE) == (1, 0, 0.0)
+async def test_an_error_costs_nothing() -> None:
+    assert await paid([HttpError(500)], retry=ONCE) == (0, 0, 0.0)
 
 
-async def test_every_attempt_is_paid() -> None:
-    assert await paid([HttpError(500), HttpError(500), Reply("x", usage=(9, 1))]) == (3, 10, 0.0)
+async def test_every_answer_that_began_is_paid_and_no_failed_attempt() -> None:
+    assert await paid([HttpError(500), HttpError(500), Reply("x", usage=(9, 1))]) == (1, 10, 0.0)
+    calls, tokens, _ = await paid([EndEarly(3, Reply("one two three four")), Reply("x", usage=(9, 1))])
+    assert calls == 2
+    assert tokens > 20
 
 
 async def test_nothing_is_paid_when_there_is_nobody_to_ask() -> None:
@@ -108,7 +111,7 @@ async def test_nothing_is_paid_for_a_call_that_is_not_made() -> None:
         for _ in range(2):
             with pytest.raises(RateLimited):
                 await here.client().chat_completion(ASKED, caller=PAYER)
-        assert here.paid == (1, 0, 0.0)
+        assert here.paid == (0, 0, 0.0)
 
 
 async def test_a_call_that_is_cancelled_keeps_nothing_set_aside() -> None:
@@ -117,7 +120,7 @@ async def test_a_call_that_is_cancelled_keeps_nothing_set_aside() -> None:
         reactor.callLater(0.1, running.cancel)
         with pytest.raises(CancelledError):
             await running
-        assert here.paid == (1, 0, 0.0)
+        assert here.paid == (0, 0, 0.0)
 
 
 @pytest.mark.parametrize("in_time", [True, False])
