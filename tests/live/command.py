@@ -34,7 +34,7 @@ class Command(ProcessProtocol):
         self.out = bytearray()
         self.err = bytearray()
         self.ended: Deferred[Result] = Deferred()
-        self._watched: list[tuple[bytes, Deferred[None]]] = []
+        self._watched: list[tuple[bytes, bytes, Deferred[None]]] = []
 
     def outReceived(self, data: bytes) -> None:
         self.out += data
@@ -49,22 +49,28 @@ class Command(ProcessProtocol):
     def processEnded(self, reason: Failure) -> None:
         status = reason.value.exitCode if isinstance(reason.value, ProcessTerminated) else 0
         watched, self._watched = self._watched, []
-        for text, seen in watched:
+        for text, _, seen in watched:
             seen.errback(AssertionError(f"it ended without {text!r}: {self.out!r} {self.err!r}"))
         self.ended.callback(Result(status, self.out.decode(), self.err.decode()))
 
-    def saw(self, text: str) -> Deferred[None]:
+    def saw(self, text: str, after: str = "") -> Deferred[None]:
+        """Fires when `text` was printed, behind the last place where `after` was."""
         seen: Deferred[None] = Deferred()
-        self._watched.append((text.encode(), seen))
+        self._watched.append((text.encode(), after.encode(), seen))
         self._look()
         return seen
 
     def _look(self) -> None:
         both = bytes(self.out + self.err)
-        due = [entry for entry in self._watched if entry[0] in both]
+        due = [entry for entry in self._watched if entry[0] in _behind(both, entry[1])]
         self._watched = [entry for entry in self._watched if entry not in due]
-        for _, seen in due:
+        for _, _, seen in due:
             seen.callback(None)
+
+
+def _behind(printed: bytes, mark: bytes) -> bytes:
+    """What was printed behind the last mark, nothing as long as there is none."""
+    return printed.rpartition(mark)[2] if mark and mark in printed else b"" if mark else printed
 
 
 def start(

@@ -184,6 +184,8 @@ async def test_at_a_terminal_there_is_a_prompt_a_sign_and_a_way_out(leave: bytes
         transport.write(b"Hello Sage\r")
         await command.saw("Sage is thinking")
         await command.saw('Sage says, "I am Sage."')
+        # While something is printed the terminal reads whole lines, and makes a NUL of a Ctrl-D typed just then.
+        await command.saw("Ctrl-C", after='Sage says, "I am Sage."')
         transport.write(leave)
         result = await command.ended
     assert result.status == 0
