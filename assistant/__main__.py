@@ -15,6 +15,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import globalLogBeginner, textFileLogObserver
 from twisted.python.failure import Failure
 
+from assistant.log_redaction import redacting
+from assistant.redaction import Secrets
 from assistant.shadows import shadowed
 
 if TYPE_CHECKING:
@@ -39,8 +41,9 @@ class _CannotStartError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit status: 0 after a conversation, 2 when there is no model or a setting is wrong."""
     options = _parser().parse_args(arguments)
+    secrets = Secrets()
     try:
-        config = _prepare(options)
+        config = _prepare(options, secrets)
     except _CannotStartError as error:
         print(f"mud-assistant: {error}", file=sys.stderr)
         return 2
@@ -51,25 +54,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from assistant.trial.run import TrialOptions, run_trial  # noqa: PLC0415  (after the reactor is chosen)
 
     wall = time.time  # noqa: TID251  (the composition root)
-    trial = TrialOptions(config, wall, as_json=options.json, tracing=options.trace)
+    folder = options.config.absolute().parent if options.config else Path.cwd()
+    trial = TrialOptions(config, wall, options.json, options.trace, folder, secrets)
     from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
 
-    return _run(reactor, run_trial(reactor, trial, os.environ))
+    return _run(reactor, run_trial(reactor, trial, os.environ), secrets)
 
 
-def _prepare(options: argparse.Namespace) -> Config:
+def _prepare(options: argparse.Namespace, secrets: Secrets) -> Config:
     """The settings with the options laid over them; the log is begun. Raises _CannotStartError."""
     if in_the_way := shadowed():
         raise _CannotStartError(in_the_way)
     if sys.stdin is None:
         raise _CannotStartError("there is no standard input to read lines from")
-    from assistant.settings import SettingsError, read_settings  # noqa: PLC0415  (after the check)
+    from assistant.keys import anchored  # noqa: PLC0415  (after the check)
+    from assistant.settings import SettingsError, read_settings  # noqa: PLC0415  (the same)
 
+    if options.key:
+        options.key = anchored(options.key, Path.cwd())
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     overrides = {"model": model, "assistant": {"name": options.name} if options.name else {}}
     try:
         config = read_settings(options.config, overrides)
-        _begin_logging(options.log)
+        _begin_logging(options.log, secrets)
     except SettingsError as error:
         raise _CannotStartError(str(error)) from error
     except OSError as error:
@@ -77,7 +84,7 @@ def _prepare(options: argparse.Namespace) -> Config:
     return config
 
 
-def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int]) -> int:
+def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secrets) -> int:
     """Run the reactor until `work` is over; Ctrl-C and SIGTERM cancel it and wait for its clean end."""
     status = 1
     leaving = False
@@ -96,7 +103,7 @@ def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int]) -> int:
 
     def end(result: int | Failure) -> None:
         nonlocal status
-        status = _explain(result) if isinstance(result, Failure) else result
+        status = _explain(result, secrets) if isinstance(result, Failure) else result
         over.callback(None)
         if not leaving:
             reactor.stop()
@@ -106,17 +113,17 @@ def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int]) -> int:
     return status
 
 
-def _explain(failure: Failure) -> int:
+def _explain(failure: Failure, secrets: Secrets) -> int:
     """The exit status for what ended the work, after one sentence about it where one is due."""
     if failure.check(CancelledError):
         return 0
     if failure.check(BrokenPipeError):  # whoever read our output has left; Python's own last flush must not fail
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    print(f"mud-assistant: {failure.getErrorMessage()}", file=sys.stderr)
+    print(f"mud-assistant: {secrets.scrub(failure.getErrorMessage())}", file=sys.stderr)
     if not failure.check(OSError):
         print("This is a fault in mud-assistant; please report it with these lines:", file=sys.stderr)
-        failure.printTraceback(sys.stderr)
+        print(secrets.scrub(failure.getTraceback()), end="", file=sys.stderr)
     return 1
 
 
@@ -140,7 +147,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     trial.add_argument("--model", help="the model's name; for the embedded model the path of a GGUF file")
     trial.add_argument("--url", help="the server's address, such as http://127.0.0.1:8080/v1")
-    trial.add_argument("--key", metavar="env:NAME", help="where the key is: the name of an environment variable")
+    trial.add_argument("--key", metavar="WHERE", help="where the key is: env:NAME, file:PATH or keyring:NAME")
     trial.add_argument("--name", help="what the assistant is called (default: Sage)")
     trial.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")
     trial.add_argument("--trace", action="store_true", help="show each step of the thinking (as /trace does)")
@@ -149,9 +156,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _begin_logging(path: Path | None) -> None:
-    """Log to a file or not at all: the terminal belongs to the conversation."""
-    observers = [textFileLogObserver(path.open("a", encoding="utf-8"))] if path else []
+def _begin_logging(path: Path | None, secrets: Secrets) -> None:
+    """Log to a file, without keys, or not at all: the terminal belongs to the conversation."""
+    observers = [redacting(textFileLogObserver(path.open("a", encoding="utf-8")), secrets)] if path else []
     globalLogBeginner.beginLoggingTo(observers, discardBuffer=True, redirectStandardIO=False)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.character import Assistant, OnFailure
-from assistant.choose_model import ChosenModel
+from assistant.chosen_model import ChosenModel
 from assistant.classify import Manners
 from assistant.config import AssistantConfig, BudgetConfig
 from assistant.excuse import Excuse

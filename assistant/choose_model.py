@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from twisted.internet.interfaces import IReactorTime
 
+from assistant.chosen_model import ChosenModel
 from assistant.config import ModelConfig
-from assistant.keys import KeyReferenceError, resolve_key
+from assistant.keys import KeyReferenceError, KeySources, resolve_key
 from llm import (
     PROVIDER_NAMES,
     BadCredential,
@@ -26,7 +27,7 @@ from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import EmbeddedModel
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
-from resilience import BreakerConfig, Deadline, HttpExchange, InFlightConfig, Limits, UpstreamConfig
+from resilience import Deadline, HttpExchange
 
 #: How long to wait for a server to say what it has, in seconds. A local Ollama answers in milliseconds.
 LOOK_SECONDS = 10.0
@@ -36,8 +37,6 @@ EMBEDDED_CONTEXT = 4096
 EMBEDDED_FIRST_BYTE_SECONDS = 300.0
 #: A very small model takes noop as the easy way out of every question.
 EMBEDDED_WITHHELD = frozenset({"noop"})
-#: Requests on their way at once. A server of one's own queues what is more, where no player can come first.
-_IN_FLIGHT = {"ollama": 4, "local": 4}
 #: How many of an Ollama's models are asked whether they know tools.
 _MAX_ASKED = 8
 
@@ -51,42 +50,6 @@ class NoModelError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenModel:
-    """The model in use, and in one line why it is this one."""
-
-    provider: LLMProvider
-    why: str
-    config: ModelConfig
-    embedded: EmbeddedModel | None = None
-    #: Tools this model is better off without.
-    withheld: frozenset[str] = frozenset()
-    #: Whether it answered when it was chosen.
-    is_there: bool = True
-
-    @property
-    def limits(self) -> Limits:
-        """The limits of one exchange with it."""
-        config = self.config
-        return Limits(
-            config.connect_seconds,
-            config.first_byte_seconds,
-            config.idle_seconds,
-            progress_seconds=config.progress_seconds,
-        )
-
-    @property
-    def upstream(self) -> UpstreamConfig:
-        """How its server is treated.
-
-        A call counts as hanging after half the time that the server has for a sign of life.
-        """
-        config = self.config
-        most = config.max_in_flight or (1 if self.embedded else _IN_FLIGHT.get(self.provider.name, 32))
-        hang = min(config.first_byte_seconds, config.idle_seconds) / 2
-        return UpstreamConfig(BreakerConfig(hang_seconds=hang), InFlightConfig(most=most))
-
-
-@dataclass(frozen=True, slots=True)
 class Chooser:
     """What choosing needs.
 
@@ -96,13 +59,13 @@ class Chooser:
 
     exchange: HttpExchange
     clock: IReactorTime
-    environment: Mapping[str, str]
+    keys: KeySources
     make_embedded: Callable[[Path | None, Callable[[Endpoint], None]], EmbeddedModel]
 
     async def choose(self, config: ModelConfig) -> ChosenModel:
         """The model to use. Raises NoModelError. The embedded model is started; its owner must stop it."""
         try:
-            key = resolve_key(config.key, self.environment)
+            key = await resolve_key(config.key, self.keys)
             match config.provider:
                 case "auto":
                     return await self._auto(config, key)
@@ -148,7 +111,7 @@ class Chooser:
                 chosen.append(await self.choose(config))
             except NoModelError as error:
                 causes.append(error)
-                assumed = self._assumed(config, str(error)) if len(wanted) > 1 else None
+                assumed = await self._assumed(config, error) if len(wanted) > 1 else None
                 if assumed is not None:
                     chosen.append(assumed)
                 elif len(wanted) > 1:
@@ -157,10 +120,12 @@ class Chooser:
             raise causes[0]
         return chosen
 
-    def _assumed(self, config: ModelConfig, cause: str) -> ChosenModel | None:
+    async def _assumed(self, config: ModelConfig, cause: NoModelError) -> ChosenModel | None:
         """The model that the settings name, though it does not answer now; None when they do not name one."""
+        if isinstance(cause.__cause__, KeyReferenceError):
+            return None  # a keyring that keeps silent is not waited for twice
         try:
-            key = resolve_key(config.key, self.environment)
+            key = await resolve_key(config.key, self.keys)
             options = {"num_ctx": config.context_tokens} if config.provider == "ollama" else {}
             provider = get_provider(config.provider, config.url, config.model, key=key, **options)
         except (UnknownProviderError, KeyReferenceError):
@@ -246,6 +211,7 @@ class Chooser:
         provider = get_provider("local", "http://127.0.0.1/v1")
 
         def at(endpoint: Endpoint) -> None:
+            self.keys.secrets.add(endpoint.key)
             provider.rebind(f"{endpoint.url}/v1", endpoint.key)
 
         embedded = self.make_embedded(Path(config.model) if config.model else None, at)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from assistant.classify import Verdict
+from assistant.keys import check_reference
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 
@@ -16,7 +17,8 @@ DEFAULT_PERSONA = "You are an old, kind scholar who keeps the library of a small
 
 
 class _Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Who gives a key where its reference belongs must not find it in an error.
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class PriceConfig(_Settings):
@@ -37,7 +39,7 @@ class ModelConfig(_Settings):
     model: str = ""
     #: Base URL; empty for the provider's usual place.
     url: str = ""
-    #: A reference to the key, never the key itself: env:NAME.
+    #: A reference to the key, never the key itself: env:NAME, file:PATH or keyring:NAME.
     key: str = ""
     #: The context window in tokens.
     context_tokens: int = Field(default=8192, ge=1024, le=2_000_000)
@@ -73,8 +75,8 @@ class ModelConfig(_Settings):
     @field_validator("key")
     @classmethod
     def _by_reference(cls, value: str) -> str:
-        if value and not value.startswith("env:"):
-            raise ValueError("a key is given by reference, as env:NAME, never written out")
+        if value:
+            check_reference(value)
         return value
 
 

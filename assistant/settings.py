@@ -85,11 +85,8 @@ def _problem(kind: str, message: str, path: _Path) -> str:
     if kind == "extra_forbidden":
         known = _known(path)
         return f"there is no such setting{f'; those there are: {known}' if known else ''}"
-    return (
-        message.removeprefix("Value error, ").lower()
-        if message.startswith("Value error, ")
-        else message[0].lower() + message[1:]
-    )
+    problem = message.removeprefix("Value error, ")
+    return problem[0].lower() + problem[1:]
 
 
 def _known(path: _Path) -> str:

@@ -90,7 +90,7 @@ class AnswerSink:
         """The accumulated answer. Raises the typed error for anything that is not one."""
         if self.status != HTTP_OK:
             body = b"".join(self._whole or ())
-            raise self._provider.parse_error_response(self.status, self.headers, body)
+            raise self._provider.parse_error_response(self.status, self.headers, self._provider.redacted_body(body))
         if self._whole is not None:
             await self._tell(self._provider.parse_response(b"".join(self._whole)))
             return self.accumulator

@@ -76,6 +76,10 @@ class LLMProvider(ABC):
         """The text without the key, which some servers repeat in their errors."""
         return text.replace(self._secret, "[key]") if self._secret else text
 
+    def redacted_body(self, body: bytes) -> bytes:
+        """The same for a body, before an error takes a part of it: half a key could not be found any more."""
+        return body.replace(self._secret.encode(), b"[key]") if self._secret else body
+
     def __repr__(self) -> str:
         """Name and model; never the key."""
         return f"<{self.name} {self.model}>"

@@ -13,17 +13,24 @@ _STEP = 25
 class Progress:
     """Shows how far something is that takes its time."""
 
-    def __init__(self, write: Callable[[str], None] | None = None, *, terminal: bool | None = None) -> None:
+    def __init__(
+        self,
+        write: Callable[[str], None] | None = None,
+        *,
+        terminal: bool | None = None,
+        scrub: Callable[[str], str] = str,
+    ) -> None:
         self._write = write or _to_stderr
+        self._scrub = scrub
         self._terminal = sys.stderr.isatty() if terminal is None else terminal
         self._what = ""
         self._last_step = -1
         self._open = False
 
     def note(self, text: str) -> None:
-        """A line of its own."""
+        """A line of its own, without keys."""
         self._close()
-        self._write(f"{text}\n")
+        self._write(f"{self._scrub(text)}\n")
 
     def amount(self, what: str, done_bytes: int, total_bytes: int) -> None:
         """How much of a number of bytes is done."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -14,11 +14,16 @@ from twisted.internet.defer import Deferred
 
 from assistant.build import Surroundings, build_assistant, granted
 from assistant.character import Assistant
-from assistant.choose_model import EMBEDDED_CONTEXT, Chooser, ChosenModel, NoModelError
+from assistant.choose_model import EMBEDDED_CONTEXT, Chooser, NoModelError
+from assistant.chosen_model import ChosenModel
 from assistant.config import Config
 from assistant.ears import AssistantEars
 from assistant.journal import MemoryJournal
+from assistant.keys import KeySources
+from assistant.off_thread import in_daemon_thread
+from assistant.redaction import Secrets
 from assistant.settings import SettingsError
+from assistant.trial.discreet import DiscreetScreen
 from assistant.trial.lines import PipeLines
 from assistant.trial.plain import PlainScreen
 from assistant.trial.progress import Progress
@@ -40,6 +45,8 @@ _PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "pu
 CANNOT_START = 2
 #: Characters of a line of input that the transcript repeats.
 SHOWN_CHARS = 200
+#: How long a key may take that somebody must unlock first, in seconds.
+KEY_SECONDS = 60.0
 #: How long warming the embedded model's cache may take, in seconds.
 WARM_SECONDS = 300.0
 
@@ -53,6 +60,10 @@ class TrialOptions:
     wall: Callable[[], float]
     as_json: bool = False
     tracing: bool = False
+    #: What a relative path of a key file starts from.
+    folder: Path = Path()
+    #: What must not be shown.
+    secrets: Secrets = field(default_factory=Secrets)
 
 
 class Lines(Protocol):
@@ -78,8 +89,10 @@ async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[st
 
 
 async def _trial(reactor: Any, options: TrialOptions, environment: Mapping[str, str], exchange: HttpExchange) -> int:
-    progress = Progress()
-    chooser = Chooser(exchange, reactor, environment, partial(_embedded, reactor, environment, progress))
+    progress = Progress(scrub=options.secrets.scrub)
+    in_thread = partial(in_daemon_thread, reactor, KEY_SECONDS)
+    keys = KeySources(environment, in_thread, options.folder, options.secrets)
+    chooser = Chooser(exchange, reactor, keys, partial(_embedded, reactor, environment, progress))
     try:
         granted(options.config.assistant, Registry(WORLD_TOOLS))
         models = await chooser.choose_all(
@@ -151,7 +164,7 @@ class _Trial:
         """Read lines until the visitor leaves."""
         screen, lines, is_terminal = self._front()
         self._lines = lines
-        session = self._session(screen)
+        session = self._session(DiscreetScreen(screen, self._options.secrets))
         screen.show(scene_text(await session.body.look()))
         while (line := await lines.next()) is not None:
             if not is_terminal:

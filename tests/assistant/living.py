@@ -12,7 +12,7 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 
 from assistant.build import Surroundings, build_assistant
 from assistant.character import Assistant
-from assistant.choose_model import ChosenModel
+from assistant.chosen_model import ChosenModel
 from assistant.config import AssistantConfig, BudgetConfig, ModelConfig
 from assistant.ears import AssistantEars
 from assistant.journal import MemoryJournal

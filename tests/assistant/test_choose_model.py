@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from twisted.web.resource import Resource
 from twisted.web.server import Request
 
 from assistant import choose_model
-from assistant.choose_model import Chooser, ChosenModel, NoModelError
+from assistant.choose_model import Chooser, NoModelError
+from assistant.chosen_model import ChosenModel
 from assistant.config import ModelConfig
+from assistant.keys import KeySources
+from assistant.off_thread import in_daemon_thread
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import Commands, EmbeddedModel
 from llm.fakes.server import FakeServer
@@ -54,7 +58,8 @@ async def chooser(tmp_path: Path, environment: dict[str, str] | None = None) -> 
 
     exchange = HttpExchange(reactor)
     try:
-        yield Chooser(exchange, reactor, environment or {}, embedded)
+        keys = KeySources(environment or {}, partial(in_daemon_thread, reactor, 10.0), tmp_path)
+        yield Chooser(exchange, reactor, keys, embedded)
     finally:
         await exchange.close()
 

@@ -13,7 +13,8 @@ from twisted.internet.task import deferLater
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request
 
-from assistant.choose_model import ChosenModel, NoModelError
+from assistant.choose_model import NoModelError
+from assistant.chosen_model import ChosenModel
 from assistant.config import ModelConfig
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import EmbeddedModel

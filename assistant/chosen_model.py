@@ -1,0 +1,49 @@
+"""The model in use, and how its server is treated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assistant.config import ModelConfig
+from llm import LLMProvider
+from llm.embedded.supervisor import EmbeddedModel
+from resilience import BreakerConfig, InFlightConfig, Limits, UpstreamConfig
+
+#: Requests on their way at once. A server of one's own queues what is more, where no player can come first.
+_IN_FLIGHT = {"ollama": 4, "local": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """The model in use, and in one line why it is this one."""
+
+    provider: LLMProvider
+    why: str
+    config: ModelConfig
+    embedded: EmbeddedModel | None = None
+    #: Tools this model is better off without.
+    withheld: frozenset[str] = frozenset()
+    #: Whether it answered when it was chosen.
+    is_there: bool = True
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of one exchange with it."""
+        config = self.config
+        return Limits(
+            config.connect_seconds,
+            config.first_byte_seconds,
+            config.idle_seconds,
+            progress_seconds=config.progress_seconds,
+        )
+
+    @property
+    def upstream(self) -> UpstreamConfig:
+        """How its server is treated.
+
+        A call counts as hanging after half the time that the server has for a sign of life.
+        """
+        config = self.config
+        most = config.max_in_flight or (1 if self.embedded else _IN_FLIGHT.get(self.provider.name, 32))
+        hang = min(config.first_byte_seconds, config.idle_seconds) / 2
+        return UpstreamConfig(BreakerConfig(hang_seconds=hang), InFlightConfig(most=most))

@@ -1,0 +1,71 @@
+"""Which key goes to which server: a key is for one origin, and a changed address voids that until it is entered again.
+
+Pure. What is remembered is for the journal; a binding holds a reference and an origin, and nothing of the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from resilience import origin_of
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBinding:
+    """The key of this reference goes to this origin."""
+
+    reference: str
+    origin: str
+
+    @classmethod
+    def of(cls, reference: str, url: str) -> KeyBinding:
+        """The binding of a reference to the server of a URL."""
+        return cls(reference, origin_of(url))
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The key may go there: this was remembered, or there is no key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """Nothing is remembered of this reference: it is new. Once `binding` is remembered the key may go there."""
+
+    binding: KeyBinding
+
+
+@dataclass(frozen=True, slots=True)
+class Voided:
+    """The key was given for other origins, so it goes nowhere until it is entered again."""
+
+    binding: KeyBinding
+    given_for: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The sentence for the owner."""
+        return (
+            f"the key {self.binding.reference} was given for {' and '.join(self.given_for)} and is not sent to "
+            f"{self.binding.origin}: enter the key again for the new address, or set the old address"
+        )
+
+
+BindingState = Bound | Unbound | Voided
+
+
+def bound(reference: str, origin: str, remembered: Collection[KeyBinding]) -> BindingState:
+    """Whether the key of a reference may go to an origin (`origin_of` makes one), by what is remembered.
+
+    Entering a key again is to remember the new binding and to forget the others of its reference (`rebound`).
+    """
+    binding = KeyBinding(reference, origin)
+    if not reference or binding in remembered:
+        return Bound()
+    others = tuple(sorted(known.origin for known in remembered if known.reference == reference))
+    return Voided(binding, others) if others else Unbound(binding)
+
+
+def rebound(binding: KeyBinding, remembered: Collection[KeyBinding]) -> frozenset[KeyBinding]:
+    """What is remembered after the owner entered a key again for another origin."""
+    return frozenset(known for known in remembered if known.reference != binding.reference) | {binding}

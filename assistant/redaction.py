@@ -1,0 +1,146 @@
+"""Text without the keys: every known value is replaced, however it is written."""
+
+from __future__ import annotations
+
+import html
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+
+from twisted.logger import Logger
+
+#: Replaces a secret.
+SHOWN = "[key]"
+#: A shorter value would be found in innocent words and garble them.
+MIN_CHARS = 6
+
+#: The beginning of a secret of so many characters is replaced too: errors cut off what servers say.
+_LONG = 20
+_BEGINNING = 12
+#: Where a secret that was cut off is over at the latest.
+_ENDS = frozenset(" \"'<>")
+_LAST_OF_LATIN_1 = 0xFF
+_SHORT_ESCAPES = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
+
+_log = Logger()
+
+
+class Secrets:
+    """The values that must not be shown. They are kept in memory for as long as this is."""
+
+    def __init__(self) -> None:
+        self._values: set[str] = set()
+        self._text: re.Pattern[str] | None = None
+        self._bytes: re.Pattern[bytes] | None = None
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to replace."""
+        return self._text is not None
+
+    def __repr__(self) -> str:
+        """How many there are; never a value."""
+        return f"<Secrets: {len(self._values)}>"
+
+    def add(self, value: str) -> bool:
+        """Whether the value is replaced from now on; one of fewer than 6 characters is not, with a warning."""
+        if len(value) < MIN_CHARS:
+            if value:
+                _log.warn("a key of fewer than {least} characters cannot be taken out of logs", least=MIN_CHARS)
+            return False
+        if value not in self._values:
+            self._values.add(value)
+            longest_first = sorted(self._values, key=lambda known: (-len(known), known))
+            pattern = "|".join(way for known in longest_first for way in _spellings(known))
+            self._text = re.compile(pattern)
+            self._bytes = re.compile(pattern.encode("utf-8", "surrogatepass"))
+        return True
+
+    def scrub(self, text: str) -> str:
+        """The text with each secret replaced: plain, escaped for URL, JSON, HTML or Python, or inside base64."""
+        return self._text.sub(SHOWN, text) if self._text else text
+
+    def scrub_bytes(self, data: bytes) -> bytes:
+        """The same for bytes that hold text in UTF-8 or any encoding that agrees with it on the key's characters."""
+        return self._bytes.sub(SHOWN.encode(), data) if self._bytes else data
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """The patterns of a value: as text, and inside base64 at each of the three places a byte can have there."""
+    signs = [match.group() for match in re.finditer(r"\\+|[^\\]", value, re.DOTALL)]
+    yield _in_a_row(signs)
+    if len(value) >= _LONG:
+        own = "".join(re.escape(char) for char in sorted(set(value)) if char.isprintable() and char not in _ENDS)
+        yield _in_a_row(_beginning(signs)) + rf"[A-Za-z0-9%\\{own}]{{0,{3 * len(value)}}}+"
+    data = value.encode("utf-8", "surrogatepass")
+    for before in range(3):
+        coded = b64encode(bytes(before) + data).decode()
+        first, end = -(-8 * before // 6), 8 * (before + len(data)) // 6
+        # The last sign may share its bits with what follows the value.
+        yield "".join(map(_written_base64, coded[first:end])) + "[A-Za-z0-9+/_-]?={0,2}"
+
+
+def _in_a_row(signs: list[str]) -> str:
+    """A pattern of the signs. A run of backslashes takes those of an escape after it, which must do without."""
+    written = [_written(sign) for sign in signs]
+    for at in range(1, len(signs)):
+        if signs[at - 1].startswith("\\"):
+            written[at] = written[at].replace(r"\\{1,8}+", r"\\{0,8}+")
+    return "".join(written)
+
+
+def _beginning(signs: list[str]) -> list[str]:
+    """The first signs, of at least 12 characters together: what was cut off after them is a secret still."""
+    size, count = 0, 0
+    while size < _BEGINNING:
+        size += len(signs[count])
+        count += 1
+    return signs[:count]
+
+
+def _written_base64(sign: str) -> str:
+    """A pattern of one sign of base64, in either alphabet."""
+    other = {"+": "-", "/": "_"}.get(sign)
+    return f"(?:{_written(sign)}|{_written(other)})" if other else sign
+
+
+def _written(sign: str) -> str:
+    r"""A pattern of a character, or of a run of backslashes, with all its escapes. Letters and digits nobody escapes.
+
+    Escapes of escapes are read a few times over. Every run in it is bounded and taken whole, so that no text makes the
+    search go back and forth.
+    """
+    if sign.isascii() and sign.isalnum():
+        return sign
+    char, times = sign[0], len(sign)
+    escaped = "|".join(sorted(_escapes(char)))
+    if char == "\\":
+        return rf"(?:\\{{{times},{8 * times}}}+|(?:{escaped}){{{times}}})"
+    return rf"(?:\\{{0,8}}+{re.escape(char)}|{escaped})"
+
+
+def _escapes(char: str) -> set[str]:
+    """The patterns of a character's escapes."""
+    data = char.encode("utf-8", "surrogatepass")
+    units = char.encode("utf-16-be", "surrogatepass")
+    ways = {
+        "".join(f"%(?:25){{0,3}}{_hex(byte, 2)}" for byte in data),
+        "".join(rf"\\{{1,8}}+x{_hex(byte, 2)}" for byte in data),
+        "".join(rf"\\{{1,8}}+u{_hex(int.from_bytes(units[at : at + 2], 'big'), 4)}" for at in range(0, len(units), 2)),
+        rf"\\{{1,8}}+U{_hex(ord(char), 8)}",
+        f"&#0{{0,4}}{ord(char)};",
+        f"&#[xX]0{{0,4}}{_hex(ord(char), 1)};",
+    }
+    if ord(char) <= _LAST_OF_LATIN_1:
+        ways.add(rf"\\{{1,8}}+x{_hex(ord(char), 2)}")
+    if (named := html.escape(char)) != char:
+        ways.add(named)
+    if short := _SHORT_ESCAPES.get(char):
+        ways.add(rf"\\{{1,8}}+{short}")
+    if char == " ":
+        ways.add(r"\+")
+    return ways
+
+
+def _hex(number: int, digits: int) -> str:
+    """A pattern of a number in hexadecimal, in either case."""
+    return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{number:0{digits}x}")

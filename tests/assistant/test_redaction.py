@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import html
+import json
+import time
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.logger import globalLogPublisher
+
+from assistant.redaction import MIN_CHARS, Secrets
+
+KEY = "sk-ant/api03+Ab_9=\"q'\\z&<x> y"
+
+
+def secrets_of(*values: str) -> Secrets:
+    secrets = Secrets()
+    for value in values:
+        assert secrets.add(value)
+    return secrets
+
+
+def _dotnet(value: str) -> str:
+    """As .NET and Go write it: more is escaped than JSON asks for."""
+    return "".join(char if char.isascii() and char.isalnum() else _units(char) for char in value)
+
+
+def _units(char: str) -> str:
+    data = char.encode("utf-16-be")
+    return "".join(f"\\u{data[at : at + 2].hex().upper()}" for at in range(0, len(data), 2))
+
+
+WAYS: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "url": lambda value: quote(value, safe=""),
+    "url path": quote,
+    "form": quote_plus,
+    "url in lower case": lambda value: quote(value, safe="").replace("%2F", "%2f").replace("%2B", "%2b"),
+    "url in url": lambda value: quote(quote(value, safe=""), safe=""),
+    "json": json.dumps,
+    "json with slashes escaped": lambda value: json.dumps(value).replace("/", "\\/"),
+    "json as others write it": _dotnet,
+    "json in json": lambda value: json.dumps({"error": json.dumps({"message": value})}),
+    "html": html.escape,
+    "html in numbers": lambda value: "".join(c if c.isalnum() else f"&#{ord(c)};" for c in value),
+    "repr": repr,
+    "repr of bytes": lambda value: repr(value.encode()),
+    "ascii": ascii,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_secret_is_found_however_it_is_written(way: str) -> None:
+    text = f"before {WAYS[way](KEY)} after"
+    scrubbed = secrets_of(KEY).scrub(text)
+    assert scrubbed.replace('"', "").replace("'", "").startswith("before ")
+    assert "[key]" in scrubbed
+    for part in ("ant", "api03", "Ab"):
+        assert part not in scrubbed
+    assert scrubbed.endswith(" after")
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "user:", "user1:", "Bearer "])
+@pytest.mark.parametrize("after", ["", "c", ":cd"])
+@pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
+def test_a_secret_is_found_in_base64_wherever_it_begins(
+    before: str, after: str, encode: Callable[[bytes], bytes]
+) -> None:
+    text = f"Basic {encode(f'{before}{KEY}{after}'.encode()).decode()} end"
+    scrubbed = secrets_of(KEY).scrub(text)
+    assert "[key]" in scrubbed
+    assert len(scrubbed) < len("Basic [key] end") + 16
+    escaped = text.replace("/", "\\/").replace("+", "%2B")
+    assert "[key]" in secrets_of(KEY).scrub(escaped)
+
+
+#: Any text, and keys as they may be: with more signs that are escaped than real ones have.
+VALUES = st.text(min_size=MIN_CHARS, max_size=60) | st.text("aB1 \\/+-=&<>'\"%;#u0x", min_size=MIN_CHARS, max_size=60)
+
+
+@settings(deadline=None)  # most of its time goes into long patterns, made once
+@given(VALUES, st.text(max_size=20), st.sampled_from(sorted(WAYS)))
+def test_no_secret_survives(value: str, around: str, way: str) -> None:
+    try:
+        written = WAYS[way](value)
+    except UnicodeEncodeError:  # half a character has no such form
+        return
+    secrets = secrets_of(value)
+    if len(value.strip()) == len(value):
+        assert "[key]" in secrets.scrub(f"{around} {written} {around}")
+    assert value not in secrets.scrub(f"{around}{value}{around}").replace("[key]", "")
+
+
+@given(st.binary(max_size=40))
+def test_bytes_are_searched_too(around: bytes) -> None:
+    scrubbed = secrets_of(KEY, "schlüssel-€").scrub_bytes(around + KEY.encode() + b" " + "schlüssel-€".encode())
+    assert KEY.encode() not in scrubbed
+    assert scrubbed.count(b"[key]") - around.count(b"[key]") == 2
+
+
+def test_other_text_is_left_alone() -> None:
+    text = "\\\\ [key] sk-ant sk-ant/api0 %2F &amp; \\u002d " * 100
+    assert secrets_of(KEY).scrub(text) == text
+    assert Secrets().scrub(KEY) == KEY
+    assert Secrets().scrub_bytes(KEY.encode()) == KEY.encode()
+
+
+def test_of_two_secrets_the_longer_goes_first() -> None:
+    secrets = secrets_of("abcdef", "abcdefghi", "abcdef")
+    assert secrets.scrub("abcdefghi abcdef") == "[key] [key]"
+    assert repr(secrets) == "<Secrets: 2>"
+
+
+def test_a_short_value_is_refused_with_a_warning_that_does_not_tell_it() -> None:
+    seen: Any = []
+    globalLogPublisher.addObserver(seen.append)
+    try:
+        secrets = Secrets()
+        assert not secrets.add("vwxyz")
+        assert not secrets.add("")
+    finally:
+        globalLogPublisher.removeObserver(seen.append)
+    assert len(seen) == 1
+    assert "vwxyz" not in repr(seen)
+    assert not secrets
+    assert secrets.scrub("vwxyz") == "vwxyz"
+
+
+@pytest.mark.parametrize("cut", range(12, 29))
+def test_a_secret_that_was_cut_off_is_replaced_up_to_the_cut(cut: int) -> None:
+    secrets = secrets_of("planted+key/0123456789=&end")
+    assert secrets.scrub(f'says "{"planted+key/0123456789=&end"[:cut]}" [cut]') == 'says "[key]" [cut]'
+    assert secrets.scrub("planted+key of another") == "planted+key of another"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("\\" * 20 + "x", "\\" * 20_000),
+        ("-" + "\\-" * 20, ("\\" * 8 + "-") * 2_000),
+        ('a""""""""""""""""b', ("a" + ("\\" * 8 + '"') * 15) * 200),
+        ("%25%25%25%25%25%25%25!", "%" + "25" * 20_000),
+        ("&amp;&amp;&amp;&amp;!", "&amp;" * 10_000),
+        ("0" * 64, ("0" * 63 + " ") * 500),
+        ("aaaaaaaaaaaaaaaaaaaaaaaaaaaa!", "a" * 50_000),
+    ],
+)
+def test_no_text_makes_the_search_slow(value: str, text: str) -> None:
+    secrets = secrets_of(value)
+    began = time.process_time()
+    secrets.scrub(text)
+    assert time.process_time() - began < 1
