@@ -11,9 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.python.failure import Failure
 
 from llm.fakes.anthropic import FakeAnthropic
 from llm.fakes.anthropic_wire import AnthropicReply, Search
@@ -38,6 +37,7 @@ from llm.fakes.script import (
 )
 from llm.fakes.server import FakeServer
 from llm.fakes.serving import serve
+from resilience.foreground import serve_until_interrupted
 
 __all__ = [
     "AnthropicReply",
@@ -86,25 +86,7 @@ FAULTS: dict[str, Callable[[Reply], Step]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve a fake until interrupted; the exit status."""
     options = _parser().parse_args(arguments)
-    # This is a composition root: the one place of this module that takes the reactor.
-    from twisted.internet import reactor  # noqa: PLC0415, TID251
-
-    failures: list[str] = []
-
-    def ended(failure: Failure) -> None:
-        if failure.check(CancelledError) is None:
-            failures.append(failure.getErrorMessage())
-            reactor.callWhenRunning(reactor.stop)
-
-    def stop() -> Deferred[None]:
-        serving.cancel()
-        return serving
-
-    serving = Deferred.fromCoroutine(_serve_for_ever(options, reactor)).addErrback(ended)
-    reactor.addSystemEventTrigger("before", "shutdown", stop)
-    reactor.run()
-    sys.stderr.writelines(f"cannot serve: {failure}\n" for failure in failures)
-    return 1 if failures else 0
+    return serve_until_interrupted(lambda reactor: _serve_for_ever(options, reactor))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -11,9 +11,8 @@ import sys
 from collections.abc import Sequence
 from random import Random
 
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.python.failure import Failure
 
 from resilience.faults.answers import (
     EndlessEvents,
@@ -32,6 +31,7 @@ from resilience.faults.plans import Plan, always, at_random, every, sequence
 from resilience.faults.proxy import FaultProxy, proxied, upstream_of
 from resilience.faults.record import Record
 from resilience.faults.toxics import Bandwidth, Hang, HangAfter, Latency, Refuse, Reset, Slicer, SlowClose, Truncate
+from resilience.foreground import serve_until_interrupted
 
 __all__ = [
     "PASS",
@@ -82,25 +82,7 @@ Then give the game, or `mud-assistant trial --url`, the address that is printed.
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve a proxy until interrupted; the exit status, 2 when the command line cannot be understood."""
     options = _parser().parse_args(arguments)
-    # This is a composition root: the one place of this module that takes the reactor.
-    from twisted.internet import reactor  # noqa: PLC0415, TID251
-
-    failures: list[str] = []
-
-    def ended(failure: Failure) -> None:
-        if failure.check(CancelledError) is None:
-            failures.append(failure.getErrorMessage())
-            reactor.callWhenRunning(reactor.stop)
-
-    def stop() -> Deferred[None]:
-        serving.cancel()
-        return serving
-
-    serving = Deferred.fromCoroutine(_serve_for_ever(options, reactor)).addErrback(ended)
-    reactor.addSystemEventTrigger("before", "shutdown", stop)
-    reactor.run()
-    sys.stderr.writelines(f"cannot serve: {failure}\n" for failure in failures)
-    return 1 if failures else 0
+    return serve_until_interrupted(lambda reactor: _serve_for_ever(options, reactor))
 
 
 class _List(argparse.Action):
