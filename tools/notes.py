@@ -73,13 +73,7 @@ class MemoryNotes:
     async def search(self, query: str, limit: int = 5, *, about_id: str | None = None) -> Sequence[Note]:
         """The notes that share most words with `query`, newest first among equals."""
         newest_first = [note for note in reversed(self._notes) if about_id is None or note.about_id == about_id]
-        wanted = _words(query)
-        if not wanted:
-            return newest_first[:limit]
-        scored = [(len(wanted & _words(f"{note.text} {note.about_name}")), note) for note in newest_first]
-        fitting = [pair for pair in scored if pair[0]]
-        fitting.sort(key=lambda pair: -pair[0])  # stable: newest stay first among equals
-        return [note for _, note in fitting[:limit]]
+        return best_fitting(newest_first, query, limit)
 
     def _make_room(self) -> tuple[Note, ...]:
         """The oldest notes, removed until the rest fits."""
@@ -90,6 +84,17 @@ class MemoryNotes:
             over += 1
         dropped, self._notes = self._notes[:over], self._notes[over:]
         return tuple(dropped)
+
+
+def best_fitting(newest_first: Sequence[Note], query: str, limit: int) -> Sequence[Note]:
+    """At most `limit` notes that share words with `query`, most words first; an empty query fits everything."""
+    wanted = _words(query)
+    if not wanted:
+        return newest_first[:limit]
+    scored = [(len(wanted & _words(f"{note.text} {note.about_name}")), note) for note in newest_first]
+    fitting = [pair for pair in scored if pair[0]]
+    fitting.sort(key=lambda pair: -pair[0])  # stable: newest stay first among equals
+    return [note for _, note in fitting[:limit]]
 
 
 def _words(text: str) -> frozenset[str]:

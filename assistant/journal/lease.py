@@ -1,0 +1,57 @@
+"""Who may write for an assistant: one process at a time, told apart by a number that only grows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import TypeVar
+
+from twisted.internet.defer import Deferred
+
+from assistant.journal.errors import Fenced
+from assistant.journal.store import Store
+
+T = TypeVar("T")
+
+
+class Lease:
+    """The right to write for `assistant`. Taking it takes it from whoever had it."""
+
+    def __init__(self, store: Store, assistant: str) -> None:
+        self.store = store
+        self.assistant = assistant
+        #: Our number, 0 before it was taken.
+        self.token = 0
+
+    def taken(self, db: sqlite3.Connection) -> int:
+        """The next token, written down. Part of a work; `token` is set by `hold` once it is on disk."""
+        name = self.assistant
+        last = db.execute(
+            """SELECT max(coalesce((SELECT token FROM leases WHERE assistant = ?), 0),
+                          coalesce((SELECT max(token) FROM runs WHERE assistant = ?), 0))""",
+            (name, name),
+        ).fetchone()[0]
+        db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", (name, last + 1, self.store.wall()))
+        return int(last) + 1
+
+    def hold(self, token: int) -> int:
+        """Write with this token from now on."""
+        self.token = token
+        return token
+
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
+        """What `work` returns once it is on disk. Fenced when the lease is somebody else's: then nothing is written."""
+        token = self.token
+
+        def guarded(db: sqlite3.Connection) -> T:
+            row = db.execute("SELECT token FROM leases WHERE assistant = ?", (self.assistant,)).fetchone()
+            current = row[0] if row else 0
+            if current != token or not token:
+                raise Fenced(self.assistant, token, current)
+            return work(db)
+
+        return self.store.write(guarded)
+
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
+        """What `work` returns; anybody may read."""
+        return self.store.read(work)

@@ -1,0 +1,66 @@
+"""What is forgotten, and how: the oldest finished runs and events, in slices too small to hold anybody up."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from assistant.journal.lease import Lease
+
+#: Rows of a kind that one write removes.
+SLICE = 200
+_DAY_SECONDS = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How many finished runs and events were removed."""
+
+    runs: int = 0
+    events: int = 0
+
+    def __add__(self, other: Pruned) -> Pruned:
+        """Both together."""
+        return Pruned(self.runs + other.runs, self.events + other.events)
+
+
+async def prune(lease: Lease, older_than_days: float, max_bytes: int) -> Pruned:
+    """Remove what was finished so long ago, and then the oldest until the file's content is within `max_bytes`.
+
+    What is pending, parked or open stays. The file itself does not shrink: its room is used again. An event that was
+    removed would be taken a second time. Cancelling stops after the slice under way. Fenced, JournalUnwritable.
+    """
+    oldest = lease.store.wall() - older_than_days * _DAY_SECONDS
+    total = Pruned()
+    while (done := await lease.write(lambda db: _slice(db, lease.assistant, oldest))) != Pruned():
+        total += done
+    while await lease.read(_used_bytes) > max_bytes:
+        done = await lease.write(lambda db: _slice(db, lease.assistant, lease.store.wall()))
+        if done == Pruned():
+            break
+        total += done
+    return total
+
+
+def _slice(db: sqlite3.Connection, assistant: str, before: float) -> Pruned:
+    """Remove a slice of what was finished before this time; nothing left gives zeros."""
+    runs = db.execute(
+        """DELETE FROM runs WHERE seq IN (
+            SELECT seq FROM runs WHERE assistant = ? AND closed_at < ? ORDER BY closed_at LIMIT ?)""",
+        (assistant, before, SLICE),
+    ).rowcount
+    events = db.execute(
+        """DELETE FROM events WHERE seq IN (
+            SELECT seq FROM events WHERE assistant = ? AND state = 'done' AND accepted_at < ?
+            AND NOT EXISTS (SELECT 1 FROM run_events WHERE event = events.seq) ORDER BY accepted_at LIMIT ?)""",
+        (assistant, before, SLICE),
+    ).rowcount
+    return Pruned(runs, events)
+
+
+def _used_bytes(db: sqlite3.Connection) -> int:
+    """Bytes of the pages that hold something."""
+    pages, free, size = (
+        db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)

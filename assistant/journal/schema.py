@@ -1,0 +1,171 @@
+"""The tables, and how a file of an older version becomes one of this version.
+
+A version is a step: statements that make it from the one before. Each step is one transaction, so a file is always of
+one version. Steps are never edited once released. Children of a run name the assistant as well, so that
+they can be kept when damage took the run.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+
+#: "MudA": tells our files from others (PRAGMA application_id).
+APPLICATION_ID = 0x4D756441
+#: Stands in the first table of every file, and tells what a file was when its first page is gone.
+MARK = "a journal of mud-assistant"
+
+_VERSION_1 = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL)",
+    "CREATE TABLE leases (assistant TEXT PRIMARY KEY NOT NULL, token INTEGER NOT NULL, taken_at REAL NOT NULL)",
+    """CREATE TABLE events (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        assistant TEXT NOT NULL,
+        id TEXT NOT NULL,
+        payload BLOB NOT NULL,
+        verdict TEXT NOT NULL,
+        importance INTEGER NOT NULL,
+        addressed INTEGER NOT NULL,
+        accepted_at REAL NOT NULL,
+        state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'done', 'parked')),
+        crashes INTEGER NOT NULL DEFAULT 0,
+        reason TEXT NOT NULL DEFAULT '',
+        UNIQUE (assistant, id))""",
+    "CREATE INDEX events_pending ON events (assistant, seq) WHERE state = 'pending'",
+    "CREATE INDEX events_parked ON events (assistant, seq) WHERE state = 'parked'",
+    "CREATE INDEX events_done ON events (assistant, accepted_at) WHERE state = 'done'",
+    """CREATE TABLE runs (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        assistant TEXT NOT NULL,
+        token INTEGER NOT NULL,
+        opened_at REAL NOT NULL,
+        closed_at REAL,
+        outcome BLOB)""",
+    "CREATE INDEX runs_open ON runs (assistant, seq) WHERE closed_at IS NULL",
+    "CREATE INDEX runs_closed ON runs (assistant, closed_at) WHERE closed_at IS NOT NULL",
+    """CREATE TABLE run_events (
+        run INTEGER NOT NULL REFERENCES runs (seq) ON DELETE CASCADE,
+        assistant TEXT NOT NULL,
+        event INTEGER NOT NULL REFERENCES events (seq) ON DELETE CASCADE,
+        PRIMARY KEY (run, event))""",
+    "CREATE INDEX run_events_of ON run_events (event)",
+    """CREATE TABLE responses (
+        run INTEGER NOT NULL REFERENCES runs (seq) ON DELETE CASCADE,
+        assistant TEXT NOT NULL,
+        step INTEGER NOT NULL,
+        payload BLOB NOT NULL,
+        PRIMARY KEY (run, step))""",
+    """CREATE TABLE intents (
+        run INTEGER NOT NULL REFERENCES runs (seq) ON DELETE CASCADE,
+        assistant TEXT NOT NULL,
+        step INTEGER NOT NULL,
+        idx INTEGER NOT NULL,
+        at REAL NOT NULL,
+        payload BLOB NOT NULL,
+        PRIMARY KEY (run, step, idx))""",
+    """CREATE TABLE results (
+        run INTEGER NOT NULL REFERENCES runs (seq) ON DELETE CASCADE,
+        assistant TEXT NOT NULL,
+        step INTEGER NOT NULL,
+        idx INTEGER NOT NULL,
+        payload BLOB NOT NULL,
+        PRIMARY KEY (run, step, idx))""",
+    """CREATE TABLE stream (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        assistant TEXT NOT NULL,
+        importance INTEGER NOT NULL,
+        event_ids BLOB NOT NULL,
+        payload BLOB NOT NULL)""",
+    "CREATE INDEX stream_of ON stream (assistant, seq)",
+    """CREATE TABLE notes (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        assistant TEXT NOT NULL,
+        text TEXT NOT NULL,
+        about_id TEXT NOT NULL,
+        about_name TEXT NOT NULL,
+        at REAL NOT NULL,
+        UNIQUE (assistant, text, about_id))""",
+    """CREATE TABLE usage (
+        day INTEGER NOT NULL,
+        account TEXT NOT NULL,
+        calls INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        money REAL NOT NULL,
+        PRIMARY KEY (day, account))""",
+    f"INSERT INTO meta VALUES ('what', '{MARK}')",  # noqa: S608  (a constant)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The steps from an empty file; as many steps as versions."""
+
+    steps: tuple[tuple[str, ...], ...]
+
+    @property
+    def version(self) -> int:
+        """The version all steps lead to."""
+        return len(self.steps)
+
+    def upto(self, version: int) -> Schema:
+        """The schema as it was at `version`."""
+        return Schema(self.steps[:version])
+
+    def migrate(self, db: sqlite3.Connection) -> None:
+        """Take the file to this version, one transaction a step; sqlite3.Error leaves it at the last good version."""
+        for version in range(version_of(db), self.version):
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                for statement in self.steps[version]:
+                    db.execute(statement)
+                db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                db.execute(f"PRAGMA user_version = {version + 1}")
+                db.execute("COMMIT")
+            except sqlite3.Error:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+
+    def tables(self) -> dict[str, tuple[str, ...]]:
+        """The columns of each table, parents before children."""
+        with _template(self) as db:
+            return {table: columns_of(db, table) for table in _names(db, "table")}
+
+    def missing(self, db: sqlite3.Connection) -> list[str]:
+        """What the file should hold and does not, or holds otherwise; things it has beside that are left alone."""
+        with _template(self) as template:
+            return sorted({name for name, _ in _objects(template) - _objects(db)})
+
+
+SCHEMA = Schema((_VERSION_1,))
+
+
+def version_of(db: sqlite3.Connection) -> int:
+    """The version of the file, 0 when it is empty."""
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def columns_of(db: sqlite3.Connection, table: str) -> tuple[str, ...]:
+    """The names of the table's columns, none when there is no such table."""
+    return tuple(row[1] for row in db.execute(f"PRAGMA table_info({table})"))
+
+
+def _template(schema: Schema) -> closing[sqlite3.Connection]:
+    """An empty database of the schema, in memory, for the length of a `with`."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    schema.migrate(db)
+    return closing(db)
+
+
+def _objects(db: sqlite3.Connection) -> set[tuple[str, str]]:
+    rows = db.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    return {(name, sql) for name, sql in rows}
+
+
+def _names(db: sqlite3.Connection, kind: str) -> list[str]:
+    rows = db.execute(
+        "SELECT name FROM sqlite_schema WHERE type = ? AND name NOT LIKE 'sqlite_%' ORDER BY rowid", (kind,)
+    )
+    return [name for (name,) in rows]

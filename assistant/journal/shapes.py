@@ -1,0 +1,191 @@
+"""The form each value has as a JSON object. Pure; `codec.py` makes records of them.
+
+Values of a union carry their kind as `k`. A kind that is not known here was written by a newer version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from assistant.classify import Attention, Verdict
+from assistant.events import Arrived, ChannelSaid, Emoted, Event, Left, Noticed, Paged, Said, Whispered
+from assistant.journal.codec import Codec, Plain
+from assistant.journal.errors import NewerRecord
+from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
+from llm.messages import (
+    Block,
+    Citation,
+    Message,
+    RawTurn,
+    Reasoning,
+    Role,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
+from tools.context import Kind, Principal
+from tools.result import Executed, Status
+from tools.tool import Category
+
+_EVENTS: Mapping[str, type[Event]] = {
+    "said": Said,
+    "whispered": Whispered,
+    "paged": Paged,
+    "channel": ChannelSaid,
+    "emoted": Emoted,
+    "arrived": Arrived,
+    "left": Left,
+    "noticed": Noticed,
+}
+_BLOCKS: Mapping[str, type[Block]] = {
+    "text": Text,
+    "reasoning": Reasoning,
+    "call": ToolCall,
+    "result": ToolResult,
+    "server_call": ServerToolCall,
+    "server_result": ServerToolResult,
+    "citation": Citation,
+}
+_OUTCOMES: Mapping[str, type[Outcome]] = {
+    "answered": Answered,
+    "nothing": NothingToDo,
+    "limit": LimitReached,
+    "failed": Failed,
+    "cancelled": Cancelled,
+}
+#: The kind of each class.
+_KIND_OF = {cls: kind for kinds in (_EVENTS, _BLOCKS, _OUTCOMES) for kind, cls in kinds.items()}
+#: The fields of each class, looked up once.
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _flat(value: Any) -> Plain:
+    """The value's own fields, as they are."""
+    cls = type(value)
+    names = _FIELDS.get(cls)
+    if names is None:
+        names = _FIELDS[cls] = tuple(field.name for field in fields(cls) if field.init)
+    return {name: getattr(value, name) for name in names}
+
+
+def _tagged(value: Any) -> Plain:
+    return {"k": _KIND_OF[type(value)], **_flat(value)}
+
+
+def _kind(plain: Plain, kinds: Mapping[str, type]) -> Any:
+    """The class of a tagged object. NewerRecord when there is none."""
+    kind = plain["k"]
+    if kind not in kinds:
+        raise NewerRecord(f"a record of the unknown kind {str(kind)[:40]!r}")
+    return kinds[kind]
+
+
+def _arguments(plain: Plain, *left_out: str) -> Plain:
+    return {name: value for name, value in plain.items() if name not in {"k", "v", *left_out}}
+
+
+def _pack_event(event: Event) -> Plain:
+    return {**_tagged(event), "who": _flat(event.who)}
+
+
+def _unpack_event(plain: Plain) -> Event:
+    who = plain["who"]
+    principal = Principal(**{**who, "kind": Kind(who["kind"])})
+    event: Event = _kind(plain, _EVENTS)(**{**_arguments(plain), "who": principal})
+    return event
+
+
+def _unpack_attention(plain: Plain) -> Attention:
+    return Attention(Verdict(plain["verdict"]), plain["importance"], plain["addressed"])
+
+
+def _unpack_outcome(plain: Plain) -> Outcome:
+    cls = _kind(plain, _OUTCOMES)
+    if cls is Answered:
+        return Answered(tuple(plain["acts"]))
+    if cls is LimitReached:
+        return LimitReached(Limit(plain["limit"]), plain["cause"])
+    outcome: Outcome = cls(**_arguments(plain))
+    return outcome
+
+
+def _unpack_block(plain: Plain) -> Block:
+    block: Block = _kind(plain, _BLOCKS)(**_arguments(plain))
+    return block
+
+
+def _unpack_call(plain: Plain) -> ToolCall:
+    return ToolCall(**_arguments(plain))
+
+
+def _pack_message(message: Message) -> Plain:
+    plain: Plain = {"role": message.role, "blocks": [_tagged(block) for block in message.blocks]}
+    if message.raw is not None:
+        plain["raw"] = _flat(message.raw)
+    return plain
+
+
+def _unpack_message(plain: Plain) -> Message:
+    raw = plain.get("raw")
+    turn = RawTurn(raw["provider"], tuple(raw["blocks"])) if raw else None
+    return Message(Role(plain["role"]), tuple(_unpack_block(block) for block in plain["blocks"]), turn)
+
+
+def _pack_messages(messages: Sequence[Message]) -> Plain:
+    return {"messages": [_pack_message(message) for message in messages]}
+
+
+def _unpack_messages(plain: Plain) -> tuple[Message, ...]:
+    return tuple(_unpack_message(message) for message in plain["messages"])
+
+
+def _pack_response(response: LLMResponse) -> Plain:
+    info = response.rate_limit_info
+    return {
+        **_flat(response),
+        "message": _pack_message(response.message),
+        "usage": _flat(response.usage),
+        "rate_limit_info": _flat(info) if info else None,
+    }
+
+
+def _unpack_response(plain: Plain) -> LLMResponse:
+    info = plain["rate_limit_info"]
+    return LLMResponse(
+        _unpack_message(plain["message"]),
+        FinishReason(plain["finish_reason"]),
+        Usage(**plain["usage"]),
+        rate_limit_info=RateLimitInfo(**info) if info else None,
+        **_arguments(plain, "message", "finish_reason", "usage", "rate_limit_info"),
+    )
+
+
+def _pack_executed(executed: Executed) -> Plain:
+    return {**_flat(executed), "call": _flat(executed.call), "result": _flat(executed.result)}
+
+
+def _unpack_executed(plain: Plain) -> Executed:
+    category = plain["category"]
+    return Executed(
+        _unpack_call(plain["call"]),
+        ToolResult(**plain["result"]),
+        Status(plain["status"]),
+        None if category is None else Category(category),
+        plain["seconds"],
+    )
+
+
+EVENT: Codec[Event] = Codec(_pack_event, _unpack_event)
+ATTENTION: Codec[Attention] = Codec(_flat, _unpack_attention)
+OUTCOME: Codec[Outcome] = Codec(_tagged, _unpack_outcome)
+CALL: Codec[ToolCall] = Codec(_flat, _unpack_call)
+MESSAGE: Codec[Message] = Codec(_pack_message, _unpack_message)
+MESSAGES: Codec[Sequence[Message]] = Codec(_pack_messages, _unpack_messages)
+#: A `structured` value that is a pydantic model comes back as JSON: its class is not written down.
+RESPONSE: Codec[LLMResponse] = Codec(_pack_response, _unpack_response)
+EXECUTED: Codec[Executed] = Codec(_pack_executed, _unpack_executed)

@@ -1,0 +1,116 @@
+"""The durable journal of one assistant. Whatever a method wrote is on disk when it returns."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from assistant.classify import Attention
+from assistant.events import Event
+from assistant.journal import inbox, runs
+from assistant.journal.inbox import Parked
+from assistant.journal.journal import Accepted
+from assistant.journal.lease import Lease
+from assistant.journal.retention import Pruned, prune
+from assistant.journal.runs import InterruptedRun, Place, UnknownEffect
+from assistant.journal.shapes import CALL, EVENT, EXECUTED, RESPONSE
+from assistant.journal.store import Store
+from assistant.outcome import Outcome
+from llm.messages import ToolCall
+from llm.response import LLMResponse
+from tools.result import Executed
+
+
+class SqliteJournal:
+    """The journal of `assistant` in an open store. `start` comes before any writing.
+
+    Every write raises Fenced when another process has started the same assistant since, and JournalUnwritable when the
+    disk does not take it. Cancelling drops the caller's interest; the write is done nevertheless, or was.
+    """
+
+    def __init__(self, store: Store, assistant: str, inbox_limit: int = 500) -> None:
+        self._inbox_limit = inbox_limit
+        self._wall = store.wall
+        self.lease = Lease(store, assistant)
+
+    @property
+    def assistant(self) -> str:
+        """Whose journal this is."""
+        return self.lease.assistant
+
+    async def start(self) -> int:
+        """The token under which this process now writes. Runs that an earlier one left open count as crashed."""
+
+        def work(db: sqlite3.Connection) -> int:
+            token = self.lease.taken(db)
+            runs.blame_interrupted(db, self.assistant, token)
+            return token
+
+        return self.lease.hold(await self.lease.store.write(work))
+
+    async def accept(self, event: Event, attention: Attention) -> None:
+        """Take an event; one that was ever accepted is not taken twice. InboxFullError."""
+        record, now, accepted = EVENT.encode(event), self._wall(), Accepted(event, attention)
+        await self.lease.write(
+            lambda db: inbox.take(db, self.assistant, accepted, record, limit=self._inbox_limit, now=now)
+        )
+
+    async def pending(self) -> Sequence[Accepted]:
+        """The inbox, oldest first. What cannot be read any more is parked."""
+        readable, unreadable = await self.lease.read(lambda db: inbox.pending(db, self.assistant))
+        if unreadable:
+            await self.lease.write(lambda db: inbox.park(db, self.assistant, unreadable))
+        return tuple(readable)
+
+    async def open_run(self, events: Sequence[Accepted]) -> str:
+        """A new run; its id is never used twice."""
+        ids, token, now = [accepted.event.id for accepted in events], self.lease.token, self._wall()
+        return await self.lease.write(lambda db: runs.open_run(db, self.assistant, token, ids, now))
+
+    async def record_response(self, run_id: str, step: int, response: LLMResponse) -> None:
+        """Keep a model's answer. UnknownRun, AlreadyRecorded."""
+        record = RESPONSE.encode(response)
+        place = Place(self.assistant, run_id, step)
+        await self.lease.write(lambda db: runs.record_response(db, place, record))
+
+    async def record_intent(self, run_id: str, step: int, index: int, call: ToolCall) -> None:
+        """Keep that a call is about to run. UnknownRun."""
+        record, now = CALL.encode(call), self._wall()
+        place = Place(self.assistant, run_id, step, index)
+        await self.lease.write(lambda db: runs.record_intent(db, place, record, now))
+
+    async def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> None:
+        """Keep what a call came to. UnknownRun."""
+        record = EXECUTED.encode(executed)
+        place = Place(self.assistant, run_id, step, index)
+        await self.lease.write(lambda db: runs.record_result(db, place, record))
+
+    async def close_run(self, run_id: str, outcome: Outcome) -> None:
+        """Keep the outcome; settled events leave the inbox, the third crash parks them. UnknownRun."""
+        now = self._wall()
+        await self.lease.write(lambda db: runs.close_run(db, self.assistant, run_id, outcome, now))
+
+    async def interrupted(self) -> InterruptedRun | None:
+        """The run that was open when an earlier process died; the next one once it is closed."""
+        token = self.lease.token
+        return await self.lease.read(lambda db: runs.interrupted(db, self.assistant, token))
+
+    async def close_interrupted(self, run_id: str, outcome: Outcome) -> None:
+        """End an interrupted run. Its crash was counted at `start`; a bug now counts as one more."""
+        await self.close_run(run_id, outcome)
+
+    async def parked(self) -> Sequence[Parked]:
+        """The events that are not tried any more."""
+        return await self.lease.read(lambda db: inbox.parked(db, self.assistant))
+
+    async def unpark(self, event_id: str) -> bool:
+        """Try a parked event again, in its old place; False when it is not parked."""
+        return await self.lease.write(lambda db: inbox.unpark(db, self.assistant, event_id))
+
+    async def prune(self, older_than_days: float, max_bytes: int) -> Pruned:
+        """What was removed of the finished runs and events that are older, then the oldest beyond `max_bytes`."""
+        return await prune(self.lease, older_than_days, max_bytes)
+
+    async def unknown_effects(self) -> Sequence[UnknownEffect]:
+        """The calls of finished runs of which nobody knows whether they happened."""
+        return await self.lease.read(lambda db: runs.unknown_effects(db, self.assistant))

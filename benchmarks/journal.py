@@ -1,0 +1,70 @@
+"""How fast events are accepted on disk, by 1, 50 and 200 assistants at the same time, and how long each one waits.
+
+    python benchmarks/journal.py [FOLDER] [SECONDS]
+
+Every acceptance is its own write, acknowledged after its fsync; each assistant deals with its inbox every 100 events.
+The folder must be on the disk in question: a RAM disk has no fsync worth measuring.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.task import react
+
+from assistant.classify import Attention, Verdict
+from assistant.events import Said
+from assistant.journal import SqliteJournal, Store
+from assistant.outcome import NothingToDo
+from tools import Principal
+
+SPEECH = Attention(Verdict.TRIGGER, 8)
+WORDS = "Has anybody seen the old map that hung over the fireplace? It was here yesterday. " * 2
+ANNA = Principal("7", "Anna")
+
+
+async def produce(journal: SqliteJournal, until: float, waits: list[float]) -> None:
+    """Accept events one after the other; each wait in seconds goes to `waits`."""
+    count = 0
+    while (began := time.perf_counter()) < until:
+        count += 1
+        await journal.accept(Said(id=str(count), at=began, who=ANNA, text=WORDS), SPEECH)
+        waits.append(time.perf_counter() - began)
+        if not count % 100:
+            await journal.close_run(await journal.open_run(await journal.pending()), NothingToDo())
+
+
+async def measure(reactor: Any, folder: Path, producers: int, seconds: float) -> None:
+    """Print one line of the table."""
+    store = Store(folder / f"journal-{producers}", reactor, time.time)  # noqa: TID251  (composition root)
+    await store.open()
+    journals = [SqliteJournal(store, f"assistant-{number}") for number in range(producers)]
+    await DeferredList([Deferred.fromCoroutine(journal.start()) for journal in journals])
+    commits, cpu, began, waits = store.commits, time.process_time(), time.perf_counter(), list[float]()
+    works = [Deferred.fromCoroutine(produce(journal, began + seconds, waits)) for journal in journals]
+    await DeferredList(works, fireOnOneErrback=True)
+    took = time.perf_counter() - began
+    busy = (time.process_time() - cpu) / took
+    waits.sort()
+    p50, p99 = (1000 * waits[int(len(waits) * share)] for share in (0.5, 0.99))
+    pace = f"{len(waits) / took:8,.0f} events/s  {(store.commits - commits) / took:6,.0f} commits/s"
+    wait = f"ack p50 {p50:6.1f} ms  p99 {p99:6.1f} ms  max {1000 * waits[-1]:6.1f} ms"
+    print(f"{producers:5} producers: {pace}  {wait}  {busy:4.0%} of a core")
+    await store.close()
+
+
+async def main(reactor: Any) -> None:
+    """The table."""
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 5.0  # noqa: PLR2004
+    with tempfile.TemporaryDirectory(dir=sys.argv[1] if len(sys.argv) > 1 else None) as folder:
+        for producers in (1, 50, 200):
+            await measure(reactor, Path(folder), producers, seconds)
+
+
+if __name__ == "__main__":
+    react(lambda reactor: Deferred.fromCoroutine(main(reactor)), ())

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from assistant.classify import Attention
+from assistant.events import Arrived, ChannelSaid, Emoted, Left, Noticed, Paged, Said, Whispered
+from assistant.journal import BrokenRecord, NewerRecord
+from assistant.journal.codec import Codec, sealed
+from assistant.journal.shapes import ATTENTION, CALL, EVENT, EXECUTED, MESSAGE, MESSAGES, OUTCOME, RESPONSE
+from assistant.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo
+from llm import FinishReason, LLMResponse, Message, Role, ToolCall
+from llm.messages import (
+    Citation,
+    RawTurn,
+    Reasoning,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolResult,
+)
+from llm.response import RateLimitInfo, Usage
+from tests.assistant.journal.keeping import SAY, event, executed, response
+from tools import Category, Executed, Principal, Status
+
+#: Every character there is, lone surrogates included; any integer; any number but NaN, which equals nothing.
+words = st.text(st.characters(), max_size=20)
+numbers = st.floats(allow_nan=False)
+whole = st.integers(-(2**80), 2**80)
+json_values = st.recursive(
+    st.none() | st.booleans() | whole | numbers | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=8,
+)
+objects = st.dictionaries(words, json_values, max_size=3)
+maybe = st.none() | st.integers(0, 2**40)
+
+
+def made(cls: type[Any], **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Instances of a class: these fields as given, the others from their types."""
+    return st.builds(cls, **fields)
+
+
+who = made(Principal, id=words, name=words, permission=st.integers(0, 5))
+events = st.one_of(
+    *[
+        made(cls, id=words, at=numbers, who=who, text=words, **more)
+        for cls, more in (
+            (Said, {"to_me": st.booleans(), "alone": st.booleans()}),
+            (Whispered, {}),
+            (Paged, {}),
+            (ChannelSaid, {"channel": words}),
+            (Emoted, {}),
+            (Noticed, {}),
+        )
+    ],
+    made(Arrived, id=words, at=numbers, who=who, origin=words),
+    made(Left, id=words, at=numbers, who=who, direction=words),
+)
+calls = made(ToolCall, id=words, name=words, arguments=objects, problem=words)
+results = made(ToolResult, call_id=words, name=words, text=words)
+blocks = st.one_of(
+    made(Text, text=words),
+    made(Reasoning, text=words, signature=words),
+    calls,
+    results,
+    made(ServerToolCall, id=words, name=words, arguments=objects),
+    made(ServerToolResult, call_id=words, name=words, text=words, failed=st.booleans()),
+    made(Citation, text=words, url=words, title=words),
+)
+raws = st.none() | made(RawTurn, provider=words, blocks=st.lists(objects, max_size=3).map(tuple))
+messages = made(Message, role=st.sampled_from(Role), blocks=st.lists(blocks, max_size=4).map(tuple), raw=raws)
+usages = made(
+    Usage,
+    **dict.fromkeys(
+        ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cache_write_tokens"), maybe
+    ),
+    server_tools=st.none() | st.dictionaries(words, st.integers(0, 9), max_size=2),
+    cost=st.none() | numbers,
+)
+limits = made(RateLimitInfo, remaining_requests=maybe, reset_tokens_at=st.none() | numbers, limit_tokens=maybe)
+responses = made(
+    LLMResponse,
+    message=messages,
+    finish_reason=st.sampled_from(FinishReason),
+    usage=usages,
+    provider=words,
+    model=words,
+    rate_limit_info=st.none() | limits,
+    from_fallback=st.booleans(),
+    repaired=st.booleans(),
+    structured=json_values,
+)
+executions = made(
+    Executed,
+    call=calls,
+    result=results,
+    status=st.sampled_from(Status),
+    category=st.none() | st.sampled_from(Category),
+    seconds=numbers,
+)
+outcomes = st.one_of(
+    made(Answered, acts=st.lists(words, max_size=3).map(tuple)),
+    made(NothingToDo),
+    made(LimitReached, cause=words),
+    made(Failed, cause=words, retry_at=st.none() | numbers, lasting=st.booleans(), bug=st.booleans()),
+    made(Cancelled),
+)
+
+
+@given(events)
+def test_an_event_comes_back_as_it_was(value: Any) -> None:
+    assert EVENT.decode(EVENT.encode(value)) == value
+
+
+@given(made(Attention))
+def test_attention_comes_back_as_it_was(value: Attention) -> None:
+    assert ATTENTION.decode(ATTENTION.encode(value)) == value
+
+
+@given(st.lists(messages, max_size=3).map(tuple))
+def test_messages_come_back_as_they_were(value: tuple[Message, ...]) -> None:
+    assert MESSAGES.decode(MESSAGES.encode(value)) == value
+    for message in value:
+        assert MESSAGE.decode(MESSAGE.encode(message)) == message
+
+
+@given(responses)
+def test_a_response_comes_back_as_it_was(value: LLMResponse) -> None:
+    assert RESPONSE.decode(RESPONSE.encode(value)) == value
+
+
+@given(calls)
+def test_a_call_comes_back_as_it_was(value: ToolCall) -> None:
+    assert CALL.decode(CALL.encode(value)) == value
+
+
+@given(executions)
+def test_what_was_executed_comes_back_as_it_was(value: Executed) -> None:
+    assert EXECUTED.decode(EXECUTED.encode(value)) == value
+
+
+@given(outcomes)
+def test_an_outcome_comes_back_as_it_was(value: Any) -> None:
+    decoded = OUTCOME.decode(OUTCOME.encode(value))
+    assert decoded == value
+    assert type(decoded) is type(value)
+
+
+@given(events, st.data())
+def test_a_changed_byte_is_never_read_as_something_else(value: Any, data: st.DataObject) -> None:
+    record = bytearray(EVENT.encode(value))
+    at = data.draw(st.integers(0, len(record) - 1))
+    record[at] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(BrokenRecord):
+        EVENT.decode(bytes(record))
+
+
+@given(
+    st.binary(max_size=60)
+    | st.text(max_size=9)
+    | st.none()
+    | json_values.map(lambda value: sealed(json.dumps(value).encode()))
+)
+def test_anything_else_is_an_error_of_ours(record: object) -> None:
+    for codec in (EVENT, ATTENTION, MESSAGES, RESPONSE, CALL, EXECUTED, OUTCOME):
+        with pytest.raises((BrokenRecord, NewerRecord)):
+            codec.decode(record)
+
+
+@pytest.mark.parametrize(
+    ("codec", "value", "old", "new"),
+    [
+        (EVENT, event(1), b'"said"', b'"sung"'),
+        (EVENT, event(1), b'"v":1', b'"v":2'),
+        (OUTCOME, NothingToDo(), b'"nothing"', b'"something"'),
+        (RESPONSE, response(SAY), b'"k":"call"', b'"k":"dream"'),
+    ],
+)
+def test_what_a_newer_version_wrote_is_told_apart(codec: Codec[Any], value: object, old: bytes, new: bytes) -> None:
+    record = codec.encode(value)
+    assert old in record
+    with pytest.raises(NewerRecord):
+        codec.decode(sealed(record[:-9].replace(old, new)))
+
+
+@pytest.mark.parametrize("old", [b'"v":1', b'"text"', b'"said"', b'"kind":"player"'])
+def test_a_record_that_lacks_something_is_broken(old: bytes) -> None:
+    record = EVENT.encode(event(1))
+    assert old in record
+    with pytest.raises((BrokenRecord, NewerRecord)):
+        EVENT.decode(sealed(record[:-9].replace(old, b'"x":0')))
+
+
+class Answer(BaseModel):
+    mood: str
+
+
+def test_the_instance_of_a_schema_is_kept_as_json() -> None:
+    asked = response(SAY)
+    answer = LLMResponse(asked.message, asked.finish_reason, asked.usage, "p", "m", structured=Answer(mood="glad"))
+    assert RESPONSE.decode(RESPONSE.encode(answer)).structured == {"mood": "glad"}
+
+
+def test_what_has_no_form_is_refused_when_it_is_written() -> None:
+    with pytest.raises(TypeError):
+        CALL.encode(ToolCall("1", "x", {"y": object()}))  # type: ignore[dict-item]
+
+
+def test_a_record_can_be_read_by_a_person() -> None:
+    assert EXECUTED.encode(executed(SAY)).startswith(
+        b'{"v":1,"call":{"id":"c1","name":"say","arguments":{"text":"Hello'
+    )

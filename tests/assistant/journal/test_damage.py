@@ -1,0 +1,403 @@
+"""Damaged files, by the dozen: each starts in a stated way, and loses only what the damage took."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import resource
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from assistant.journal import inbox, runs
+from assistant.journal.errors import BrokenRecord
+from assistant.journal.files import PAGE_BYTES
+from assistant.journal.journal import Accepted
+from assistant.journal.opening import Opened, ReadOnly, Recovered, Refused, Sound, open_file
+from assistant.journal.runs import Place
+from assistant.journal.schema import SCHEMA
+from assistant.journal.shapes import CALL, EVENT, EXECUTED, RESPONSE
+from assistant.outcome import NothingToDo
+from tests.assistant.journal.keeping import NOON, SAY, TRIGGER, event, executed, response
+
+EVENTS = 400
+#: The last events are in the write-ahead log only, in files that were not closed.
+IN_LOG = 60
+
+
+def text(number: int) -> str:
+    return f"words {number} " * (900 if number % 50 == 7 else 5)
+
+
+def fill(db: sqlite3.Connection, first: int, last: int) -> None:
+    for number in range(first, last):
+        db.execute("BEGIN IMMEDIATE")
+        accepted = Accepted(event(number, text(number)), TRIGGER)
+        inbox.take(db, "sage", accepted, EVENT.encode(accepted.event), limit=10**6, now=NOON)
+        if number % 20 == 0:
+            run = runs.open_run(db, "sage", 1, [f"event-{number}"], NOON)
+            runs.record_response(db, Place("sage", run, 1), RESPONSE.encode(response(SAY)))
+            runs.record_intent(db, Place("sage", run, 1), CALL.encode(SAY), NOON)
+            if number % 40 == 0:
+                runs.record_result(db, Place("sage", run, 1), EXECUTED.encode(executed(SAY)))
+                runs.close_run(db, "sage", run, NothingToDo(), NOON)
+        db.execute("COMMIT")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A journal that was closed, and one whose process was killed: the file and its log."""
+
+    closed: bytes
+    file: bytes
+    log: bytes
+
+    def page_of(self) -> dict[str, int]:
+        """The page of the closed file that each short event lies in."""
+        return {
+            match[1].decode(): match.start() // PAGE_BYTES
+            for match in re.finditer(rb'"id":"(event-\d+)"', self.closed)
+            if int(match[1][6:]) % 50 != 7
+        }
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    path = tmp_path_factory.mktemp("sample") / "j"
+    db, _ = open_file(path, SCHEMA, NOON)
+    assert db is not None
+    fill(db, 0, EVENTS - IN_LOG)
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    fill(db, EVENTS - IN_LOG, EVENTS)
+    file, log = path.read_bytes(), Path(f"{path}-wal").read_bytes()
+    db.close()
+    return Sample(path.read_bytes(), file, log)
+
+
+def garbled(data: bytes, *spans: tuple[int, int]) -> bytes:
+    """The data with these spans overwritten by noise."""
+    noise, changed = random.Random(str(spans)), bytearray(data)  # noqa: S311
+    for start, end in spans:
+        changed[start:end] = noise.randbytes(min(end, len(data)) - start)
+    return bytes(changed)
+
+
+def found_events(db: sqlite3.Connection) -> set[str]:
+    """The ids of the events that can be read; every one of them must be what was written."""
+    ids = set()
+    for event_id, payload in db.execute("SELECT id, payload FROM events"):
+        try:
+            read = EVENT.decode(payload)
+        except BrokenRecord:
+            continue
+        number = int(read.id.removeprefix("event-"))
+        assert read == event(number, text(number))
+        assert read.id == event_id
+        ids.add(event_id)
+    return ids
+
+
+def start(path: Path) -> tuple[Opened, set[str]]:
+    """How the file starts, twice: the second start finds it sound, if it may be used. And the events it has."""
+    db, state = open_file(path, SCHEMA, NOON)
+    assert state.sentence.endswith(".")
+    assert path.name in state.sentence
+    if db is None:
+        return state, set()
+    with closing(db):
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+        inbox.pending(db, "sage")
+        runs.interrupted(db, "sage", 2)
+        runs.unknown_effects(db, "sage")
+        found = found_events(db)
+    again, second = open_file(path, SCHEMA, NOON)
+    assert again is not None
+    assert second == Sound(path)
+    assert found_events(again) == found
+    again.close()
+    leftovers = {file.name for file in path.parent.iterdir()} - {path.name}
+    assert all(".damaged-" in name for name in leftovers), leftovers
+    return state, found
+
+
+LENGTHS: list[int | float] = [
+    *(1, 15, 16, 50, 99, 100, 101, 512, 1024, 4095, 4096, 4097, 8191, 8192, 10_000, 20_000),
+    *(0.1, 0.25, 0.5, 0.75, 0.9, 0.99, -4096, -4095, -100, -1),
+]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_file_that_was_cut_off(tmp_path: Path, sample: Sample, length: float) -> None:
+    whole = len(sample.closed)
+    left = int(whole * length) if 0 < length < 1 else int(length) % whole
+    (tmp_path / "j").write_bytes(sample.closed[:left])
+    state, found = start(tmp_path / "j")
+    assert isinstance(state, Recovered)
+    assert (tmp_path / state.aside.name).read_bytes() == sample.closed[:left]
+    whole_pages = left // PAGE_BYTES
+    assert found >= {name for name, page in sample.page_of().items() if page < whole_pages}
+
+
+PAGES: list[tuple[int, ...]] = [
+    (0,),
+    (1,),
+    (0, 1, 2),
+    (2, 3),
+    (4,),
+    (5,),
+    (6,),
+    (9,),
+    (12,),
+    (20,),
+    (21, 22, 23),
+    (30, 40),
+]
+
+
+@pytest.mark.parametrize("pages", PAGES, ids=str)
+def test_garbled_pages(tmp_path: Path, sample: Sample, pages: tuple[int, ...]) -> None:
+    spans = [(page * PAGE_BYTES, (page + 1) * PAGE_BYTES) for page in pages]
+    (tmp_path / "j").write_bytes(garbled(sample.closed, *spans))
+    state, found = start(tmp_path / "j")
+    assert isinstance(state, Recovered)
+    assert found >= {name for name, page in sample.page_of().items() if page not in pages}
+
+
+@pytest.mark.parametrize("every", range(0, 60, 4))
+def test_a_page_of_zeros(tmp_path: Path, sample: Sample, every: int) -> None:
+    start_at = every * PAGE_BYTES
+    data = bytearray(sample.closed)
+    if start_at >= len(data):
+        pytest.skip("the sample is shorter")
+    data[start_at : start_at + PAGE_BYTES] = bytes(PAGE_BYTES)
+    (tmp_path / "j").write_bytes(data)
+    state, found = start(tmp_path / "j")
+    assert isinstance(state, Recovered | Sound)
+    assert found >= {name for name, page in sample.page_of().items() if page != every}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_scattered_bytes(tmp_path: Path, sample: Sample, seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311
+    hit = [chance.randrange(len(sample.closed)) for _ in range(4)]
+    (tmp_path / "j").write_bytes(garbled(sample.closed, *((at, at + 3) for at in hit)))
+    state, found = start(tmp_path / "j")
+    assert isinstance(state, Recovered | Sound)
+    pages = {page for at in hit for page in (at // PAGE_BYTES, (at + 2) // PAGE_BYTES)}
+    assert found >= {name for name, page in sample.page_of().items() if page not in pages}
+
+
+def lay(path: Path, file: bytes, log: bytes) -> Path:
+    path.write_bytes(file)
+    Path(f"{path}-wal").write_bytes(log)
+    return path
+
+
+def test_a_killed_process_leaves_a_sound_journal(tmp_path: Path, sample: Sample) -> None:
+    state, found = start(lay(tmp_path / "j", sample.file, sample.log))
+    assert state == Sound(tmp_path / "j")
+    assert len(found) == EVENTS
+
+
+@pytest.mark.parametrize("share", [0.0, 0.0001, 0.1, 0.3, 0.5, 0.8, 0.95, 0.999])
+def test_a_log_that_was_cut_off_loses_its_end_only(tmp_path: Path, sample: Sample, share: float) -> None:
+    state, found = start(lay(tmp_path / "j", sample.file, sample.log[: int(len(sample.log) * share)]))
+    assert state == Sound(tmp_path / "j")  # nobody can tell it from the torn end that a kill leaves
+    assert found >= {f"event-{number}" for number in range(EVENTS - IN_LOG)}
+    assert found == {f"event-{number}" for number in range(len(found))}
+
+
+FRAME = 24 + PAGE_BYTES
+
+
+@pytest.mark.parametrize(("frame", "at"), [(0, 24), (0, 2000), (5, 100), (20, 4000), (50, 0), (90, 1000)])
+def test_a_log_with_a_garbled_page_is_told_of_and_keeps_what_lies_behind_it(
+    tmp_path: Path, sample: Sample, frame: int, at: int
+) -> None:
+    offset = 32 + frame * FRAME + at
+    log = garbled(sample.log, (offset, offset + 30))
+    state, found = start(lay(tmp_path / "j", sample.file, log))
+    assert isinstance(state, Recovered)
+    assert "garbled" in state.damage
+    assert Path(f"{state.aside}-wal").read_bytes() == log
+    assert f"event-{EVENTS - 1}" in found
+    assert found >= {f"event-{number}" for number in range(EVENTS - IN_LOG - 10)}
+    assert len(found) > EVENTS - 15
+
+
+@pytest.mark.parametrize("log", [b"", b"\0" * 50_000, b"Dear diary", b"noise"], ids=["empty", "zeros", "text", "noise"])
+def test_a_log_that_is_none_costs_what_was_in_it(tmp_path: Path, sample: Sample, log: bytes) -> None:
+    log = garbled(sample.log, (0, len(sample.log))) if log == b"noise" else log
+    state, found = start(lay(tmp_path / "j", sample.file, log))
+    assert isinstance(state, Sound)
+    assert len(found) == EVENTS - IN_LOG
+
+
+def test_a_log_without_its_file_is_kept_and_told_of(tmp_path: Path, sample: Sample) -> None:
+    Path(tmp_path / "j-wal").write_bytes(sample.log)
+    state, _ = start(tmp_path / "j")
+    assert isinstance(state, Recovered)
+    assert state.aside.read_bytes() == sample.log
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_an_empty_file_is_no_new_one(tmp_path: Path, sample: Sample, *, log: bool) -> None:
+    lay(tmp_path / "j", b"", sample.log if log else b"")
+    state, found = start(tmp_path / "j")
+    assert isinstance(state, Recovered)
+    assert "empty" in state.sentence
+    assert bool(found) == log
+
+
+def _text(path: Path) -> None:
+    path.write_text("Dear diary,\n" * 1000)
+
+
+def _noise(path: Path) -> None:
+    path.write_bytes(random.Random(1).randbytes(100_000))  # noqa: S311
+
+
+def _other(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE accounts (name TEXT)")
+
+
+def _newer(path: Path) -> None:
+    db, _ = open_file(path, SCHEMA, NOON)
+    assert db is not None
+    db.execute("PRAGMA user_version = 9")
+    db.close()
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, _text, _noise, _other, _newer])
+def test_what_is_not_ours_is_refused_and_left_alone(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    path = tmp_path / "j"
+    make(path)
+    before = path.read_bytes() if path.is_file() else b""
+    state, _ = start(path)
+    assert isinstance(state, Refused)
+    assert state.sentence.endswith("It was left as it is.")
+    assert (path.read_bytes() if path.is_file() else b"") == before
+    assert [file.name for file in tmp_path.iterdir()] == ["j"]
+
+
+def test_a_missing_table_is_damage(tmp_path: Path, sample: Sample) -> None:
+    (tmp_path / "j").write_bytes(sample.closed)
+    with closing(sqlite3.connect(tmp_path / "j")) as db:
+        db.execute("DROP TABLE notes")
+    state, found = start(tmp_path / "j")
+    assert isinstance(state, Recovered)
+    assert "notes" in state.damage
+    assert len(found) == EVENTS
+
+
+def test_what_was_dealt_with_stays_so_and_runs_keep_their_steps(tmp_path: Path, sample: Sample) -> None:
+    (tmp_path / "j").write_bytes(garbled(sample.closed, (0, 2 * PAGE_BYTES)))
+    start(tmp_path / "j")
+    with closing(sqlite3.connect(tmp_path / "j")) as db:
+        done = db.execute("SELECT id FROM events WHERE state = 'done'").fetchall()
+        assert {name for (name,) in done} == {f"event-{number}" for number in range(0, EVENTS, 40)}
+        left = runs.interrupted(db, "sage", 99)
+        assert left is not None
+        assert left.steps[0].response == response(SAY)
+        ((highest,),) = db.execute("SELECT max(seq) FROM runs").fetchall()
+        assert runs.open_run(db, "sage", 2, [], NOON) != f"run-{highest + 1}"  # no number is used twice
+
+
+@pytest.mark.parametrize("step", ["linked", "log gone"])
+def test_a_repair_that_was_killed_is_finished(tmp_path: Path, sample: Sample, step: str) -> None:
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    (whole / "j").write_bytes(garbled(sample.closed, (8 * PAGE_BYTES, 9 * PAGE_BYTES)))
+    db, state = open_file(whole / "j", SCHEMA, NOON)
+    assert isinstance(state, Recovered)
+    assert db is not None
+    saved = found_events(db)
+    db.close()
+    path = lay(tmp_path / "j", b"the damaged file", sample.log)
+    (whole / "j").rename(tmp_path / "j.salvaged")
+    shutil.rmtree(whole)
+    os.link(path, tmp_path / "j.damaged-1")
+    if step == "log gone":
+        Path(f"{path}-wal").unlink()
+    state, found = start(path)
+    assert isinstance(state, Recovered)
+    assert state.aside == tmp_path / "j.damaged-1"
+    assert state.aside.read_bytes() == b"the damaged file"
+    assert found == saved
+
+
+def test_each_damaged_file_is_kept_under_a_name_of_its_own(tmp_path: Path, sample: Sample) -> None:
+    for count in (1, 2, 3):
+        (tmp_path / "j").write_bytes(sample.closed[: -count * PAGE_BYTES])
+        state, _ = start(tmp_path / "j")
+        assert isinstance(state, Recovered)
+        assert state.aside.name == f"j.damaged-{count}"
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that any user can enter; the tests may run as root, whom no permission stops."""
+    folder = Path(tempfile.mkdtemp(prefix="journal"))
+    folder.chmod(0o755)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_a_file_that_may_not_be_written_can_be_read(public: Path, sample: Sample) -> None:
+    (public / "j").write_bytes(sample.closed)
+    (public / "j").chmod(0o444)
+    public.chmod(0o555)
+    user = os.geteuid()
+    if not user:
+        os.seteuid(65_534)
+    try:
+        db, state = open_file(public / "j", SCHEMA, NOON)
+        assert isinstance(state, ReadOnly)
+        assert "cannot be written" in state.sentence
+        assert db is not None
+        with closing(db):
+            assert len(found_events(db)) == EVENTS
+    finally:
+        os.seteuid(user)
+
+
+def test_a_folder_that_may_not_be_written_is_told_of(public: Path) -> None:
+    public.chmod(0o555)
+    user = os.geteuid()
+    if not user:
+        os.seteuid(65_534)
+    try:
+        db, state = open_file(public / "j", SCHEMA, NOON)
+        assert db is None
+        assert state == ReadOnly(public / "j", "Permission denied")
+    finally:
+        os.seteuid(user)
+
+
+def test_a_repair_without_room_changes_nothing_and_is_told_of(tmp_path: Path, sample: Sample) -> None:
+    path = tmp_path / "j"
+    damaged = garbled(sample.closed, (9 * PAGE_BYTES, 10 * PAGE_BYTES))
+    path.write_bytes(damaged)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(damaged) // 2, hard))
+    try:
+        db, state = open_file(path, SCHEMA, NOON)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert isinstance(state, ReadOnly)
+    assert "damaged" in state.cause
+    assert "could not be repaired" in state.cause
+    if db is not None:
+        db.close()
+    assert path.read_bytes() == damaged
+    assert isinstance(start(path)[0], Recovered)
