@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that some tests need, where this is Debian and we are root. Elsewhere those tests skip.
+# usage: debian.sh PROGRAM=PACKAGE ...
+set -euo pipefail
+missing=()
+for pair in "$@"; do
+    command -v "${pair%%=*}" >/dev/null || missing+=("${pair#*=}")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+    echo "Not installed: ${missing[*]}. The tests that need them are skipped."
+    exit 0
+fi
+echo "Installing for the tests: ${missing[*]} ..."
+export DEBIAN_FRONTEND=noninteractive
+install() { apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null; }
+install 2>/dev/null || { apt-get update -qq && install; } || echo "Cannot install ${missing[*]}: tests are skipped."
