@@ -33,6 +33,13 @@ def test_the_settings_page_shows_every_setting_with_a_value_it_takes() -> None:
     assert set(shown["assistant"]) == set(AssistantConfig.model_fields)
 
 
+def test_the_settings_on_the_page_about_failures_are_taken() -> None:
+    blocks = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/resilience.md").read_text(), re.DOTALL)
+    models, budget = (Config.model_validate(tomllib.loads(text)) for text in blocks)
+    assert [model.provider for model in models.fallback] == ["openai"]
+    assert budget.budget.player.calls == 100
+
+
 def test_the_tool_on_the_page_works_as_it_stands() -> None:
     module = types.ModuleType("hum")
     exec(block("adding-a-tool.md", "python"), module.__dict__)  # noqa: S102  (the page's own example)
@@ -52,7 +59,12 @@ def test_the_provider_on_the_page_works_as_it_stands() -> None:
     assert b'"model":"m"' in provider.build_request([], [], None, CallOptions())
 
 
-PAGES = [*sorted(path.name for path in ROOT.glob("*.md")), "docs/architecture.md"]
+PAGES = [
+    *sorted(path.name for path in ROOT.glob("*.md")),
+    "docs/architecture.md",
+    "docs/resilience.md",
+    "docs/journal.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)
