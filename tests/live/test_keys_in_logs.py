@@ -61,6 +61,7 @@ async def converse(step: Step, reference: str, environment: Mapping[str, str], f
         settings.write_text(
             f"[model]\nprovider = 'local'\nurl = '{url}/v1'\nmodel = 'sage'\nkey = '{reference}'\nmax_attempts = 2\n"
             f"[[fallback]]\nprovider = 'local'\nurl = '{url}/v1'\nmodel = 'other'\nkey = '{reference}'\n"
+            "max_attempts = 1\n"
         )
         arguments = ["trial", "--config", str(settings), "--trace", "--log", str(folder / "log")]
         result = await run(arguments, b"/trace\n/trace\nHello Sage\n/status\n/quit\n", environment)
