@@ -15,8 +15,11 @@ ARGS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_PYTHON_VERSION_WARNING := 1
 
-# Tests of pure functions over text and bytes: once is enough.
+# Tests of pure functions over text and bytes, of machines that take of Twisted only its Clock, of files on disk: once is
+# enough.
 PURE := */llm/test_fallback_* */llm/test_json_* */llm/test_recorded* */llm/test_pythonic* */llm/test_small_model_*
+PURE += */resilience/test_breaker* */resilience/test_simulated* */resilience/test_budget* */assistant/test_redaction*
+PURE += */assistant/journal/test_damage* */assistant/journal/test_codec*
 
 .PHONY: help trial test check lock clean
 
