@@ -32,7 +32,7 @@ trial: $(VENV)/.run
 test: check $(VENV)/.dev $(OLDEST)/.dev
 	@scripts/debian.sh strace=strace 1>&2
 	$(VENV)/bin/python -m pytest $(ARGS)
-	@echo "the same on Twisted 24.11, the oldest we run on (all but the live tests, and what never touches Twisted):"
+	@echo "the same on Twisted 24.11, the oldest we run on (all but the live tests, and what cannot differ there):"
 	$(OLDEST)/bin/python -m pytest -q --ignore=tests/live $(PURE:%='--ignore-glob=%') $(ARGS)
 
 check: $(VENV)/.dev
