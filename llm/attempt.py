@@ -89,14 +89,8 @@ class Attempting:
     async def _perform(self, sink: AnswerSink, passage: Passage) -> None:
         try:
             await self.exchange.perform(self.request, _Heard(sink, passage), self.limits)
-        except ConnectFailed as error:
-            raise self._unreached(error) from error
         except ResilienceError as error:
             raise failed_exchange(error, self.provider, sink) from error
-
-    def _unreached(self, error: ConnectFailed) -> Unavailable:
-        should_retry = False if error.untrusted else None
-        return Unavailable(error.message, self.provider.name, self.provider.model, should_retry=should_retry)
 
     async def _read(self, sink: AnswerSink) -> Accumulator:
         """The answer in a complete response. An error of a failed one tells what its headers wish."""
@@ -160,6 +154,8 @@ def failed_exchange(error: ResilienceError, provider: LLMProvider, sink: AnswerS
             return ProtocolError(error.message, provider.name, provider.model)
         case ConnectionLost(began=True):
             return sink.broken(error.message)
+        case ConnectFailed(untrusted=True):
+            return Unavailable(error.message, provider.name, provider.model, should_retry=False)
         case _:
             return Unavailable(error.message, provider.name, provider.model)
 

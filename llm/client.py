@@ -204,7 +204,7 @@ class UnifiedLLMClient:
         cost = self._prices.cost(usage) if self._prices else None
         return Order(
             Target(origin_of(provider.get_api_url()), provider.credential, provider.model),
-            judge=lambda error: verdict_of(error, now()),
+            judge=lambda error: verdict_of(error, now(), self._retry),
             caller=ask.caller,
             estimate=Amount(1, usage.total_tokens or 0, cost or 0.0),
             retry=self._retry,

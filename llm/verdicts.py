@@ -11,7 +11,7 @@
     BadCredential                          -         no                       nothing more until the key changes
     any other                              -         no
 
-The server's own `x-should-retry` wins over the column "tried again".
+A status that is not among the configured ones is not tried again. The server's own `x-should-retry` wins over both.
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ from llm.errors import (
     RateLimited,
     Unavailable,
 )
-from resilience import Verdict
+from resilience import RetryConfig, Verdict
 
 #: How long an account without credit is left alone when the server names no time, in seconds.
 QUOTA_COOL_SECONDS = 900.0
 _CONFLICT = 409
+#: Statuses from here on say that a request failed.
+_ERRORS = 400
 
 
-def verdict_of(error: Exception, now: float) -> Verdict:
-    """The verdict on what an attempt raised. `now` is in clock seconds."""
+def verdict_of(error: Exception, now: float, retry: RetryConfig | None = None) -> Verdict:
+    """The verdict on what an attempt raised. `now` is in clock seconds; `retry` says which statuses are tried again."""
     if not isinstance(error, LLMError):
         return Verdict(f"internal error ({type(error).__name__})")
     cause = str(error)
@@ -53,4 +55,7 @@ def verdict_of(error: Exception, now: float) -> Verdict:
             verdict = Verdict(cause, is_failure=True, may_retry=True, most_attempts=2)
         case _:
             verdict = Verdict(cause)
-    return verdict if error.should_retry is None else verdict.with_retry(error.should_retry)
+    if error.should_retry is not None:
+        return verdict.with_retry(error.should_retry)
+    is_final = (error.status or 0) >= _ERRORS and error.status not in (retry or RetryConfig()).retryable_status_codes
+    return verdict.with_retry(False) if is_final else verdict

@@ -14,7 +14,8 @@ class RetryConfig:
     """How one call is tried again. Delays in seconds.
 
     The delay after attempt n is chance between 0 and `base_delay * exponential_base ** (n - 1)`, at most `max_delay`
-    (full jitter). A server's own wish is a floor under it; a wish for more than `max_wish` is not waited for at all.
+    (full jitter). Of the failures with an HTTP status those in `retryable_status_codes` are tried again, by the judge
+    of the call. A server's own wish is a floor under it; a wish for more than `max_wish` is not waited for at all.
     """
 
     max_attempts: int = 3

@@ -24,7 +24,7 @@ from llm import (
 )
 from llm.error_kinds import kind_of
 from llm.verdicts import QUOTA_COOL_SECONDS, verdict_of
-from resilience import Verdict
+from resilience import RetryConfig, Verdict
 
 NOW = 100.0
 #: The server is sick, its limits are reached, its account is empty, the key is bad, or the request is wrong.
@@ -134,3 +134,14 @@ def test_the_servers_word_on_trying_again_wins_and_changes_nothing_else(
         assert judged(error) == otherwise.with_retry(word)
     finally:
         error.should_retry = None
+
+
+@pytest.mark.parametrize(("status", "may_retry"), [(503, True), (500, False), (None, True)])
+def test_only_the_configured_statuses_are_tried_again(status: int | None, may_retry: bool) -> None:
+    retry = RetryConfig(retryable_status_codes=frozenset({503}))
+    assert verdict_of(Unavailable("busy", status=status), 0.0, retry).may_retry is may_retry
+
+
+def test_the_servers_own_word_wins_over_the_configured_statuses() -> None:
+    retry = RetryConfig(retryable_status_codes=frozenset())
+    assert verdict_of(Unavailable("busy", status=500, should_retry=True), 0.0, retry).may_retry
