@@ -86,7 +86,10 @@ class SqliteJournal:
         await self.lease.write(lambda db: runs.record_result(db, place, record))
 
     async def close_run(self, run_id: str, outcome: Outcome) -> None:
-        """Keep the outcome; settled events leave the inbox, the third crash parks them. UnknownRun."""
+        """Keep the outcome; settled events leave the inbox, the third crash parks them. UnknownRun.
+
+        Ends an interrupted run too: its crash was counted at `start`, and a bug now counts as one more.
+        """
         now = self._wall()
         await self.lease.write(lambda db: runs.close_run(db, self.assistant, run_id, outcome, now))
 
@@ -94,10 +97,6 @@ class SqliteJournal:
         """The run that was open when an earlier process died; the next one once it is closed."""
         token = self.lease.token
         return await self.lease.read(lambda db: runs.interrupted(db, self.assistant, token))
-
-    async def close_interrupted(self, run_id: str, outcome: Outcome) -> None:
-        """End an interrupted run. Its crash was counted at `start`; a bug now counts as one more."""
-        await self.close_run(run_id, outcome)
 
     async def parked(self) -> Sequence[Parked]:
         """The events that are not tried any more."""

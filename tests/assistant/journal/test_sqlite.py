@@ -74,7 +74,7 @@ async def test_a_second_store_on_the_same_file_takes_over(tmp_path: Path, reacto
             left = await new.interrupted()
             assert left is not None
             assert left.id == run
-            await new.close_interrupted(run, NothingToDo())
+            await new.close_run(run, NothingToDo())
         assert await old.pending() == ()
 
 
@@ -106,7 +106,7 @@ async def test_a_run_left_open_is_found_with_all_it_did(tmp_path: Path, reactor:
         assert await journal.unknown_effects() == ()  # it is not over
         await journal.record_intent(run, 1, 0, LOOK)  # a read is done again
         await journal.record_result(run, 1, 2, executed(SAY))
-        await journal.close_interrupted(run, Answered(("say",)))
+        await journal.close_run(run, Answered(("say",)))
         assert await journal.interrupted() is None
         assert await journal.pending() == ()
         (unknown,) = await journal.unknown_effects()
@@ -147,7 +147,7 @@ async def test_kills_and_bugs_count_together(tmp_path: Path, reactor: Any) -> No
         left = await journal.interrupted()
         assert left is not None
         assert len(await journal.pending()) == 1
-        await journal.close_interrupted(left.id, Cancelled())
+        await journal.close_run(left.id, Cancelled())
         await journal.open_run(await journal.pending())
     async with started(path, reactor) as journal:
         assert await journal.pending() == ()
@@ -155,7 +155,7 @@ async def test_kills_and_bugs_count_together(tmp_path: Path, reactor: Any) -> No
         assert "killed" in parked.reason
         left = await journal.interrupted()  # what it did is still told
         assert left is not None
-        await journal.close_interrupted(left.id, Cancelled())
+        await journal.close_run(left.id, Cancelled())
         assert len(await journal.parked()) == 1
 
 
