@@ -3,6 +3,7 @@
 #
 #   make trial ARGS="--provider ollama --model qwen3:4b"
 #   make test ARGS="tests/llm -k ollama"
+#   make test PARALLEL=    the tests in one process, for a debugger
 #   make lock        renew the hash-pinned lock files
 #
 # PYTHON chooses the interpreter (3.11 or later); uv is used when it is there.
@@ -12,6 +13,8 @@ PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
 ARGS ?=
+# One worker process for each core this process may use, eight at most; one that has no tests left takes from another.
+PARALLEL ?= -n auto --maxprocesses=8 --dist=worksteal
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_PYTHON_VERSION_WARNING := 1
 
@@ -19,21 +22,25 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 # enough.
 PURE := */llm/test_fallback_* */llm/test_json_* */llm/test_recorded* */llm/test_pythonic* */llm/test_small_model_*
 PURE += */resilience/test_breaker* */resilience/test_simulated* */resilience/test_budget* */assistant/test_redaction*
-PURE += */assistant/journal/test_damage* */assistant/journal/test_codec*
+PURE += */assistant/journal/test_damage* */assistant/journal/test_codec* */assistant/test_history* */assistant/setup/*
+PURE += */assistant/test_compaction* */tools/test_deputy* */tools/web/extracting/* */tools/web/test_addresses*
+PURE += */tools/web/test_urls* */tools/web/test_differential* */tools/web/test_citations* */llm/test_obedient*
+# Whole processes, and attacks on what has no Twisted in it: once is enough as well.
+PURE += */crash/test_kills* */crash/test_budget_kills* */policy/*
 
 .PHONY: help trial test check lock clean
 
 help:
-	@sed -n '1,8s/^# \{0,1\}//p' Makefile
+	@sed -n '1,9s/^# \{0,1\}//p' Makefile
 
 trial: $(VENV)/.run
 	@$(VENV)/bin/mud-assistant trial $(ARGS)
 
 test: check $(VENV)/.dev $(OLDEST)/.dev
-	@scripts/debian.sh strace=strace 1>&2
-	$(VENV)/bin/python -m pytest $(ARGS)
+	@scripts/debian.sh strace=strace /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
+	$(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
 	@echo "the same on Twisted 24.11, the oldest we run on (all but the live tests, and what cannot differ there):"
-	$(OLDEST)/bin/python -m pytest -q --ignore=tests/live $(PURE:%='--ignore-glob=%') $(ARGS)
+	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) --ignore=tests/live $(PURE:%='--ignore-glob=%') $(ARGS)
 
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that some tests need, where this is Debian and we are root. Elsewhere those tests skip.
-# usage: debian.sh PROGRAM=PACKAGE ...
+# usage: debian.sh PROGRAM=PACKAGE ...    a PROGRAM is a command, or a file when it begins with a slash
 set -euo pipefail
 missing=()
 for pair in "$@"; do
-    command -v "${pair%%=*}" >/dev/null || missing+=("${pair#*=}")
+    program=${pair%%=*}
+    [[ $program = /* && -e $program ]] || command -v "$program" >/dev/null || missing+=("${pair#*=}")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then

@@ -11,8 +11,16 @@ import pytest_twisted
 pytest_plugins = ["pytester", "tests.guards"]
 
 
+#: Folders whose tests wait for other processes more than they compute.
+WAITING = ("tests/live/", "tests/crash/")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run coroutine tests on the reactor, without a decorator that has no types."""
+    """Run coroutine tests on the reactor, without a decorator that has no types; those that wait come first.
+
+    Where several workers run, the one that has those is helped by the others, which compute meanwhile.
+    """
+    items.sort(key=lambda item: not item.nodeid.startswith(WAITING))
     for item in items:
         if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
             pytest_twisted.ensureDeferred(getattr(item.obj, "__func__", item.obj))

@@ -91,6 +91,18 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def _collect(item: pytest.Item, following: pytest.Item | None) -> None:
+    """Find what was lost. What outlives a module is put aside as well, or the garbage collector takes most of our time.
+
+    Its failures, should it be lost later on, come to light after the last test, when everything is looked at again.
+    """
+    if following is None:
+        gc.unfreeze()
+    gc.collect()
+    if following is not None and following.path != item.path:
+        gc.freeze()
+
+
 _BASELINE: pytest.StashKey[_Reactor] = pytest.StashKey()
 
 
@@ -102,25 +114,25 @@ def reactor_baseline(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, None, None]:
     """Let everything be torn down, then look."""
     try:
         yield
     except BaseException as error:
-        for complaint in _complaints(item):
+        for complaint in _complaints(item, nextitem):
             error.add_note(complaint)
         raise
-    if complaints := _complaints(item):
+    if complaints := _complaints(item, nextitem):
         pytest.fail("\n".join(complaints), pytrace=False)
 
 
-def _complaints(item: pytest.Item) -> list[str]:
+def _complaints(item: pytest.Item, following: pytest.Item | None) -> list[str]:
     if isinstance(item, pytest.Function):
         item.funcargs.clear()  # a Deferred that only a fixture's value holds is lost as well
     _turn()
     before = item.stash.get(_BASELINE, None)
     left = before.left_over() if before else []
-    gc.collect()
+    _collect(item, following)
     return [*_SEEN.take(), *left]
 
 

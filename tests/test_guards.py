@@ -201,6 +201,32 @@ def test_good_tests_pass(guarded: pytest.Pytester) -> None:
     guarded.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=10)
 
 
+OUTLIVES_ITS_MODULE = """
+kept = []
+
+def test_case():
+    deferred = fail(ValueError("lost"))
+    deferred.myself = deferred
+    kept.append(deferred)
+"""
+LETS_IT_GO = """
+import sys
+
+def test_first():
+    sys.modules["test_keeps"].kept.clear()
+
+def test_last():
+    pass
+"""
+
+
+def test_what_was_kept_beyond_its_module_and_then_lost_fails_the_last_test(guarded: pytest.Pytester) -> None:
+    guarded.makepyfile(test_keeps=HEAD + OUTLIVES_ITS_MODULE, test_lets_go=HEAD + LETS_IT_GO)
+    result = guarded.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=3, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_last*", "*ValueError: lost*"])
+
+
 def test_bad_tests_fail_and_only_they(guarded: pytest.Pytester) -> None:
     follower = "\ndef test_the_next_one_is_not_blamed():\n    pass\n"
     files = {
