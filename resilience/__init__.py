@@ -15,6 +15,7 @@ from resilience.errors import (
     Barred,
     BodyTooLarge,
     BudgetSpent,
+    BudgetUnkept,
     CircuitOpen,
     ConnectFailed,
     ConnectionLost,
@@ -28,6 +29,7 @@ from resilience.errors import (
 )
 from resilience.exchange import HttpExchange
 from resilience.in_flight import InFlightConfig
+from resilience.keeping import Keep
 from resilience.launcher import Launcher
 from resilience.order import Attempt, Caller, Order, Target
 from resilience.pipeline import Pipeline
@@ -45,6 +47,7 @@ __all__ = [
     "BodyTooLarge",
     "BreakerConfig",
     "BudgetSpent",
+    "BudgetUnkept",
     "Cache",
     "Caller",
     "CircuitBreaker",
@@ -57,6 +60,7 @@ __all__ = [
     "DeadlineExceeded",
     "HttpExchange",
     "InFlightConfig",
+    "Keep",
     "Launcher",
     "Ledger",
     "Limits",

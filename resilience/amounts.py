@@ -53,6 +53,11 @@ class Allowance:
         if not all(limit is None or limit >= 0 for limit in (self.calls, self.tokens, self.money)):
             raise ValueError(f"a limit is not below zero: {self}")
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is anything that a day may not use without end."""
+        return (self.calls, self.tokens, self.money) != (None, None, None)
+
     def exceeded(self, amount: Amount) -> tuple[str, float] | None:
         """The first of calls, tokens and money of which `amount` is too much, with its limit; None when all fits."""
         if self.calls is not None and amount.calls > self.calls:

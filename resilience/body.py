@@ -76,7 +76,12 @@ class BodyReceiver(Protocol):
         self.done: Deferred[None] = Deferred(lambda _: self._end(CancelledError()))
 
     def head(self, response: IResponse) -> None:
-        """Hand the head on; what the sink raises ends the exchange as soon as there is a body to end."""
+        """Hand the head on; what the sink raises ends the exchange as soon as there is a body to end.
+
+        The sink also gets the length, which Twisted keeps apart from the other headers.
+        """
+        if isinstance(response.length, int):
+            response.headers.setRawHeaders(b"content-length", [b"%d" % response.length])
         try:
             self._sink.head(response.code, response.headers)
         except Exception as error:  # noqa: BLE001  (as in dataReceived)

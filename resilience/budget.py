@@ -70,8 +70,8 @@ class Ledger:
     """What each account used today, and what calls in flight may still use.
 
     A day ends at midnight, `utc_offset_seconds` east of Greenwich, by `wall` (seconds since 1970); all accounts of the
-    old day are then forgotten. A wall clock that is set back does not bring a day back: the new day lasts until
-    the clock is past its end. `now` is the clock, in seconds, on which `resets_at` is told.
+    old day are then forgotten. A wall clock that is set back does not bring a day back, nor does a restart after it:
+    the new day lasts until the clock is past its end. `now` is the clock, in seconds, on which `resets_at` is told.
     """
 
     def __init__(self, now: Callable[[], float], wall: Callable[[], float], utc_offset_seconds: float = 0) -> None:
@@ -124,20 +124,28 @@ class Ledger:
             for name, pot in sorted(self._pots.items())
         )
 
-    def export(self) -> dict[str, Any]:
-        """What was spent today, as JSON values for `restore`. The day is counted from 1970."""
+    @property
+    def day(self) -> int:
+        """The day that lasts, counted from 1970."""
         self._turn()
-        spent = {name: pot.spent.plain() for name, pot in self._pots.items() if pot.spent != Amount()}
-        return {"day": self._day, "spent": spent}
+        return self._day
+
+    def export(self) -> dict[str, Any]:
+        """What was spent today if every call in flight uses its estimate, as JSON values for `restore`."""
+        self._turn()
+        spent = {name: pot.spent + pot.reserved for name, pot in self._pots.items()}
+        return {"day": self._day, "spent": {name: most.plain() for name, most in spent.items() if most != Amount()}}
 
     def restore(self, exported: object) -> None:
-        """Add what an earlier process exported today to what was spent since; that of another day is ignored.
+        """Add what an earlier process exported today to what was spent since; that of an earlier day is ignored.
 
-        ValueError says what is wrong with something that `export` did not give, and nothing is added.
+        What it exported on a later day makes it that day: the clock was set back since. ValueError says what is
+        wrong with something that `export` did not give, and nothing is added.
         """
         self._turn()
         day, spent = _read(exported)
-        if day != self._day:
+        self._begin(day)
+        if day < self._day:
             return
         for name, amount in spent.items():
             self._pots.setdefault(name, _Pot()).spent += amount
@@ -159,7 +167,9 @@ class Ledger:
 
     def _turn(self) -> None:
         """Begin a new day when the wall clock says so. Reservations of the old one keep its pots."""
-        day = self._wall_day()
+        self._begin(self._wall_day())
+
+    def _begin(self, day: int) -> None:
         if day > self._day:
             self._day = day
             self._pots = {}

@@ -12,7 +12,8 @@
         ├── CoolingDown         the server asked to wait longer than a call waits; `until`
         ├── QueueFull           too many calls are waiting already
         ├── Barred              this credential was refused before and has not changed
-        └── BudgetSpent         an account has no room left today
+        ├── BudgetSpent         an account has no room left today
+        └── BudgetUnkept        what the call may cost could not be written down
 
 Errors name the origin (scheme, host, port) and never a path, a query or a key.
 """
@@ -120,3 +121,11 @@ class BudgetSpent(NotAdmitted):
     what: str = ""
     limit: float = 0.0
     resets_at: float = 0.0
+
+
+@dataclass(eq=False)
+class BudgetUnkept(NotAdmitted):
+    """What the call may cost could not be written down, so a kill would give the money twice; later may be better.
+
+    The cause is `__cause__`.
+    """

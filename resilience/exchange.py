@@ -50,12 +50,19 @@ class _Counted:
 
 @implementer(IAgentEndpointFactory)
 class _Endpoints:
-    """One endpoint, and with it one TLS context, per origin."""
+    """One endpoint, and with it one TLS context, per origin. `given` makes them instead, if it is there."""
 
-    def __init__(self, reactor: IReactorTime, connect_seconds: float, trust_root: Any) -> None:
+    def __init__(
+        self,
+        reactor: IReactorTime,
+        connect_seconds: float,
+        trust_root: Any,
+        given: IAgentEndpointFactory | None = None,
+    ) -> None:
         self._reactor = reactor
         self._connect_seconds = connect_seconds
         self._trust_root = trust_root
+        self._given = given
         self._made: dict[tuple[bytes, bytes, int], _Counted] = {}
 
     @property
@@ -67,9 +74,12 @@ class _Endpoints:
         """The endpoint for an origin, made at its first use."""
         key = (uri.scheme, uri.host, uri.port)
         if key not in self._made:
-            plain = HostnameEndpoint(self._reactor, uri.host, uri.port, timeout=self._connect_seconds)
-            self._made[key] = _Counted(self._secured(plain, uri) if uri.scheme == b"https" else plain)
+            self._made[key] = _Counted(self._given.endpointForURI(uri) if self._given else self._own(uri))
         return self._made[key]
+
+    def _own(self, uri: URI) -> IStreamClientEndpoint:
+        plain = HostnameEndpoint(self._reactor, uri.host, uri.port, timeout=self._connect_seconds)
+        return self._secured(plain, uri) if uri.scheme == b"https" else plain
 
     def _secured(self, plain: IStreamClientEndpoint, uri: URI) -> IStreamClientEndpoint:
         options = optionsForClientTLS(uri.host.decode("ascii"), trustRoot=self._trust_root)
@@ -103,7 +113,8 @@ class _Bytes:
 class HttpExchange:
     """Performs requests over one shared pool of connections. `reactor` must also do TCP and name look-ups.
 
-    `trust_root` is whose certificates are believed, by default those of the platform.
+    `trust_root` is whose certificates are believed, by default those of the platform. When `endpoints` is given it
+    decides where connections go and how they are secured, and none is kept for another request.
     """
 
     def __init__(
@@ -112,14 +123,15 @@ class HttpExchange:
         limits: Limits | None = None,
         connections_per_host: int = 32,
         trust_root: Any = None,  # Any: Twisted's interface for it is private
+        endpoints: IAgentEndpointFactory | None = None,
     ) -> None:
         self._reactor = reactor
         self._limits = limits or Limits()
-        self._pool = HTTPConnectionPool(reactor, persistent=True)
+        self._pool = HTTPConnectionPool(reactor, persistent=endpoints is None)
         self._pool.maxPersistentPerHost = connections_per_host
         self._pool.cachedConnectionTimeout = 30
         self._pool.retryAutomatically = False
-        self._endpoints = _Endpoints(reactor, self._limits.connect_seconds, trust_root)
+        self._endpoints = _Endpoints(reactor, self._limits.connect_seconds, trust_root, endpoints)
         self._agent = Agent.usingEndpointFactory(reactor, self._endpoints, self._pool)
         self._fresh_agent = Agent.usingEndpointFactory(reactor, self._endpoints)
 

@@ -3,28 +3,34 @@
 Outermost first:
 
     total deadline                 Deadline.bound: everything below is cancelled when it is over
-    admission: budget              Ledger.reserve: settled by what was used, released when nothing was
+    admission: budget              Payment: Ledger.reserve; written down before anything leaves, if there is a limit
     retry                          RetriedCall: attempts, backoff, the server's shared budget of retries
     for each attempt
+        admission: budget          once more, when an earlier attempt used what was reserved
         admission: limits, queue   Upstream.enter: circuit, cool-down, pace, cap, turn
         permit                     ended once: success, failure, or given back
         the attempt itself         one bounded HTTP exchange with its own time limits
 
-A call that waits to try again holds no place among those on their way (docs/decisions/0006-a-place-per-attempt.md).
+At the end the reservation is settled by what was used, or released when nothing was, and that is written down without
+anybody waiting. A call that waits to try again holds no place among those on their way
+(docs/decisions/0006-a-place-per-attempt.md).
 """
 
 from __future__ import annotations
 
 import random as random_module
+from contextlib import suppress
 from typing import TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.amounts import Amount
 from resilience.budget import Ledger
 from resilience.deadline import Deadline
+from resilience.errors import BudgetUnkept
+from resilience.keeping import Keep, Keeping
 from resilience.order import Attempt, Order, Target
+from resilience.payment import Payment
 from resilience.quota import Credential, Quota
 from resilience.retry import RetriedCall
 from resilience.snapshot import Snapshot, quota_state, upstream_state
@@ -36,10 +42,18 @@ T = TypeVar("T")
 class Pipeline:
     """What all calls of a process share. Cheap to make; opens nothing, and holds no timer while nobody waits."""
 
-    def __init__(self, clock: IReactorTime, random: random_module.Random, ledger: Ledger | None = None) -> None:
+    def __init__(
+        self,
+        clock: IReactorTime,
+        random: random_module.Random,
+        ledger: Ledger | None = None,
+        keep: Keep | None = None,
+    ) -> None:
+        """`keep` writes the ledger down; without it what was spent lives as long as the process."""
         self.clock = clock
         self.ledger = ledger
         self.random = random
+        self._keeping = Keeping(ledger, keep) if ledger and keep else None
         self._upstreams: dict[str, Upstream] = {}
         self._credentials: dict[tuple[str, str], Credential] = {}
         self._quotas: dict[Target, Quota] = {}
@@ -51,20 +65,22 @@ class Pipeline:
         raised. Cancelling cancels whatever goes on and blames nobody.
         """
         upstream = self.upstream(order.target.origin, order.upstream)
-        made = RetriedCall(order, deadline, upstream, self.quota(order.target), self.random)
-        return await deadline.bound(Deferred.fromCoroutine(self._paid(attempt, made)), made.end)
+        quota = self.quota(order.target)
+        if self.ledger is None:
+            made = RetriedCall(order, deadline, upstream, quota, self.random)
+            return await deadline.bound(Deferred.fromCoroutine(made.result(attempt)), made.end)
+        payment = Payment(self.ledger, self._keeping, order)
+        made = RetriedCall(order, deadline, upstream, quota, self.random, ready=payment.ready)
+        return await deadline.bound(Deferred.fromCoroutine(_paid(attempt, made, payment)), made.end)
 
-    async def _paid(self, attempt: Attempt[T], call: RetriedCall) -> T:
-        """The call, with its estimate set aside before it and what it used booked after it."""
-        order = call.order
-        reservation = self.ledger.reserve(order.caller.accounts, order.estimate) if self.ledger else None
-        try:
-            return await call.result(attempt)
-        finally:
-            if reservation is not None and call.used != Amount():
-                reservation.settle(call.used)
-            elif reservation is not None:
-                reservation.release()
+    async def kept(self) -> None:
+        """Returns when all that was spent until now is written down, or cannot be, which is logged. For a clean stop.
+
+        Cancelling leaves the write to itself.
+        """
+        if self._keeping is not None:
+            with suppress(BudgetUnkept):
+                await self._keeping.kept()
 
     def upstream(self, origin: str, config: UpstreamConfig | None = None) -> Upstream:
         """The shared state of one server, made at its first use."""
@@ -96,3 +112,12 @@ class Pipeline:
             tuple(quota_state(target.origin, quota) for target, quota in self._quotas.items()),
             self.ledger.snapshot() if self.ledger else (),
         )
+
+
+async def _paid(attempt: Attempt[T], call: RetriedCall, payment: Payment) -> T:
+    """The call, with its estimate set aside before anything is done for it and what it used booked after it."""
+    try:
+        await payment.ready(call.used)
+        return await call.result(attempt)
+    finally:
+        payment.end(call.used)

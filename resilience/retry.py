@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random as random_module
+from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import TypeVar
 
@@ -23,9 +24,16 @@ from resilience.verdict import Verdict
 T = TypeVar("T")
 _log = Logger()
 
+#: Makes sure that another attempt may be paid for, given what all before it used. Raises NotAdmitted.
+Ready = Callable[[Amount], Awaitable[None]]
+
+
+async def _for_nothing(_: Amount) -> None:
+    """Nobody pays."""
+
 
 class RetriedCall:
-    """One call to one server. `used` is what all its attempts used."""
+    """One call to one server. `used` is what all its attempts used; each is made when it is `ready` to be paid for."""
 
     def __init__(
         self,
@@ -34,6 +42,8 @@ class RetriedCall:
         upstream: Upstream,
         quota: Quota,
         random: random_module.Random,
+        *,
+        ready: Ready = _for_nothing,
     ) -> None:
         self.used = Amount()
         self.order = order
@@ -41,6 +51,7 @@ class RetriedCall:
         self._upstream = upstream
         self._quota = quota
         self._random = random
+        self._ready = ready
         self._clock: IReactorTime = deadline.clock
         self._nobody_waits = False
         #: Whether the server's health has suffered by this call: it does once, however many attempts fail.
@@ -56,6 +67,7 @@ class RetriedCall:
         failure: Exception | None = None
         for number in count(1):
             try:
+                await self._ready(self.used)
                 passage = await self._upstream.enter(self._errand())
             except NotAdmitted as refusal:
                 raise failure or refusal from refusal

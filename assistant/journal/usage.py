@@ -8,38 +8,91 @@ from typing import Any
 
 from assistant.journal.store import Store
 
+#: Calls, tokens and money of each account.
+Sums = dict[str, tuple[int, int, float]]
+_NOTHING = (0, 0, 0.0)
+#: Digits of a sum of money, as the ledger rounds it.
+_MONEY_DIGITS = 12
+
+_ADD = f"""
+    INSERT INTO usage (day, account, calls, tokens, money) VALUES (?1, ?2, max(0, ?3), max(0, ?4), max(0.0, ?5))
+    ON CONFLICT (day, account) DO UPDATE SET calls = max(0, calls + ?3), tokens = max(0, tokens + ?4),
+        money = max(0.0, round(money + ?5, {_MONEY_DIGITS}))"""  # noqa: S608  (a constant)
+_RAISE = """
+    INSERT INTO usage (day, account, calls, tokens, money) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (day, account) DO UPDATE SET calls = max(calls, ?3), tokens = max(tokens, ?4), money = max(money, ?5)"""
+
 
 class StoredUsage:
-    """The ledger's memory. It belongs to the process, not to one assistant, so there is no lease on it."""
+    """The ledger's memory. It belongs to the process, not to one assistant, so there is no lease on it.
+
+    Two processes may write to one file: each adds to the rows, or takes off, by how much its own ledger has changed
+    since it last read or wrote them, so the rows are what both spent. Neither sees the other's spending before its
+    next start, so together they may spend the day's allowance once each.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        #: The day and our part of its rows, as far as it is known to be on disk. None before anything was read.
+        self._ours: tuple[int, Sums] | None = None
 
     async def save_usage(self, exported: Mapping[str, Any]) -> None:
-        """Keep what `Ledger.export` gave, in place of what was kept of that day."""
-        day = exported["day"]
-        rows = [
-            (day, account, spent["calls"], spent["tokens"], float(spent["money"]))
-            for account, spent in exported["spent"].items()
-        ]
+        """Keep what `Ledger.export` gave, in place of what it gave before. One at a time, and not to be cancelled.
+
+        A ledger that was not restored from here is not believed to have less than the rows of the day say.
+        Raises JournalError, and then nothing is kept.
+        """
+        day, sums = exported["day"], _sums(exported)
+        if self._ours is None:
+            statement, rows = _RAISE, sums
+        else:
+            statement, rows = _ADD, _changes(self._ours[1] if self._ours[0] == day else {}, sums)
 
         def work(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM usage WHERE day = ?", (day,))
-            db.executemany("INSERT INTO usage VALUES (?, ?, ?, ?, ?)", rows)
+            db.executemany(statement, [(day, account, *amounts) for account, amounts in rows.items()])
 
         await self._store.write(work)
+        self._ours = day, sums
 
     async def load_usage(self) -> dict[str, Any] | None:
-        """The newest day kept, for `Ledger.restore`; None when none is."""
+        """The newest day kept, for `Ledger.restore`; None when none is. What is saved next is taken as its successor.
 
-        def work(db: sqlite3.Connection) -> dict[str, Any] | None:
+        Raises JournalError.
+        """
+
+        def work(db: sqlite3.Connection) -> tuple[int, Sums] | None:
             day = db.execute("SELECT max(day) FROM usage").fetchone()[0]
             if day is None:
                 return None
             rows = db.execute("SELECT account, calls, tokens, money FROM usage WHERE day = ?", (day,))
-            spent = {
-                account: {"calls": calls, "tokens": tokens, "money": money} for account, calls, tokens, money in rows
-            }
-            return {"day": day, "spent": spent}
+            return day, {account: tuple(amounts) for account, *amounts in rows if any(amounts)}
 
-        return await self._store.read(work)
+        found = await self._store.read(work)
+        self._ours = found or (0, {})
+        if found is None:
+            return None
+        day, sums = found
+        spent = {
+            account: {"calls": calls, "tokens": tokens, "money": money}
+            for account, (calls, tokens, money) in sums.items()
+        }
+        return {"day": day, "spent": spent}
+
+
+def _sums(exported: Mapping[str, Any]) -> Sums:
+    return {
+        account: (spent["calls"], spent["tokens"], float(spent["money"]))
+        for account, spent in exported["spent"].items()
+    }
+
+
+def _changes(before: Sums, after: Sums) -> Sums:
+    """By how much each account that changed did."""
+    changes: Sums = {}
+    for account in before.keys() | after.keys():
+        calls, tokens, money = before.get(account, _NOTHING)
+        new_calls, new_tokens, new_money = after.get(account, _NOTHING)
+        change = (new_calls - calls, new_tokens - tokens, round(new_money - money, _MONEY_DIGITS))
+        if any(change):
+            changes[account] = change
+    return changes

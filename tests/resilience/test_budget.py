@@ -209,13 +209,17 @@ def test_the_snapshot_is_sorted_and_shows_the_last_allowance(ledger: Ledger) -> 
     )
 
 
-def test_what_was_spent_outlives_the_process(times: Times, ledger: Ledger) -> None:
+def test_what_was_spent_and_what_was_on_its_way_outlives_the_process(times: Times, ledger: Ledger) -> None:
     ledger.reserve([UNLIMITED], ONE).settle(ONE)
-    ledger.reserve([UNLIMITED, Account("unused", Allowance())], ONE)
+    ledger.reserve([UNLIMITED, Account("other", Allowance())], ONE)
+    ledger.reserve([Account("unused", Allowance())], ONE).release()
     kept = json.loads(json.dumps(ledger.export()))
     later = Ledger(times.clock.seconds, times.wall)
     later.restore(kept)
-    assert later.snapshot() == (AccountState("all", ONE, Amount(), None, DAY / 2),)
+    assert later.snapshot() == (
+        AccountState("all", ONE + ONE, Amount(), None, DAY / 2),
+        AccountState("other", ONE, Amount(), None, DAY / 2),
+    )
     assert later.export() == kept
 
 
@@ -227,13 +231,31 @@ def test_what_is_restored_adds_to_what_was_spent_since(times: Times, ledger: Led
     assert later.spent("all") == ONE + ONE
 
 
-@pytest.mark.parametrize("days", [1, -1])
-def test_another_day_is_not_restored(times: Times, ledger: Ledger, days: int) -> None:
+def test_an_earlier_day_is_not_restored(times: Times, ledger: Ledger) -> None:
     ledger.reserve([UNLIMITED], ONE).settle(ONE)
-    times.wall_ahead += days * DAY
+    times.wall_ahead += DAY
     later = Ledger(times.clock.seconds, times.wall)
-    later.restore(ledger.export() if days < 0 else {"day": 20_000, "spent": {"all": ONE.plain()}})
-    assert later.snapshot() == ()
+    later.restore({"day": 20_000, "spent": {"all": ONE.plain()}})
+    assert (later.day, later.snapshot()) == (20_001, ())
+
+
+def test_a_wall_clock_set_back_before_a_restart_gives_no_fresh_budget(times: Times, ledger: Ledger) -> None:
+    account = Account("a", Allowance(calls=1))
+    ledger.reserve([account], ONE).settle(ONE)
+    times.wall_ahead -= DAY
+    later = Ledger(times.clock.seconds, times.wall)
+    later.reserve([account], ONE)
+    later.restore(ledger.export())
+    assert later.day == 20_000
+    assert refusal(later, [account], ONE).resets_at == 1.5 * DAY
+    times.clock.advance(1.5 * DAY)
+    assert later.check([account]) is None
+
+
+def test_a_call_over_midnight_is_not_exported_as_the_new_days(times: Times, ledger: Ledger) -> None:
+    ledger.reserve([UNLIMITED], ONE)
+    times.clock.advance(DAY / 2)
+    assert ledger.export() == {"day": 20_001, "spent": {}}
 
 
 @pytest.mark.parametrize(

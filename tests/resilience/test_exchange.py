@@ -6,15 +6,19 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import pytest_twisted
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.endpoints import HostnameEndpoint
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 from twisted.web.client import URI
 from twisted.web.http_headers import Headers
+from twisted.web.iweb import IAgentEndpointFactory
+from zope.interface import implementer
 
 from resilience import (
     BodyTooLarge,
@@ -320,3 +324,27 @@ async def test_no_error_and_no_repr_shows_a_key_or_a_path(exchange: HttpExchange
         assert "planted-key" not in shown
         assert "secret" not in shown
         assert "hidden" not in shown
+
+
+@implementer(IAgentEndpointFactory)
+class OneEndpoint:
+    """Sends every request to one port, whatever the URL says."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+
+    def endpointForURI(self, uri: URI) -> HostnameEndpoint:
+        return HostnameEndpoint(reactor, "127.0.0.1", self._port)
+
+
+async def test_endpoints_of_the_callers_own_decide_where_to_and_keep_no_connection() -> None:
+    async with serving(lambda transport: transport.write(OK)) as server:
+        port = urlsplit(server.url).port or 0
+        exchange = HttpExchange(reactor, Limits(2, 2, 2), endpoints=OneEndpoint(port))
+        for _ in range(2):
+            sink = Collected()
+            await exchange.perform(Request("GET", "http://elsewhere.example/", Headers()), sink)
+            assert sink.body == b"hello"
+            assert sink.headers.getRawHeaders("content-length") == ["5"]
+        assert len(server.connections) == 2
+        assert b"Host: elsewhere.example" in server.received

@@ -1,0 +1,98 @@
+"""Has the ledger written down: at most one write on its way, and the next one for all who asked meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from resilience.budget import Ledger
+from resilience.errors import BudgetUnkept
+
+_log = Logger()
+
+#: Writes down what `Ledger.export` gave, in place of what it gave before; returns when it is there for good.
+Keep = Callable[[Mapping[str, Any]], Awaitable[None]]
+
+
+class Keeping:
+    """Calls `keep` with what `ledger` exports, once at a time. Nobody who waits or leaves cancels a write."""
+
+    def __init__(self, ledger: Ledger, keep: Keep) -> None:
+        self._ledger = ledger
+        self._keep = keep
+        self._waiting: list[Deferred[None]] = []
+        self._wanted = False
+        #: The writes under way, held here whoever left meanwhile.
+        self._running: Deferred[None] | None = None
+        self._is_running = False
+        #: What was written last; whether it is what is there is not known while writing fails.
+        self._kept: Mapping[str, Any] | None = None
+        self._is_failing = False
+
+    def kept(self) -> Deferred[None]:
+        """Fires when the ledger, as it is now or later, is written down. Cancelling leaves the write to itself.
+
+        Fails with BudgetUnkept, an own one for each who waits.
+        """
+        waiter: Deferred[None] = Deferred()
+        self._waiting.append(waiter)
+        self.soon()
+        return waiter
+
+    def soon(self) -> None:
+        """Have the ledger written down without waiting for it. That it failed is logged; the next write has it too."""
+        self._wanted = True
+        if not self._is_running:
+            self._is_running = True
+            self._running = Deferred.fromCoroutine(self._write_all())
+
+    async def _write_all(self) -> None:
+        """Write until nobody wants it any more. Those told may want it again at once."""
+        try:
+            while self._wanted:
+                self._wanted = False
+                covered, self._waiting = self._waiting, []
+                error = await self._write(self._ledger.export())
+                for waiter in covered:
+                    if not waiter.called:  # it may have left
+                        _tell(waiter, error)
+        finally:
+            self._is_running = False
+
+    async def _write(self, exported: Mapping[str, Any]) -> Exception | None:
+        """Why it could not be written, None when it is there."""
+        is_news = exported != self._kept
+        if not is_news and not self._is_failing:
+            return None
+        try:
+            await self._keep(exported)
+        except Exception as error:  # noqa: BLE001  (the border to any keeper; nobody cancels us, so it may not either)
+            self._failed(error)
+            return error
+        self._kept = exported
+        if self._is_failing and is_news:  # a keeper may have nothing to do for what it has already
+            self._is_failing = False
+            _log.info("what is spent can be written down again", log_event="budget")
+        return None
+
+    def _failed(self, error: Exception) -> None:
+        """Say so, once until it goes well again."""
+        if not self._is_failing:
+            self._is_failing = True
+            _log.error(
+                "what is spent cannot be written down; calls with a limit are not made: {cause}",
+                log_event="budget",
+                cause=str(error) or type(error).__name__,
+            )
+
+
+def _tell(waiter: Deferred[None], error: Exception | None) -> None:
+    if error is None:
+        waiter.callback(None)
+        return
+    unkept = BudgetUnkept(f"the call was not made: what it may cost could not be written down ({error})")
+    unkept.__cause__ = error
+    waiter.errback(unkept)
