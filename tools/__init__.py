@@ -1,36 +1,61 @@
 """What the model may do: the tool contract, registry, policy, dispatch and the game's verbs. No loop, no prompt."""
 
+from tools.approvals import Approvals, Declined, Denied, Given, Pending
 from tools.clean import clean_heard, clean_speech, one_line
-from tools.context import Kind, Person, Principal, Scene, Thing, ToolContext, World
-from tools.dispatch import Dispatcher, EffectLog
+from tools.context import GameCommand, Kind, Person, Principal, Scene, Thing, ToolContext, World
+from tools.dispatch import Dispatcher
 from tools.errors import ToolError, ToolFailed, ToolRetry
 from tools.notes import Added, MemoryNotes, Note, Notes
-from tools.policy import Allowed, Decision, Refused, decide
+from tools.policy import Allowed, Authority, Caps, Decision, NeedsApproval, Refused, Requirement, decide
 from tools.registry import Registry
-from tools.result import Executed, Status
-from tools.tool import Answer, Arguments, Category, NoArguments, Tool
+from tools.repetition import Repetition
+from tools.result import Begun, Executed, Status
+from tools.rules import Rules
+from tools.step import NOTHING_YET, EffectLog, Past
+from tools.tool import Answer, Arguments, Category, Labelled, NoArguments, Tool
+from tools.trust import TOP, Label, Sight, Source, label_of
 from tools.wrapping import acted, spoken
 
 __all__ = [
+    "NOTHING_YET",
+    "TOP",
     "Added",
     "Allowed",
     "Answer",
+    "Approvals",
     "Arguments",
+    "Authority",
+    "Begun",
+    "Caps",
     "Category",
     "Decision",
+    "Declined",
+    "Denied",
     "Dispatcher",
     "EffectLog",
     "Executed",
+    "GameCommand",
+    "Given",
     "Kind",
+    "Label",
+    "Labelled",
     "MemoryNotes",
+    "NeedsApproval",
     "NoArguments",
     "Note",
     "Notes",
+    "Past",
+    "Pending",
     "Person",
     "Principal",
     "Refused",
     "Registry",
+    "Repetition",
+    "Requirement",
+    "Rules",
     "Scene",
+    "Sight",
+    "Source",
     "Status",
     "Thing",
     "Tool",
@@ -43,6 +68,7 @@ __all__ = [
     "clean_heard",
     "clean_speech",
     "decide",
+    "label_of",
     "one_line",
     "spoken",
 ]

@@ -7,35 +7,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+from tools.principal import Kind, Principal
+from tools.trust import Sight
 
 if TYPE_CHECKING:
     from tools.notes import Notes
+    from tools.policy import Requirement
+    from tools.web.turn import WebTurn
 
 
-class Kind(StrEnum):
-    """What sort of actor a principal is."""
-
-    PLAYER = "player"
-    ASSISTANT = "assistant"
-    WORLD = "world"
-    OPERATOR = "operator"
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """Who caused something.
-
-    `id` is stable within the game; `permission` is the game's own ladder as a number: 0 guest, 1 player, 2 helper,
-    3 builder, 4 admin, 5 developer (Evennia's `PERMISSION_HIERARCHY`).
-    """
-
-    id: str
-    name: str
-    kind: Kind = Kind.PLAYER
-    permission: int = 1
+__all__ = ["GameCommand", "Kind", "Person", "Principal", "Scene", "Thing", "ToolContext", "World"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +48,19 @@ class Scene:
     exits: tuple[str, ...] = ()
     people: tuple[Person, ...] = ()
     things: tuple[Thing, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GameCommand:
+    """A typed line as the game understands it: which command it is, whatever alias or nick was typed.
+
+    `line` is the whole line as it will run; `permission` is what the game asks of who runs it.
+    """
+
+    line: str
+    name: str
+    switches: tuple[str, ...] = ()
+    permission: int = 1
 
 
 class World(Protocol):
@@ -101,13 +98,33 @@ class World(Protocol):
         """Leave by an exit; the scene at the other end."""
         ...
 
+    def resolve(self, line: str) -> Awaitable[GameCommand]:
+        """What the game takes `line` for, aliases and nicks replaced; nothing happens. ToolFailed for no command."""
+        ...
+
+    def execute(self, command: GameCommand) -> Awaitable[str]:
+        """What the game printed when exactly this command ran; it is not looked up again."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """Everything a tool may use. `requester` is who the run answers, None when nobody asked."""
+    """Everything a tool may use. `requester` is who the run answers, None when nobody asked.
+
+    `sight` is what the run has in view. `allowed` is what the call was found to need when it was allowed: a tool that
+    looks its target up again does nothing when it has become another one.
+    """
 
     actor: Principal
     world: World
     notes: Notes
     requester: Principal | None = None
     run_id: str = ""
+    sight: Sight = field(default_factory=Sight)
+    allowed: Requirement | None = None
+    #: What this turn knows of the web, None where there is none.
+    web: WebTurn | None = None
+
+    def cited(self, words: str) -> str:
+        """Words for people's ears, with the sources below them that they name."""
+        return self.web.cited(words) if self.web else words

@@ -16,12 +16,16 @@ MAX_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One remembered sentence. `about_*` is who it came from, empty for nobody; `at` is clock seconds."""
+    """One remembered sentence. `about_*` is who it came from, empty for nobody; `at` is clock seconds.
+
+    `trust` is the level it was written under (`tools/trust.py`): the lowest of all that was in view.
+    """
 
     text: str
     about_id: str
     about_name: str
     at: float
+    trust: int = 0
 
     @property
     def size_bytes(self) -> int:
@@ -40,15 +44,23 @@ class Added:
 class Notes(Protocol):
     """A character's memory."""
 
-    async def add(self, text: str, about: Principal | None = None) -> Added:
+    async def add(self, text: str, about: Principal | None = None, trust: int = 0) -> Added:
         """Keep `text` as learned from `about`; says which old notes had to go. ToolFailed when it cannot fit."""
         ...
 
     async def search(self, query: str, limit: int = 5, *, about_id: str | None = None) -> Sequence[Note]:
-        """At most `limit` notes that fit `query` best; with `about_id` only those from that principal.
+        """At most `limit` notes that fit `query` best; with `about_id` only those from that principal or from nobody.
 
         An empty query fits everything, newest first.
         """
+        ...
+
+    async def about(self, principal_id: str) -> Sequence[Note]:
+        """Every note that came from this principal, newest first: what a player may see."""
+        ...
+
+    async def forget(self, principal_id: str) -> int:
+        """How many notes came from this principal; they are gone."""
         ...
 
 
@@ -61,9 +73,9 @@ class MemoryNotes:
         self._max_bytes = max_bytes
         self._notes: list[Note] = []
 
-    async def add(self, text: str, about: Principal | None = None) -> Added:
+    async def add(self, text: str, about: Principal | None = None, trust: int = 0) -> Added:
         """Keep `text`; the same note again only becomes newer. The oldest notes go when there is no room."""
-        note = Note(text, about.id if about else "", about.name if about else "", self._now())
+        note = Note(text, about.id if about else "", about.name if about else "", self._now(), trust)
         if note.size_bytes > self._max_bytes:
             raise ToolFailed(f"That is too long to remember: at most {self._max_bytes} bytes.")
         self._notes = [old for old in self._notes if (old.text, old.about_id) != (note.text, note.about_id)]
@@ -72,8 +84,18 @@ class MemoryNotes:
 
     async def search(self, query: str, limit: int = 5, *, about_id: str | None = None) -> Sequence[Note]:
         """The notes that share most words with `query`, newest first among equals."""
-        newest_first = [note for note in reversed(self._notes) if about_id is None or note.about_id == about_id]
+        newest_first = [note for note in reversed(self._notes) if about_id is None or note.about_id in {about_id, ""}]
         return best_fitting(newest_first, query, limit)
+
+    async def about(self, principal_id: str) -> Sequence[Note]:
+        """Every note that came from this principal, newest first."""
+        return [note for note in reversed(self._notes) if note.about_id == principal_id]
+
+    async def forget(self, principal_id: str) -> int:
+        """How many notes came from this principal; they are gone."""
+        kept = [note for note in self._notes if note.about_id != principal_id]
+        gone, self._notes = len(self._notes) - len(kept), kept
+        return gone
 
     def _make_room(self) -> tuple[Note, ...]:
         """The oldest notes, removed until the rest fits."""

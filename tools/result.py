@@ -20,14 +20,24 @@ class Status(StrEnum):
     REFUSED = "refused"  # policy said no
     TIMED_OUT = "timed_out"
     CRASHED = "crashed"  # a bug in the tool, logged
+    UNKNOWN = "unknown"  # the process died while it ran: it may have happened, and is never done again
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A call that was about to run when its process died: nobody knows whether it happened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """One answered call. `category` is None when no such tool exists; `seconds` is how long it ran."""
+    """One answered call. `category` is None when no such tool exists; `seconds` is how long it ran.
+
+    `authority` is the level of the result's text (`tools/trust.py`); 0, the lowest, for records that do not say.
+    """
 
     call: ToolCall
     result: ToolResult
     status: Status
     category: Category | None
     seconds: float
+    authority: int = 0

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from llm.messages import JSON, ToolCall
-from tools.context import Kind, Person, Principal, Scene, ToolContext, World
+from tools.context import GameCommand, Kind, Person, Principal, Scene, ToolContext, World
 from tools.errors import ToolFailed
 from tools.names import pick
 from tools.notes import MemoryNotes, Notes
@@ -43,7 +43,7 @@ def now(awaitable: Awaitable[T]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One thing a character did. `target` is a person's name or a direction."""
+    """One thing a character did. `target` is a person's name, a direction or a command's name."""
 
     verb: str
     text: str = ""
@@ -54,7 +54,8 @@ class RecordingWorld:
     """A world of one scene that notes what is done in it.
 
     `beyond` is the scene behind each exit (an exit without one leads to a bare room). `refusals` maps a verb to the
-    sentence this world refuses it with.
+    sentence this world refuses it with. `commands` maps the first word of a line to the command it is, whose line is
+    left empty; a test may change it while a run goes on.
     """
 
     def __init__(
@@ -64,11 +65,13 @@ class RecordingWorld:
         *,
         beyond: Mapping[str, Scene] | None = None,
         refusals: Mapping[str, str] | None = None,
+        commands: Mapping[str, GameCommand] | None = None,
     ) -> None:
         self.scene = scene
         self.actor = actor
         self.acts: list[Act] = []
         self._beyond = beyond or {}
+        self.commands = dict(commands or {})
         self._refusals = refusals or {}
 
     async def look(self) -> Scene:
@@ -109,6 +112,20 @@ class RecordingWorld:
         self._act(Act("move", target=way))
         self.scene = self._beyond.get(way, Scene(f"{self.scene.room}, {way}", "A bare room.", (way,)))
         return self.scene
+
+    async def resolve(self, line: str) -> GameCommand:
+        """The command whose word the line begins with."""
+        self._check("resolve")
+        word, _, text = line.strip().partition(" ")
+        command = self.commands.get(word)
+        if command is None:
+            raise ToolFailed(f"There is no command '{word}'. Commands: {', '.join(self.commands)}.")
+        return replace(command, line=" ".join(filter(None, (command.line or command.name, text))))
+
+    async def execute(self, command: GameCommand) -> str:
+        """Noted, under the command's name."""
+        self._act(Act("execute", command.line, command.name))
+        return f"{command.name}: done."
 
     def _act(self, act: Act) -> None:
         self._check(act.verb)

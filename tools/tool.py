@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from pydantic import BaseModel, ConfigDict
 
 from llm.messages import ToolSpec
 from tools.context import ToolContext
+from tools.trust import Source
+
+if TYPE_CHECKING:
+    from tools.policy import Requirement
 
 
 class Category(StrEnum):
@@ -43,8 +47,16 @@ class NoArguments(Arguments):
     """A tool that takes nothing."""
 
 
-#: What `execute` may return: a pydantic model reaches the model as JSON, a string as it is.
+#: What a model is told: a pydantic model reaches it as JSON, a string as it is.
 Answer = BaseModel | str
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """An answer whose level is not that of the tool's source: notes have the level they were written under."""
+
+    answer: Answer
+    authority: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +66,11 @@ class Tool:
     `execute(arguments, context)` gets an instance of `arguments`; it is async or returns a Deferred. It raises
     `ToolRetry` when the model should try differently and `ToolFailed` when the world said no; anything else is a
     bug, logged and told to the model as a failure. `timeout_seconds` cancels it.
+
+    `needs` is the permission a call needs, None for what is usual in its category; `resolve` says what one particular
+    call needs beyond that. `source` is who writes the texts it answers with. `reconcile` is the answer when nobody
+    knows whether the call happened, for a tool that can find out. An `idle` tool does nothing at all, so that doing it
+    again is never a repeat.
     """
 
     name: str
@@ -61,8 +78,13 @@ class Tool:
     arguments: type[Arguments]
     category: Category
     # Any: each tool takes its own arguments model; dispatch validates before it calls.
-    execute: Callable[[Any, ToolContext], Awaitable[Answer]]
+    execute: Callable[[Any, ToolContext], Awaitable[Answer | Labelled]]
     timeout_seconds: float = 10.0
+    needs: int | None = None
+    source: Source = Source.WORLD
+    resolve: Callable[[Any, ToolContext], Awaitable[Requirement]] | None = None
+    reconcile: Callable[[Any, ToolContext], Awaitable[Answer]] | None = None
+    idle: bool = False
 
     @property
     def spec(self) -> ToolSpec:

@@ -6,15 +6,16 @@ happens in one order, also when somebody answers while it is still being told.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
+from assistant.worlds import embedded_commands
 from assistant.worlds.hamlet import HAMLET, Exit, Place, Resident, Room
-from tools.context import Kind, Person, Principal, Scene
+from tools.context import GameCommand, Kind, Person, Principal, Scene, Thing
 from tools.errors import ToolFailed
 from tools.names import candidates, pick, plain
 
@@ -60,6 +61,9 @@ class EmbeddedWorld:
         self.rooms = {room.key: room for room in place.rooms}
         self.start = place.rooms[0].key
         self.residents = place.residents
+        #: What lies in each room, by its key, and what everybody carries, by their id.
+        self.things: dict[str, list[Thing]] = {room.key: list(room.things) for room in place.rooms}
+        self.carried: defaultdict[str, list[Thing]] = defaultdict(list)
         self._bodies: dict[str, Body] = {}
         self._untold: deque[tuple[Body, Callable[[Ears], None]]] = deque()
         self._telling = False
@@ -96,6 +100,14 @@ class EmbeddedWorld:
         self.tell_room(body, lambda ears: ears.saw_departure(body.principal, way.direction))
         left, body.room = body.room, self.rooms[way.to]
         self._arrived(body, next((back.direction for back in body.room.exits if back.to == left.key), ""))
+
+    def carry_off(self, body: Body, room: Room, *, quiet: bool = False) -> None:
+        """Put `body` into `room`, by no exit; seen at both ends unless `quiet`."""
+        if not quiet:
+            self.tell_room(body, lambda ears: ears.saw_departure(body.principal, ""))
+        body.room = room
+        if not quiet:
+            self._arrived(body, "")
 
     def tell_room(self, source: Body, perceive: Callable[[Ears], None]) -> None:
         """Let everybody in the room of `source`, itself excepted, perceive something."""
@@ -135,7 +147,7 @@ class Body:
     def __init__(
         self, world: EmbeddedWorld, principal: Principal, room: Room, ears: Ears | None = None, description: str = ""
     ) -> None:
-        self._world = world
+        self.world = world
         self.principal = principal
         self.room = room
         self.ears = ears
@@ -146,6 +158,15 @@ class Body:
         """The body as others see it."""
         return Person(self.principal.name, self.description, is_ai=self.principal.kind is Kind.ASSISTANT)
 
+    @property
+    def carried(self) -> list[Thing]:
+        """What the body carries."""
+        return self.world.carried[self.principal.id]
+
+    def show(self, act: str) -> None:
+        """Let the room see an act; `act` follows the name."""
+        self.world.tell_room(self, lambda ears: ears.saw_emote(self.principal, act))
+
     def alone_with(self, principal: Principal) -> bool:
         """Whether `principal` is the only other one in the room; residents count."""
         return [other.id for other, _ in self._others()] == [principal.id]
@@ -154,13 +175,13 @@ class Body:
         """The room, without the body itself."""
         exits = tuple(way.direction for way in self.room.exits)
         people = tuple(person for _, person in self._others())
-        return Scene(self.room.name, self.room.description, exits, people, self.room.things)
+        return Scene(self.room.name, self.room.description, exits, people, tuple(self.world.things[self.room.key]))
 
     async def inspect(self, target: str) -> str:
-        """The description of a thing, a person, an exit, the body itself ('me') or the room ('here')."""
-        seen = [(thing.name, thing.description) for thing in self.room.things]
+        """The description of a thing here or carried, a person, an exit, oneself ('me') or the room ('here')."""
+        seen = [(thing.name, thing.description) for thing in (*self.world.things[self.room.key], *self.carried)]
         seen += [(person.name, person.description) for _, person in self._others()]
-        ways = [(way.direction, f"It leads to {self._world.rooms[way.to].name}.") for way in self.room.exits]
+        ways = [(way.direction, f"It leads to {self.world.rooms[way.to].name}.") for way in self.room.exits]
         own = [(self.principal.name, self.description), (self.room.name, self.room.description)]
         wanted = _aliased(target, self)
         # What lies in the room goes first: 'old map' is no 'Old Library'.
@@ -171,39 +192,47 @@ class Body:
 
     async def who(self) -> Sequence[Person]:
         """Every body in the order they joined, then the residents."""
-        return [body.person for body in self._world.bodies] + [_resident(person) for person in self._world.residents]
+        return [body.person for body in self.world.bodies] + [_resident(person) for person in self.world.residents]
 
     async def say(self, text: str, to: str = "") -> None:
         """Speak aloud, to one person in particular if `to` names one."""
-        target = self._other(to) if to else None
-        self._world.tell_room(self, lambda ears: ears.heard_say(self.principal, text, target))
+        target = self.other(to) if to else None
+        self.world.tell_room(self, lambda ears: ears.heard_say(self.principal, text, target))
 
     async def emote(self, text: str) -> None:
         """Act visibly."""
-        self._world.tell_room(self, lambda ears: ears.saw_emote(self.principal, text))
+        self.show(text)
 
     async def whisper(self, target: str, text: str) -> None:
         """Speak to one person in the room; a resident listens and keeps silent."""
-        hearer = self._other(target)
-        bodies = [body for body in self._world.bodies_with(self) if body.principal is hearer]
-        self._world.tell(bodies, lambda ears: ears.heard_whisper(self.principal, text))
+        hearer = self.other(target)
+        bodies = [body for body in self.world.bodies_with(self) if body.principal is hearer]
+        self.world.tell(bodies, lambda ears: ears.heard_whisper(self.principal, text))
 
     async def move(self, direction: str) -> Scene:
         """Walk by a direction, its short form ('n') or the name of the room behind it."""
-        self._world.transfer(self, self._way(direction))
+        self.world.transfer(self, self._way(direction))
         return await self.look()
+
+    async def resolve(self, line: str) -> GameCommand:
+        """The command that a typed line is, by its name."""
+        return embedded_commands.resolve(line)
+
+    async def execute(self, command: GameCommand) -> str:
+        """What the game printed; whether it was allowed is not asked here."""
+        return embedded_commands.run(self, command)
 
     def _way(self, direction: str) -> Exit:
         """The exit meant; ToolFailed that lists the exits."""
         ways = self.room.exits
         wanted = plain(direction).removeprefix("go ").removeprefix("to ")
-        for names in ([way.direction for way in ways], [self._world.rooms[way.to].name for way in ways]):
+        for names in ([way.direction for way in ways], [self.world.rooms[way.to].name for way in ways]):
             if len(fitting := candidates(_SHORT.get(wanted, wanted), names)) == 1:
                 return ways[fitting[0]]
-        there = [f"{way.direction} ({self._world.rooms[way.to].name})" for way in ways]
+        there = [f"{way.direction} ({self.world.rooms[way.to].name})" for way in ways]
         return ways[pick(direction, there, what="Exits")]
 
-    def _other(self, name: str) -> Principal:
+    def other(self, name: str) -> Principal:
         """The other person in the room who is meant; ToolFailed that lists who is there."""
         others = [other for other, _ in self._others()]
         if not others:
@@ -212,9 +241,9 @@ class Body:
 
     def _others(self) -> Iterator[tuple[Principal, Person]]:
         """Everybody else in the room: bodies, then residents."""
-        for body in self._world.bodies_with(self):
+        for body in self.world.bodies_with(self):
             yield body.principal, body.person
-        for resident in self._world.residents_in(self.room):
+        for resident in self.world.residents_in(self.room):
             yield resident.principal, _resident(resident)
 
 

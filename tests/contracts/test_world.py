@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from assistant.worlds.embedded import EmbeddedWorld
-from tools.context import Person, Principal, Scene, Thing, World
+from tools.context import GameCommand, Person, Principal, Scene, Thing, World
 from tools.errors import ToolFailed
 from tools.testing import ANNA, SAGE, Act, RecordingWorld, now
 
@@ -47,7 +47,8 @@ class Witness:
 
 def recording() -> Subject:
     hall = Scene("Hall", "A hall.", ("north", "east"), (Person("Anna"),), (Thing("old map", "A map."), Thing("lamp")))
-    world = RecordingWorld(hall, SAGE)
+    commands = {"give": GameCommand("", "give"), "hand": GameCommand("", "give"), "py": GameCommand("", "py", (), 5)}
+    world = RecordingWorld(hall, SAGE, commands=commands)
     return Subject(world, lambda: world.acts)
 
 
@@ -132,3 +133,20 @@ def test_moving_where_no_exit_is_lists_the_exits_and_stays(subject: Subject) -> 
             now(subject.world.move(nowhere))
     assert now(subject.world.look()) == before
     assert subject.witnessed() == []
+
+
+def test_a_line_is_resolved_without_anything_happening(subject: Subject) -> None:
+    by_name, by_alias = now(subject.world.resolve("give coin to anna")), now(subject.world.resolve("hand coin to anna"))
+    assert by_name == by_alias == GameCommand("give coin to anna", "give")
+    assert now(subject.world.resolve("py 1")).permission == 5
+    assert subject.witnessed() == []
+
+
+@pytest.mark.parametrize("line", ["frobnicate", "", "gi ve"])
+def test_a_line_that_is_no_command_is_refused(subject: Subject, line: str) -> None:
+    with pytest.raises(ToolFailed, match=r"There is no command .*give"):
+        now(subject.world.resolve(line))
+
+
+def test_a_resolved_command_runs_and_the_game_prints_something(subject: Subject) -> None:
+    assert now(subject.world.execute(now(subject.world.resolve("py 1"))))

@@ -6,11 +6,17 @@ from twisted.python.failure import Failure
 
 from llm.messages import ToolCall
 from resilience import Deadline
-from tools.dispatch import Dispatcher, EffectLog
+from tools.dispatch import Dispatcher
+from tools.policy import Caps
 from tools.registry import Registry
 from tools.result import Executed, Status
+from tools.rules import Rules
+from tools.step import EffectLog
 from tools.testing import tool_context
 from tools.tool import Tool
+
+#: Caps that nothing here reaches, but for the one change of the game per run.
+ENDLESS = Caps(calls=999, spoken=999, network=999, same=999, step_calls=999)
 
 
 class Step:
@@ -23,10 +29,13 @@ class Step:
         log: EffectLog | None = None,
         on_executed: Callable[[Executed], None] | None = None,
         run_seconds: float | None = None,
+        *,
+        caps: Caps = ENDLESS,
     ) -> None:
         self.clock = Clock()
         deadline = None if run_seconds is None else Deadline.after(self.clock, run_seconds)
-        self.dispatcher = Dispatcher(Registry(tools), frozenset(tool.name for tool in tools), self.clock, deadline)
+        rules = Rules(frozenset(tool.name for tool in tools), caps)
+        self.dispatcher = Dispatcher(Registry(tools), rules, self.clock, deadline)
         self.results: list[tuple[Executed, ...] | Failure] = []
         work = self.dispatcher.answer_all(calls, tool_context(), log=log, on_executed=on_executed)
         self.running = Deferred.fromCoroutine(work)

@@ -120,3 +120,36 @@ def test_a_huge_line_is_cut_with_its_length_in_the_mark() -> None:
 
 def test_a_huge_line_of_nothing_visible_still_says_that_it_was_cut() -> None:
     assert clean_heard("\u200b" * 100_000, 200) == "[cut, 100000 characters in all]"
+
+
+#: The reference's rule ("Evennia output traps"): what is dropped of a model's text, class by class.
+RULE = {
+    "C0 but newline, tab and what ends lines": [*range(0x09), *range(0x0E, 0x1B), *range(0x1C, 0x20)],
+    "DEL and C1 but next line": [0x7F, *range(0x80, 0x85), *range(0x86, 0xA0)],
+    "bidirectional controls": [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)],
+    "tag characters": [*range(0xE0000, 0xE0080)],
+    "variation selectors": [*range(0xFE00, 0xFE10), *range(0x180B, 0x1810), *range(0xE0100, 0xE01F0)],
+}
+
+
+@pytest.mark.parametrize("name", RULE)
+def test_every_character_the_rule_names_is_dropped_wherever_it_stands(name: str) -> None:
+    for code in RULE[name]:
+        for text in ("a{}b", "{}ab", "ab{}"):
+            raw = text.format(chr(code))
+            assert (clean_speech(raw), one_line(raw), clean_heard(raw)) == ("ab", "ab", "ab"), hex(code)
+
+
+@pytest.mark.parametrize(
+    "escape", ["\x1b[2J", "\x1b]0;title\x07", "\x1b]0;title\x1b\\", "\x1bPdata\x1b\\", "\x9b2J\x1b", "\x1b"]
+)
+def test_no_escape_reaches_a_terminal_in_any_form(escape: str) -> None:
+    for clean in (clean_speech, one_line, clean_heard):
+        assert not {"\x1b", "\x9b", "\x07"} & set(clean(f"a{escape}b"))
+
+
+def test_the_caps_of_speech_are_the_ones_promised() -> None:
+    assert len(clean_speech("word " * 1000)) <= 1200
+    assert clean_speech("line\n" * 100).count("\n") == 11
+    assert len(one_line("word " * 1000)) <= 400
+    assert len(clean_heard("word " * 10_000)) <= 4000

@@ -8,10 +8,12 @@ from llm.messages import ToolCall
 from tests.guards import FlushFailures
 from tests.tools.steps import Step
 from tools.context import ToolContext
-from tools.dispatch import MAX_RESULT_CHARS, Dispatcher, EffectLog
+from tools.dispatch import Dispatcher
 from tools.errors import ToolFailed, ToolRetry
 from tools.registry import Registry
 from tools.result import Executed, Status
+from tools.rules import Rules
+from tools.step import MAX_RESULT_CHARS, EffectLog
 from tools.testing import RecordingLog, WaitingTool, crashing_tool, now, numbered, simple_tool, tool_call, tool_context
 from tools.tool import Category, NoArguments, Tool
 from tools.world import SAY
@@ -76,7 +78,7 @@ def test_arguments_that_do_not_fit_are_a_format_error_and_nothing_runs() -> None
 def test_a_tool_outside_the_grant_is_refused_and_not_run() -> None:
     log = RecordingLog()
     waiting = WaitingTool("look")
-    dispatcher = Dispatcher(Registry([waiting.tool, SAY]), frozenset({"say"}), Clock())
+    dispatcher = Dispatcher(Registry([waiting.tool, SAY]), Rules(frozenset({"say"})), Clock())
     executed = now(dispatcher.answer_all([tool_call("look"), tool_call("fly")], tool_context(), log=log))
     assert [one.status for one in executed] == [Status.REFUSED, Status.FORMAT_ERROR]
     assert "look" not in executed[1].result.text

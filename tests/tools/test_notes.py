@@ -53,8 +53,24 @@ def test_nothing_fits(notes: MemoryNotes) -> None:
     assert texts(notes, "dragon") == []
 
 
-def test_only_one_persons_notes(notes: MemoryNotes) -> None:
-    assert texts(notes, "", about_id="player:ben") == ["Ben likes cheese."]
+def test_one_persons_notes_and_nobodys(notes: MemoryNotes) -> None:
+    assert texts(notes, "", about_id="player:ben") == ["The stone key opens the chest.", "Ben likes cheese."]
+    assert texts(notes, "key", about_id="player:ben") == ["The stone key opens the chest."]
+    assert texts(notes, "", about_id="") == ["The stone key opens the chest."]
+
+
+def test_a_person_can_see_and_delete_what_came_from_them(notes: MemoryNotes) -> None:
+    now(notes.add("Ben is tired.", BEN, 1))
+    assert [note.text for note in now(notes.about("player:ben"))] == ["Ben is tired.", "Ben likes cheese."]
+    assert now(notes.forget("player:ben")) == 2
+    assert now(notes.forget("player:ben")) == 0
+    assert now(notes.about("player:ben")) == []
+    assert texts(notes, "") == ["The stone key opens the chest.", "The key is under the stone."]
+
+
+def test_a_note_is_trusted_as_it_is_said_and_else_not_at_all(notes: MemoryNotes) -> None:
+    assert now(notes.add("new", BEN, 3)).note.trust == 3
+    assert [note.trust for note in now(notes.search("new cheese"))] == [3, 0]
 
 
 def test_the_same_note_again_only_becomes_newer(notes: MemoryNotes) -> None:

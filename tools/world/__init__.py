@@ -2,6 +2,7 @@
 
 from tools.tool import Tool
 from tools.world.emote import EMOTE
+from tools.world.execute_command import EXECUTE_COMMAND
 from tools.world.inspect import INSPECT
 from tools.world.look import LOOK
 from tools.world.move import MOVE
@@ -15,8 +16,16 @@ from tools.world.who import WHO
 #: Every game verb, in the order a model reads them: small models favour what comes first.
 WORLD_TOOLS: tuple[Tool, ...] = (SAY, LOOK, INSPECT, EMOTE, WHISPER, MOVE, WHO, REMEMBER, RECALL, NOOP)
 
+#: The game's own commands, for models and owners that can be trusted with them; apart, because a tool more makes the
+#: smallest models worse.
+GAME_COMMAND_TOOLS: tuple[Tool, ...] = (EXECUTE_COMMAND,)
+ALL_WORLD_TOOLS: tuple[Tool, ...] = (*WORLD_TOOLS, *GAME_COMMAND_TOOLS)
+
 __all__ = [
+    "ALL_WORLD_TOOLS",
     "EMOTE",
+    "EXECUTE_COMMAND",
+    "GAME_COMMAND_TOOLS",
     "INSPECT",
     "LOOK",
     "MOVE",

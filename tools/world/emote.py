@@ -8,6 +8,7 @@ from tools.clean import one_line
 from tools.context import ToolContext
 from tools.errors import ToolRetry
 from tools.tool import Arguments, Category, Tool
+from tools.trust import Source
 from tools.wrapping import acted
 
 
@@ -32,4 +33,5 @@ EMOTE = Tool(
     arguments=EmoteArguments,
     category=Category.TERMINAL,
     execute=emote,
+    source=Source.OPERATOR,
 )

@@ -21,10 +21,17 @@ async def move(arguments: MoveArguments, context: ToolContext) -> View:
     return view(await context.world.move(one_line(arguments.direction)))
 
 
+async def reconcile(_: MoveArguments, context: ToolContext) -> str:
+    """Where the character is now, when nobody knows whether it walked."""
+    there = view(await context.world.look())
+    return f"You were interrupted while walking. Now you see:\n{there.model_dump_json()}"
+
+
 MOVE = Tool(
     name="move",
     description="Walk to another room through an exit.",
     arguments=MoveArguments,
     category=Category.DANGEROUS,
     execute=move,
+    reconcile=reconcile,
 )

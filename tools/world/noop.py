@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from tools.context import ToolContext
 from tools.tool import Arguments, Category, Tool
+from tools.trust import Source
 
 MAX_REASON_CHARS = 2000
 
@@ -31,4 +32,6 @@ NOOP = Tool(
     arguments=NoopArguments,
     category=Category.TERMINAL,
     execute=noop,
+    source=Source.OPERATOR,
+    idle=True,
 )

@@ -6,7 +6,8 @@ from pydantic import BaseModel, Field
 
 from tools.clean import clean_heard, one_line
 from tools.context import ToolContext
-from tools.tool import Arguments, Category, Tool
+from tools.tool import Arguments, Category, Labelled, Tool
+from tools.trust import TOP, Source
 
 MAX_RECALLED = 5
 
@@ -30,10 +31,15 @@ class Memories(BaseModel):
     notes: list[Recalled]
 
 
-async def recall(arguments: RecallArguments, context: ToolContext) -> Memories:
-    """The notes that fit the query; the newest when it is empty."""
-    found = await context.notes.search(one_line(arguments.query), MAX_RECALLED)
-    return Memories(notes=[Recalled(note=clean_heard(n.text), heard_from=one_line(n.about_name)) for n in found])
+async def recall(arguments: RecallArguments, context: ToolContext) -> Labelled:
+    """The notes that fit the query, the newest when it is empty; trusted as the least trusted of them.
+
+    Only notes that came from the requester or from nobody: what Ann told is not for Bob.
+    """
+    whose = context.requester.id if context.requester else ""
+    found = await context.notes.search(one_line(arguments.query), MAX_RECALLED, about_id=whose)
+    notes = [Recalled(note=clean_heard(note.text), heard_from=one_line(note.about_name)) for note in found]
+    return Labelled(Memories(notes=notes), min((note.trust for note in found), default=TOP))
 
 
 RECALL = Tool(
@@ -42,4 +48,5 @@ RECALL = Tool(
     arguments=RecallArguments,
     category=Category.SAFE_CHAIN,
     execute=recall,
+    source=Source.MEMORY,
 )

@@ -7,7 +7,9 @@ from pydantic import Field
 from tools.clean import one_line
 from tools.context import ToolContext
 from tools.errors import ToolRetry
+from tools.policy import level_of
 from tools.tool import Arguments, Category, Tool
+from tools.trust import Source
 
 
 class RememberArguments(Arguments):
@@ -17,11 +19,15 @@ class RememberArguments(Arguments):
 
 
 async def remember(arguments: RememberArguments, context: ToolContext) -> str:
-    """Confirmation that says when old notes had to go; the note is kept as learned from the requester."""
+    """Confirmation that says when old notes had to go; the note is kept as learned from the requester.
+
+    It is trusted as little as the least of what was in view, and never more than the requester.
+    """
     text = one_line(arguments.text, max_chars=500)
     if not text:
         raise ToolRetry("There was no fact in 'text'. Write one sentence to remember.")
-    added = await context.notes.add(text, context.requester)
+    trust = min(context.sight.lowest, level_of(context.requester))
+    added = await context.notes.add(text, context.requester, trust)
     if added.dropped:
         return f"You will remember it. To make room you forgot your {len(added.dropped)} oldest note(s)."
     return "You will remember it."
@@ -33,4 +39,5 @@ REMEMBER = Tool(
     arguments=RememberArguments,
     category=Category.SAFE_CHAIN,
     execute=remember,
+    source=Source.OPERATOR,
 )

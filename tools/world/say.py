@@ -8,6 +8,7 @@ from tools.clean import clean_speech
 from tools.context import ToolContext
 from tools.errors import ToolRetry
 from tools.tool import Arguments, Category, Tool
+from tools.trust import Source
 from tools.wrapping import spoken
 
 
@@ -22,7 +23,7 @@ async def say(arguments: SayArguments, context: ToolContext) -> str:
     words = clean_speech(spoken(arguments.text, context.actor.name))
     if not words:
         raise ToolRetry("There were no words in 'text'. Say something.")
-    await context.world.say(words)
+    await context.world.say(context.cited(words))
     return "You said it. Everybody in the room heard you."
 
 
@@ -32,4 +33,5 @@ SAY = Tool(
     arguments=SayArguments,
     category=Category.TERMINAL,
     execute=say,
+    source=Source.OPERATOR,
 )

@@ -24,7 +24,7 @@ async def whisper(arguments: WhisperArguments, context: ToolContext) -> str:
     if not words:
         raise ToolRetry("There were no words in 'text'. Whisper something.")
     target = one_line(arguments.target)
-    await context.world.whisper(target, words)
+    await context.world.whisper(target, " ".join(context.cited(words).split()))
     return f"You whispered it to {target}. Nobody else heard it."
 
 

@@ -9,6 +9,7 @@ from tools.dispatch import Dispatcher
 from tools.notes import MemoryNotes
 from tools.registry import Registry
 from tools.result import Executed, Status
+from tools.rules import Rules
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
 from tools.tool import Category
 from tools.world import WORLD_TOOLS
@@ -31,7 +32,7 @@ def use(
     name: str, world: RecordingWorld | None = None, context: ToolContext | None = None, **arguments: JSON
 ) -> Executed:
     """The answer to one call, as a run of its own."""
-    dispatcher = Dispatcher(Registry(WORLD_TOOLS), frozenset(tool.name for tool in WORLD_TOOLS), Clock())
+    dispatcher = Dispatcher(Registry(WORLD_TOOLS), Rules(frozenset(tool.name for tool in WORLD_TOOLS)), Clock())
     (executed,) = now(dispatcher.answer_all([tool_call(name, **arguments)], context or tool_context(world)))
     return executed
 

@@ -1,0 +1,150 @@
+"""The commands of the embedded game, as a table: `resolve` says what a line is, `run` does it.
+
+The game does not look at permissions itself: it is the policy's (`tools/policy.py`) to keep what may not happen from
+coming this far, and the tests count on nobody else doing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tools.clean import one_line
+from tools.context import GameCommand, Thing
+from tools.errors import ToolFailed
+from tools.names import pick
+
+if TYPE_CHECKING:
+    from assistant.worlds.embedded import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command: `run(body, text, switches)` gets what follows the name and gives what the game prints."""
+
+    name: str
+    permission: int
+    run: Callable[[Body, str, frozenset[str]], str]
+    aliases: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()
+
+
+def resolve(line: str) -> GameCommand:
+    """The command that `line` is, its alias replaced by its name. ToolFailed when there is none."""
+    typed, _, text = line.strip().partition(" ")
+    word, *switches = typed.casefold().lstrip("@+").split("/")
+    command = _BY_WORD.get(word)
+    if command is None:
+        raise ToolFailed(f"There is no command '{one_line(word, max_chars=40)}'. Commands: {', '.join(COMMANDS)}.")
+    unknown = [switch for switch in switches if switch not in command.switches]
+    if unknown:
+        raise ToolFailed(f"{command.name} has no switch '{one_line(unknown[0], max_chars=40)}'.")
+    whole = " ".join(filter(None, ("/".join((command.name, *switches)), text.strip())))
+    return GameCommand(whole, command.name, tuple(switches), command.permission)
+
+
+def run(body: Body, command: GameCommand) -> str:
+    """What the game prints when `body` runs the command."""
+    text = command.line.partition(" ")[2]
+    return COMMANDS[command.name].run(body, text, frozenset(command.switches))
+
+
+def _get(body: Body, text: str, _: frozenset[str]) -> str:
+    thing = _taken(body.world.things[body.room.key], text, "You see")
+    body.carried.append(thing)
+    body.show(f"takes the {thing.name}.")
+    return f"You take the {thing.name}."
+
+
+def _drop(body: Body, text: str, _: frozenset[str]) -> str:
+    thing = _taken(body.carried, text, "You carry")
+    body.world.things[body.room.key].append(thing)
+    body.show(f"drops the {thing.name}.")
+    return f"You drop the {thing.name}."
+
+
+def _give(body: Body, text: str, _: frozenset[str]) -> str:
+    what, whom = _two(text, "give THING to PERSON")
+    receiver = body.other(whom)
+    thing = _taken(body.carried, what, "You carry")
+    body.world.carried[receiver.id].append(thing)
+    body.show(f"gives the {thing.name} to {receiver.name}.")
+    return f"You give the {thing.name} to {receiver.name}."
+
+
+def _shout(body: Body, text: str, _: frozenset[str]) -> str:
+    if not text:
+        raise ToolFailed("Use: shout TEXT")
+    others = [other for other in body.world.bodies if other is not body]
+    body.world.tell(others, lambda ears: ears.heard_say(body.principal, text, None))
+    return "You shout it. Everybody in the game hears you."
+
+
+def _create(body: Body, text: str, _: frozenset[str]) -> str:
+    if not text:
+        raise ToolFailed("Use: create THING")
+    thing = Thing(one_line(text, max_chars=40), "It was made a moment ago.")
+    body.world.things[body.room.key].append(thing)
+    body.show(f"makes a {thing.name} out of nothing.")
+    return f"You make a {thing.name}."
+
+
+def _destroy(body: Body, text: str, _: frozenset[str]) -> str:
+    thing = _taken(body.world.things[body.room.key], text, "You see")
+    body.show(f"destroys the {thing.name}.")
+    return f"You destroy the {thing.name}."
+
+
+def _teleport(body: Body, text: str, switches: frozenset[str]) -> str:
+    who, where = _two(text, "teleport PERSON to ROOM")
+    bodies, rooms = body.world.bodies, list(body.world.rooms.values())
+    moved = bodies[pick(who, [other.principal.name for other in bodies], what="In the game are")]
+    room = rooms[pick(where, [room.name for room in rooms], what="Rooms")]
+    body.world.carry_off(moved, room, quiet="quiet" in switches)
+    return f"{moved.principal.name} is in {room.name} now."
+
+
+def _ban(body: Body, text: str, _: frozenset[str]) -> str:
+    bodies = body.world.bodies
+    banned = bodies[pick(text, [other.principal.name for other in bodies], what="In the game are")]
+    body.world.remove(banned)
+    return f"{banned.principal.name} is out of the game."
+
+
+def _would(what: str) -> Callable[[Body, str, frozenset[str]], str]:
+    """A command that is only there to be refused: it never does what it says."""
+    return lambda _, text, __: f"In a real game this would {what}: {text or 'nothing'}"
+
+
+def _taken(things: list[Thing], name: str, what: str) -> Thing:
+    """The thing meant, taken out of `things`; ToolFailed that lists them."""
+    return things.pop(pick(name, [thing.name for thing in things], what=what))
+
+
+def _two(text: str, use: str) -> tuple[str, str]:
+    """What stands before and behind the last ' to '. ToolFailed that says how to use the command."""
+    first, to, second = text.rpartition(" to ")
+    if not (to and first.strip() and second.strip()):
+        raise ToolFailed(f"Use: {use}")
+    return first, second
+
+
+#: Every command by its name.
+COMMANDS = {
+    command.name: command
+    for command in (
+        Command("get", 1, _get, ("take", "grab")),
+        Command("drop", 1, _drop, ("put",)),
+        Command("give", 1, _give, ("hand",)),
+        Command("shout", 1, _shout, ("yell",)),
+        Command("create", 3, _create, ("make",)),
+        Command("destroy", 3, _destroy, ("delete", "del")),
+        Command("teleport", 3, _teleport, ("tel", "tp"), ("quiet",)),
+        Command("ban", 4, _ban),
+        Command("py", 5, _would("run code"), ("python", "!"), ("noecho",)),
+        Command("quell", 1, _would("change your permissions"), ("unquell",)),
+        Command("nick", 1, _would("rewrite your later commands"), ("nickname", "nicks")),
+    )
+}
+_BY_WORD = {word: command for command in COMMANDS.values() for word in (command.name, *command.aliases)}

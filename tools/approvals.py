@@ -1,0 +1,168 @@
+"""Permission for one exact call, once and for a few minutes, by somebody who could do it themselves.
+
+    asked --approve--> given --use--> gone          declined, or its time over: gone
+
+What is approved is a hash of the tool, its arguments and what the game makes of them. Another argument, or a nick by
+which the line became another command, is another hash, and nobody has approved that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from llm.messages import JSONObject, ToolCall
+from tools.policy import Requirement, rank
+from tools.principal import Kind, Principal
+from tools.repetition import canonical
+from tools.trust import bounded, label_of
+
+#: How long a request waits for somebody, and an approval for its use, in seconds (reference: "one-use, 5 min").
+SECONDS = 300.0
+#: How many requests of one assistant wait at the same time.
+MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A call that waits for approval.
+
+    `shown` is the literal text to show to whoever decides, `permission` what they need; `expires_at` is clock seconds;
+    `approved_by` is who has approved it, None while it is only asked for.
+    """
+
+    number: int
+    tool: str
+    arguments: JSONObject
+    shown: str
+    requester: Principal | None
+    permission: int
+    expires_at: float
+    approved_by: Principal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The call may be made once, in a run for the requester or the approver."""
+
+    pending: Pending
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The request is gone."""
+
+    pending: Pending
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """Nothing has changed; `reason` is a sentence for who tried."""
+
+    reason: str
+
+
+class Approvals:
+    """What one assistant has asked for and been given; in memory, so a restart voids everything.
+
+    `now` gives clock seconds. When more than `most` wait, the one with the most requests loses their oldest.
+    """
+
+    def __init__(self, now: Callable[[], float], seconds: float = SECONDS, most: int = MOST) -> None:
+        self._now = now
+        self._seconds = seconds
+        self._most = most
+        self._last_number = 0
+        self._asked: dict[tuple[str, str], Pending] = {}
+
+    def request(self, call: ToolCall, requirement: Requirement, requester: Principal | None) -> Pending:
+        """The request for exactly this call; asked again in time it keeps its number and waits anew."""
+        self._forget_the_late()
+        key = (digest(call, requirement), _id(requester))
+        known = self._asked.pop(key, None)
+        if known is None:
+            self._last_number += 1
+            shown = requirement.shown or f"{call.name} {canonical(call.arguments)}"
+            known = Pending(
+                self._last_number, call.name, call.arguments, shown, requester, bounded(requirement.permission), 0.0
+            )
+        if known.approved_by is None:
+            known = replace(known, expires_at=self._now() + self._seconds)
+        self._asked[key] = known
+        self._make_room()
+        return known
+
+    def pending(self) -> tuple[Pending, ...]:
+        """What waits to be approved, oldest number first."""
+        self._forget_the_late()
+        waiting = [one for one in self._asked.values() if one.approved_by is None]
+        return tuple(sorted(waiting, key=lambda one: one.number))
+
+    def approve(self, number: int, who: Principal) -> Given | Denied:
+        """Whether `who` could allow request `number`; it may then be used once, within the same number of seconds."""
+        key = self._find(number)
+        if key is None:
+            return Denied(f"There is no request {number} that waits.")
+        pending = self._asked[key]
+        if not _may_decide(who, pending):
+            return Denied(f"Only {rank(pending.permission)} or somebody above may allow request {number}.")
+        given = replace(pending, approved_by=who, expires_at=self._now() + self._seconds)
+        self._asked[key] = given
+        return Given(given)
+
+    def decline(self, number: int, who: Principal) -> Declined | Denied:
+        """Whether request `number` is gone: who may approve it may decline it, and who asked may take it back."""
+        key = self._find(number)
+        if key is None:
+            return Denied(f"There is no request {number} that waits.")
+        pending = self._asked[key]
+        if not _may_decide(who, pending) and _id(pending.requester) != who.id:
+            return Denied(f"Only {rank(pending.permission)} or somebody above may decline request {number}.")
+        del self._asked[key]
+        return Declined(pending)
+
+    def use(self, call: ToolCall, requirement: Requirement, requester: Principal | None) -> bool:
+        """Whether exactly this call was approved for a run for `requester`; the approval is used up by that."""
+        self._forget_the_late()
+        wanted = digest(call, requirement)
+        for key, given in self._asked.items():
+            if key[0] == wanted and given.approved_by and _id(requester) in {key[1], given.approved_by.id}:
+                del self._asked[key]
+                return True
+        return False
+
+    def _find(self, number: int) -> tuple[str, str] | None:
+        """The key of the request with this number that waits."""
+        self._forget_the_late()
+        waiting = (key for key, one in self._asked.items() if one.number == number and one.approved_by is None)
+        return next(waiting, None)
+
+    def _forget_the_late(self) -> None:
+        now = self._now()
+        self._asked = {key: one for key, one in self._asked.items() if now < one.expires_at}
+
+    def _make_room(self) -> None:
+        """Let nobody's many requests push out those of others."""
+        waiting = [key for key, one in self._asked.items() if one.approved_by is None]
+        while len(waiting) > self._most:
+            busiest = Counter(asker for _, asker in waiting).most_common(1)[0][0]
+            oldest = next(key for key in waiting if key[1] == busiest)
+            waiting.remove(oldest)
+            del self._asked[oldest]
+
+
+def digest(call: ToolCall, requirement: Requirement) -> str:
+    """The hash that stands for exactly this call."""
+    parts = (call.name, call.arguments, requirement.permission, requirement.commands, requirement.shown)
+    return sha256(canonical(*parts).encode()).hexdigest()
+
+
+def _may_decide(who: Principal, pending: Pending) -> bool:
+    """Whether `who` is a person who could do it themselves."""
+    return who.kind in {Kind.PLAYER, Kind.OPERATOR} and label_of(who).authority >= pending.permission
+
+
+def _id(who: Principal | None) -> str:
+    return who.id if who else ""

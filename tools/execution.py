@@ -1,0 +1,67 @@
+"""One use of a tool, kept within its time: whatever it does, an answer or a sentence for the model comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import Logger
+
+from llm.messages import ToolCall
+from resilience.deadline import Deadline
+from resilience.errors import DeadlineExceeded
+from tools.errors import ToolError
+from tools.result import Status
+from tools.tool import Answer, Labelled
+
+T = TypeVar("T")
+_log = Logger()
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """A tool that gave nothing: how it ended, and what the model reads."""
+
+    status: Status
+    text: str
+
+
+async def within(
+    deadline: Deadline, work: Callable[[], Awaitable[T]], call: ToolCall, run_id: str, is_stopped: Callable[[], bool]
+) -> T | NoAnswer:
+    """What `work` gives in time, or why not. CancelledError only when `is_stopped` says that it is ours."""
+    try:
+        return await deadline.bound(Deferred.fromCoroutine(_awaited(work)))
+    except ToolError as refused:
+        return NoAnswer(Status.FAILED, str(refused))
+    except DeadlineExceeded:
+        return NoAnswer(Status.TIMED_OUT, f"{call.name} took too long and was stopped.")
+    except CancelledError:
+        if is_stopped():
+            raise
+        _note_crash(call, run_id)  # cancelled by someone else, such as a connection that was lost
+    except Exception:  # noqa: BLE001 - the border between us and any tool; cancellation was dealt with above
+        _note_crash(call, run_id)
+    return NoAnswer(Status.CRASHED, f"{call.name} did not work because of an internal problem.")
+
+
+def text_of(answer: Answer | Labelled) -> str:
+    """The answer as the model reads it."""
+    bare = answer.answer if isinstance(answer, Labelled) else answer
+    return bare if isinstance(bare, str) else bare.model_dump_json()
+
+
+def level_told(answer: Answer | Labelled) -> int | None:
+    """The level the tool itself gives its answer, None when it says nothing."""
+    return answer.authority if isinstance(answer, Labelled) else None
+
+
+async def _awaited(work: Callable[[], Awaitable[T]]) -> T:
+    """What `work` gives; one that raises before its first await is no exception to the rules."""
+    return await work()
+
+
+def _note_crash(call: ToolCall, run_id: str) -> None:
+    _log.failure("tool {tool} crashed", tool=call.name, call_id=call.id, run_id=run_id)

@@ -1,0 +1,144 @@
+"""What one run has done and seen, and so what it may do next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import assert_never
+
+from llm.messages import ToolCall
+from tools.clean import one_line
+from tools.context import ToolContext
+from tools.policy import (
+    Allowed,
+    NeedsApproval,
+    Refused,
+    Requirement,
+    SoFar,
+    authority_of,
+    base_need,
+    decide,
+)
+from tools.principal import Kind, Principal
+from tools.repetition import act_of
+from tools.result import Status
+from tools.rules import Rules
+from tools.tool import Category, Tool
+from tools.trust import TOP, Label, Sight, Source, bounded
+
+#: How an effect ends that happened, or may have.
+_MAYBE = frozenset({Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.UNKNOWN})
+
+
+class Gate:
+    """The counts and the sight of ONE run under an assistant's rules."""
+
+    def __init__(self, rules: Rules, sight: Sight) -> None:
+        self.rules = rules
+        self.sight = sight
+        self._calls = 0
+        self._by_category: Counter[Category] = Counter()
+        self._acts: Counter[str] = Counter()
+
+    def ask(
+        self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
+    ) -> Allowed | Refused:
+        """Whether the call may happen now; an approval it needs is used up, or asked for. `place` is within its step.
+
+        The arguments of `call` are the checked ones. An allowed call is counted at once: reads run together.
+        """
+        rules = self.rules
+        decision = decide(
+            tool,
+            requirement,
+            authority_of(context.actor, context.requester, self.sight.lowest, rules.world_text),
+            grant=rules.grant,
+            denied=rules.denied,
+            caps=rules.caps,
+            so_far=self._so_far(place, call, context.requester),
+        )
+        match decision:
+            case Refused():
+                return decision
+            case NeedsApproval(reason):
+                if not self._approved(call, requirement, context.requester):
+                    return Refused(self._whom_to_ask(reason, call, requirement, context.requester))
+            case Allowed():
+                pass
+            case _:
+                assert_never(decision)
+        self.began(tool)
+        return Allowed()
+
+    def began(self, tool: Tool) -> None:
+        """An allowed call begins."""
+        self._calls += 1
+        if tool.category is Category.ASYNC_REQUIRED:
+            self._by_category[tool.category] += 1
+
+    def ended(self, call: ToolCall, tool: Tool, status: Status) -> None:
+        """The allowed call is over: what the world did not refuse happened, or may have."""
+        if tool.category.reads or tool.idle or status not in _MAYBE:
+            return
+        act = act_of(call.name, call.arguments)
+        self._by_category[tool.category] += 1
+        self._acts[act] += 1
+        self.rules.repetition.note(act)
+
+    def needed(self, tool: Tool, found: Requirement | None = None) -> Requirement:
+        """What a call of the tool needs at least, with what was found out about this one."""
+        least = bounded(base_need(tool, self.rules.needs))
+        return Requirement(least) if found is None else replace(found, permission=max(found.permission, least))
+
+    def level(self, tool: Tool | None, status: Status, told: int | None) -> int:
+        """The level of a result's text; `told` is what the tool itself said of its answer, None for nothing."""
+        if tool is None or status in {Status.REFUSED, Status.FORMAT_ERROR}:
+            return TOP
+        if tool.category is Category.ASYNC_REQUIRED:
+            return 0  # whoever answered, nobody here knows them
+        if status is Status.FAILED:
+            return min(self._level_of(tool.source), self._level_of(Source.WORLD))
+        if status is not Status.DONE:
+            return TOP
+        return self._level_of(tool.source) if told is None else bounded(told)
+
+    def saw(self, tool: Tool | None, authority: int) -> None:
+        """The model sees a result of this level from now on."""
+        self.sight.read(Label(tool.source if tool else Source.OPERATOR, authority))
+
+    def _level_of(self, source: Source) -> int:
+        """The level of what a tool with this source answers."""
+        match source:
+            case Source.OPERATOR:
+                return TOP
+            case Source.WORLD:
+                return bounded(self.rules.world_text)
+            case Source.WEB | Source.MEMORY | Source.ASSISTANT | Source.PLAYER:
+                return 0
+            case _:
+                assert_never(source)
+
+    def _so_far(self, place: int, call: ToolCall, requester: Principal | None) -> SoFar:
+        act = act_of(call.name, call.arguments)
+        return SoFar(
+            place=place,
+            calls=self._calls,
+            spoken=self._by_category[Category.TERMINAL],
+            network=self._by_category[Category.ASYNC_REQUIRED],
+            changes=self._by_category[Category.DANGEROUS],
+            same=self._acts[act],
+            echo=requester is not None and requester.kind is Kind.ASSISTANT and self.rules.repetition.has(act),
+        )
+
+    def _approved(self, call: ToolCall, requirement: Requirement, requester: Principal | None) -> bool:
+        approvals = self.rules.approvals
+        return approvals is not None and approvals.use(call, requirement, requester)
+
+    def _whom_to_ask(self, reason: str, call: ToolCall, requirement: Requirement, requester: Principal | None) -> str:
+        """What the model is told of a call that waits for approval: whom to tell, and the number."""
+        whom = f"Tell {one_line(requester.name, max_chars=60)}" if requester else "Say"
+        approvals = self.rules.approvals
+        if approvals is None:
+            return f"You may not do this now. {whom} that {reason}."
+        number = approvals.request(call, requirement, requester).number
+        return f"Not done yet. {whom} that {reason}: approval number {number}."

@@ -1,0 +1,29 @@
+"""Who causes things: a principal with the permission the game gives them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What sort of actor a principal is."""
+
+    PLAYER = "player"
+    ASSISTANT = "assistant"
+    WORLD = "world"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who caused something.
+
+    `id` is stable within the game; `permission` is the game's own ladder as a number: 0 guest, 1 player, 2 helper,
+    3 builder, 4 admin, 5 developer (Evennia's `PERMISSION_HIERARCHY`).
+    """
+
+    id: str
+    name: str
+    kind: Kind = Kind.PLAYER
+    permission: int = 1

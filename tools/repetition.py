@@ -1,0 +1,48 @@
+"""Telling when the same is done again: an assistant that answers an assistant, or a model that turns in a circle."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+from llm.messages import JSON, JSONObject
+
+#: How many of its latest effects an assistant does not repeat for another assistant.
+REMEMBERED = 10
+
+
+class Repetition:
+    """The last effects of one assistant, over all its runs; in memory, so a restart forgets them."""
+
+    def __init__(self, remembered: int = REMEMBERED) -> None:
+        self._acts: deque[str] = deque(maxlen=remembered)
+
+    def note(self, act: str) -> None:
+        """This act happened, or may have."""
+        self._acts.append(act)
+
+    def has(self, act: str) -> bool:
+        """Whether this act is among the last ones."""
+        return act in self._acts
+
+
+def act_of(tool: str, arguments: JSONObject) -> str:
+    """The act as one text, equal for equal acts: white space and the case of letters make no other act of it."""
+    return canonical(tool, _plain(arguments))
+
+
+def canonical(*values: object) -> str:
+    """JSON values as one text, the same however the keys were ordered."""
+    return json.dumps(values, sort_keys=True, separators=(",", ":"))
+
+
+def _plain(value: JSON) -> JSON:
+    """The value with every text in it in small letters and with single spaces."""
+    if isinstance(value, str):
+        return " ".join(value.split()).casefold()
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, Sequence):
+        return [_plain(part) for part in value]
+    return value

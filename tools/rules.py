@@ -1,0 +1,29 @@
+"""What the owner has decided about one assistant, as the dispatcher needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tools.approvals import Approvals
+from tools.policy import Caps
+from tools.repetition import Repetition
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules for one assistant; `docs/policy.md` explains each.
+
+    `grant` is the names of the tools it may use. `denied` are commands nobody can allow, beside those that never are
+    (`tools/policy.py`, DENIED). `needs` replaces the permission that a tool needs, by its name. `world_text` is the
+    level of the game's own texts. `approvals` and `repetition` live as long as the assistant; without `approvals`
+    nothing can be approved.
+    """
+
+    grant: frozenset[str]
+    caps: Caps = field(default_factory=Caps)
+    denied: frozenset[str] = frozenset()
+    needs: Mapping[str, int] = field(default_factory=dict)
+    world_text: int = 1
+    approvals: Approvals | None = None
+    repetition: Repetition = field(default_factory=Repetition)

@@ -1,0 +1,252 @@
+"""One step: the calls of one answer of the model, each answered, in order.
+
+Neighbouring reads run together. An effect waits for everything before it and holds up everything after it, so the
+game sees effects in the model's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from twisted.internet.defer import CancelledError, Deferred, DeferredList
+from twisted.python.failure import Failure
+
+from llm.messages import ToolCall, ToolResult
+from resilience.deadline import Deadline
+from tools.arguments import parse_arguments
+from tools.clean import clean_heard, one_line
+from tools.context import ToolContext
+from tools.errors import ToolRetry
+from tools.execution import NoAnswer, level_told, text_of, within
+from tools.policy import Refused, Requirement, not_granted
+from tools.result import Begun, Executed, Status
+from tools.tool import Arguments, Tool
+
+if TYPE_CHECKING:
+    from tools.dispatch import Dispatcher
+
+#: Longest text of one result, in characters; the rest is cut with a mark.
+MAX_RESULT_CHARS = 16_000
+#: How many reads of a step run at the same time.
+MAX_TOGETHER = 8
+#: What the model reads of an effect that a dead process began.
+UNKNOWN_OUTCOME = (
+    "The game stopped while {tool} was under way: nobody knows whether it happened. Do not do it again by yourself."
+)
+#: What an earlier process left of a step, by the place of the call in it.
+Past = Mapping[int, Executed | Begun]
+NOTHING_YET: Past = {}
+
+T = TypeVar("T")
+
+
+class EffectLog(Protocol):
+    """Told of every call that is really executed, before and after. What it raises stops the step.
+
+    `index` is the call's place in the step. An intent without a done is a call whose outcome is unknown.
+    """
+
+    async def intent(self, index: int, call: ToolCall) -> None:
+        """The call is about to run."""
+        ...
+
+    async def done(self, index: int, executed: Executed) -> None:
+        """The call has run."""
+        ...
+
+
+class Step:
+    """The calls of one step."""
+
+    def __init__(
+        self,
+        run: Dispatcher,
+        context: ToolContext,
+        log: EffectLog | None,
+        on_executed: Callable[[Executed], None] | None,
+        past: Past,
+    ) -> None:
+        self._past = past
+        self._run = run
+        self._context = context
+        self._effects = log
+        self._on_executed = on_executed
+        self._stopped = False
+
+    def answer(self, calls: Sequence[ToolCall]) -> Deferred[tuple[Executed, ...]]:
+        """The answers to all calls; cancelling it is the one way this step is cancelled from outside."""
+        work = Deferred.fromCoroutine(self._in_order(calls))
+
+        def stop(_: object) -> None:
+            self._stopped = True
+            work.cancel()
+
+        outcome: Deferred[tuple[Executed, ...]] = Deferred(stop)
+
+        def settle(result: tuple[Executed, ...] | Failure) -> None:
+            if not outcome.called:  # else it was cancelled, and a tool that would not stop is over at last
+                outcome.callback(result)
+
+        work.addBoth(settle)
+        return outcome
+
+    async def _in_order(self, calls: Sequence[ToolCall]) -> tuple[Executed, ...]:
+        answered: list[Executed] = []
+        for group in self._groups(calls):
+            first = len(answered)
+            work = [Deferred.fromCoroutine(self._answer(first + at, call)) for at, call in enumerate(group)]
+            answered += await self._all_of(work)
+        return tuple(answered)
+
+    async def _all_of(self, work: Sequence[Deferred[Executed]]) -> list[Executed]:
+        """Every result, once all are over; the first failure stops the rest and is then raised."""
+        failures: list[Failure] = []
+
+        def fail(failure: Failure) -> None:
+            failures.append(failure)
+            self._stopped = True  # or those cancelled here would count as crashed
+            for other in work:
+                other.cancel()
+
+        for one in work:
+            one.addErrback(fail)
+        results = await DeferredList(work)
+        if failures:
+            failures[0].raiseException()
+        return [executed for _, executed in results]
+
+    def _groups(self, calls: Sequence[ToolCall]) -> list[list[ToolCall]]:
+        """`calls` cut into runs that may run together: up to MAX_TOGETHER reads, or one effect."""
+        groups: list[list[ToolCall]] = []
+        joinable = False
+        for call in calls:
+            tool = self._run.registry.get(call.name)
+            reads = tool is None or tool.category.reads
+            if reads and joinable and len(groups[-1]) < MAX_TOGETHER:
+                groups[-1].append(call)
+            else:
+                groups.append([call])
+            joinable = reads
+        return groups
+
+    async def _answer(self, index: int, call: ToolCall) -> Executed:
+        """The answer to one call, executed if it may be."""
+        if self._stopped:
+            raise CancelledError
+        tool, past = self._run.registry.get(call.name), self._past.get(index)
+        if isinstance(past, Executed):
+            executed = past
+            self._run.happened(past)
+        elif past is not None and (tool is None or not tool.category.reads):
+            executed = await self._after_death(index, call, tool)
+        elif tool is None:
+            executed = self._no_such_tool(call)
+        else:
+            executed = await self._checked(index, call, tool)
+        self._run.gate.saw(tool, executed.authority)
+        if self._on_executed is not None:
+            self._on_executed(executed)
+        return executed
+
+    async def _checked(self, index: int, call: ToolCall, tool: Tool) -> Executed:
+        """The tool's answer, or why it does not run."""
+        gate = self._run.gate
+        if reason := not_granted(tool, gate.rules.grant):
+            return self._executed(call, tool, Status.REFUSED, reason)
+        try:
+            arguments = parse_arguments(tool, call)
+        except ToolRetry as wrong:
+            return self._executed(call, tool, Status.FORMAT_ERROR, str(wrong))
+        needed = await self._needed(call, tool, arguments)
+        if isinstance(needed, NoAnswer):
+            return self._executed(call, tool, needed.status, needed.text)
+        decision = gate.ask(index, exact(call, arguments), tool, needed, self._context)
+        if isinstance(decision, Refused):
+            return self._executed(call, tool, Status.REFUSED, decision.reason)
+        return await self._recorded(index, call, tool, arguments, needed)
+
+    async def _needed(self, call: ToolCall, tool: Tool, arguments: Arguments) -> Requirement | NoAnswer:
+        """What this call needs, once the tool has found out what it would do."""
+        resolve = tool.resolve
+        if resolve is None:
+            return self._run.gate.needed(tool)
+        found = await self._within(call, tool, lambda: resolve(arguments, self._context))
+        if self._stopped:
+            raise CancelledError
+        return found if isinstance(found, NoAnswer) else self._run.gate.needed(tool, found)
+
+    async def _after_death(self, index: int, call: ToolCall, tool: Tool | None) -> Executed:
+        """The answer to an effect that was begun by a process that died: what is the case now, or that nobody knows."""
+        unknown = self._executed(call, tool, Status.UNKNOWN, UNKNOWN_OUTCOME.format(tool=one_line(call.name)))
+        self._run.happened(unknown)
+        if tool is None or (reconcile := tool.reconcile) is None:
+            return unknown
+        try:
+            arguments = parse_arguments(tool, call)
+        except ToolRetry:
+            return unknown
+        answer = await self._within(call, tool, lambda: reconcile(arguments, self._context))
+        if isinstance(answer, NoAnswer):
+            return unknown
+        executed = self._executed(call, tool, Status.DONE, text_of(answer), told=level_told(answer))
+        if self._effects is not None:
+            await self._effects.done(index, executed)
+        return executed
+
+    def _no_such_tool(self, call: ToolCall) -> Executed:
+        """The answer to a call of a tool that does not exist."""
+        known = ", ".join(name for name in self._run.registry.names() if name in self._run.gate.rules.grant)
+        name = one_line(call.name, max_chars=64)
+        return self._executed(call, None, Status.FORMAT_ERROR, f"There is no tool '{name}'. Use one of: {known}.")
+
+    async def _recorded(
+        self, index: int, call: ToolCall, tool: Tool, arguments: Arguments, needed: Requirement
+    ) -> Executed:
+        """The answer of the tool itself, told to the effect log before and after."""
+        if self._effects is not None:
+            await self._effects.intent(index, call)
+        if self._stopped:
+            raise CancelledError
+        began = self._run.clock.seconds()
+        context = replace(self._context, allowed=needed)
+        answer = await self._within(call, tool, lambda: tool.execute(arguments, context))
+        seconds = self._run.clock.seconds() - began
+        if isinstance(answer, NoAnswer):
+            sure = tool.category.reads or answer.status is Status.FAILED
+            text = answer.text if sure else f"{answer.text} It may or may not have happened."
+            executed = self._executed(call, tool, answer.status, text, seconds=seconds)
+        else:
+            text, told = text_of(answer), level_told(answer)
+            executed = self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told)
+        self._run.gate.ended(exact(call, arguments), tool, executed.status)
+        if self._effects is not None:
+            await self._effects.done(index, executed)
+        return executed
+
+    async def _within(self, call: ToolCall, tool: Tool, work: Callable[[], Awaitable[T]]) -> T | NoAnswer:
+        """What a tool's work gives in the time the tool has."""
+        deadline = Deadline.after(self._run.clock, self._run.seconds_for(tool))
+        return await within(deadline, work, call, self._context.run_id, lambda: self._stopped)
+
+    def _executed(
+        self,
+        call: ToolCall,
+        tool: Tool | None,
+        status: Status,
+        text: str,
+        *,
+        seconds: float = 0.0,
+        told: int | None = None,
+    ) -> Executed:
+        """The answer to `call`, with its text cleaned, capped and labelled."""
+        shown = clean_heard(text, MAX_RESULT_CHARS, keep_newlines=True)
+        result = ToolResult(call.id, call.name, shown, failed=status is not Status.DONE)
+        level = self._run.gate.level(tool, status, told)
+        return Executed(call, result, status, tool.category if tool else None, seconds, level)
+
+
+def exact(call: ToolCall, arguments: Arguments) -> ToolCall:
+    """`call` with its arguments as they were understood: what policy counts, compares and has approved."""
+    return replace(call, arguments=arguments.model_dump(mode="json"))

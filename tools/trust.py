@@ -1,0 +1,67 @@
+"""How far a text is to be trusted: who wrote it, and the most that may be done because of it.
+
+A level is a step of the game's own ladder (`Principal.permission`): what a text of level 1 asks for may at most need
+what every player may do. No text says its own level; it follows from where the text came from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from tools.principal import Kind, Principal
+
+#: The level of the operator and of our own words: the top of the ladder.
+TOP = 5
+
+
+class Source(StrEnum):
+    """Who wrote a text."""
+
+    OPERATOR = "operator"  # also our own words, such as confirmations and refusals
+    PLAYER = "player"
+    WORLD = "world"
+    WEB = "web"
+    MEMORY = "memory"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Where a text came from, and its level; `who` is a principal's id, empty for nobody."""
+
+    source: Source
+    authority: int
+    who: str = ""
+
+
+def label_of(who: Principal, world_text: int = 1) -> Label:
+    """The label of what `who` says; `world_text` is the level of the game's own texts."""
+    match who.kind:
+        case Kind.OPERATOR:
+            return Label(Source.OPERATOR, TOP, who.id)
+        case Kind.PLAYER:
+            return Label(Source.PLAYER, bounded(who.permission), who.id)
+        case Kind.WORLD:
+            return Label(Source.WORLD, bounded(world_text), who.id)
+        case Kind.ASSISTANT:
+            return Label(Source.ASSISTANT, 0, who.id)
+        case _:
+            assert_never(who.kind)
+
+
+def bounded(level: int) -> int:
+    """`level` as a step of the ladder."""
+    return max(0, min(level, TOP))
+
+
+@dataclass(slots=True)
+class Sight:
+    """What the model has in view during one run: the lowest level of it counts, and never rises again."""
+
+    lowest: int = TOP
+
+    def read(self, label: Label) -> None:
+        """The model sees a text with this label from now on."""
+        self.lowest = min(self.lowest, label.authority)

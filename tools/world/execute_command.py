@@ -1,0 +1,71 @@
+"""The tool `execute_command`: a line as a player would type it.
+
+What counts is not the line but what the game takes it for: aliases, nicks and switches are the game's to resolve, and
+policy decides on the command that comes of it (`tools/policy.py`).
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tools.clean import clean_heard, one_line
+from tools.context import GameCommand, ToolContext
+from tools.errors import ToolFailed, ToolRetry
+from tools.policy import Requirement
+from tools.tool import Arguments, Category, Tool
+
+MAX_COMMAND_CHARS = 500
+#: NFC makes three characters of one at most; the line must never be cut into another command.
+_ROOM = 4 * MAX_COMMAND_CHARS
+
+
+class ExecuteCommandArguments(Arguments):
+    """The line."""
+
+    command: str = Field(
+        min_length=1, max_length=MAX_COMMAND_CHARS, description="one game command, for example: give map to Ann"
+    )
+
+
+async def execute_command(arguments: ExecuteCommandArguments, context: ToolContext) -> str:
+    """What the game printed; ToolFailed when the line has become another command since it was allowed."""
+    command = await _resolved(arguments, context)
+    allowed = context.allowed
+    if allowed is None or (allowed.commands, allowed.shown) != (_names(command), command.line):
+        raise ToolFailed("This command means something else now. It was not done.")
+    if command.permission > allowed.permission:
+        raise ToolFailed("This command needs more permission now. It was not done.")
+    printed = clean_heard(await context.world.execute(command), keep_newlines=True)
+    return printed or "Done. The game printed nothing."
+
+
+async def requirement(arguments: ExecuteCommandArguments, context: ToolContext) -> Requirement:
+    """What the game asks for the command that this line is."""
+    command = await _resolved(arguments, context)
+    return Requirement(command.permission, _names(command), command.line)
+
+
+async def _resolved(arguments: ExecuteCommandArguments, context: ToolContext) -> GameCommand:
+    """The command that the line is; ToolRetry when it is more than one line or none."""
+    lines = arguments.command.strip().splitlines()
+    if len(lines) > 1:
+        raise ToolRetry("'command' must be one line: one command at a time.")
+    line = one_line(arguments.command, max_chars=_ROOM)
+    if not line:
+        raise ToolRetry("There was no command in 'command'. Write one line.")
+    return await context.world.resolve(line)
+
+
+def _names(command: GameCommand) -> tuple[str, ...]:
+    """The command with its switches, as policy compares it."""
+    return ("/".join((command.name, *command.switches)),)
+
+
+EXECUTE_COMMAND = Tool(
+    name="execute_command",
+    description="Run one game command, as a player would type it.",
+    arguments=ExecuteCommandArguments,
+    category=Category.DANGEROUS,
+    execute=execute_command,
+    resolve=requirement,
+)
