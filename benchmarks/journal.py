@@ -1,5 +1,7 @@
 """How fast events are accepted on disk, by 1, 50 and 200 assistants at the same time, and how long each one waits.
 
+Then what a start, a turn and forgetting a player take with 100 and with 100,000 settled events.
+
     python benchmarks/journal.py [FOLDER] [SECONDS]
 
 Every acceptance is its own write, acknowledged after its fsync; each assistant deals with its inbox every 100 events.
@@ -11,6 +13,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +22,16 @@ from twisted.internet.task import react
 
 from assistant.classify import Attention, Verdict
 from assistant.events import Said
-from assistant.journal import SqliteJournal, Store
+from assistant.journal import Accepted, SqliteJournal, Store
 from assistant.outcome import NothingToDo
 from tools import Principal
 
 SPEECH = Attention(Verdict.TRIGGER, 8)
 WORDS = "Has anybody seen the old map that hung over the fireplace? It was here yesterday. " * 2
 ANNA = Principal("7", "Anna")
+BEN = Principal("8", "Ben")
+MANY = 100_000
+TURNS = 200
 
 
 async def produce(journal: SqliteJournal, until: float, waits: list[float]) -> None:
@@ -58,12 +64,65 @@ async def measure(reactor: Any, folder: Path, producers: int, seconds: float) ->
     await store.close()
 
 
+async def opened(path: Path, reactor: Any) -> tuple[Store, SqliteJournal, float]:
+    """A started journal, and the seconds that took."""
+    store = Store(path, reactor, time.time)  # noqa: TID251  (composition root)
+    began = time.perf_counter()
+    await store.open()
+    journal = SqliteJournal(store, "sage", MANY)
+    await journal.start()
+    return store, journal, time.perf_counter() - began
+
+
+async def finish(journal: SqliteJournal, events: Sequence[Accepted]) -> None:
+    """One run over these."""
+    await journal.close_run(await journal.open_run(events), NothingToDo())
+
+
+async def turn(journal: SqliteJournal, count: int) -> float:
+    """Seconds of an average turn: an event is taken, and a run over it opened and closed; three fsyncs."""
+    began = time.perf_counter()
+    for number in range(count):
+        await journal.accept(Said(id=f"new-{number}", at=began, who=ANNA, text=WORDS), SPEECH)
+        await finish(journal, await journal.pending())
+    return (time.perf_counter() - began) / count
+
+
+async def measure_size(reactor: Any, folder: Path, settled: int) -> None:
+    """Print one line of the second table."""
+    path = folder / f"settled-{settled}"
+    store, journal, _ = await opened(path, reactor)
+    for first in range(0, settled, 1000):
+        events = [
+            Said(id=str(number), at=1.0, who=BEN if number % 10 else ANNA, text=WORDS)
+            for number in range(first, min(first + 1000, settled))
+        ]
+        await DeferredList([Deferred.fromCoroutine(journal.accept(event, SPEECH)) for event in events])
+        waiting = await journal.pending()
+        over = [finish(journal, waiting[at : at + 10]) for at in range(0, len(waiting), 10)]
+        await DeferredList([Deferred.fromCoroutine(run) for run in over])
+    await store.close()
+    store, journal, start = await opened(path, reactor)
+    average = await turn(journal, TURNS)
+    began = time.perf_counter()
+    forgotten = await journal.forget_player(ANNA.id)
+    forgetting = time.perf_counter() - began
+    size = path.stat().st_size / 2**20
+    print(
+        f"{settled:7,} settled events: start {start:5.2f} s  turn {1000 * average:5.1f} ms  "
+        f"forgetting {forgotten.events:6,} events {forgetting:5.2f} s  file {size:5.1f} MiB"
+    )
+    await store.close()
+
+
 async def main(reactor: Any) -> None:
     """The table."""
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 5.0  # noqa: PLR2004
     with tempfile.TemporaryDirectory(dir=sys.argv[1] if len(sys.argv) > 1 else None) as folder:
         for producers in (1, 50, 200):
             await measure(reactor, Path(folder), producers, seconds)
+        for settled in (100, MANY):
+            await measure_size(reactor, Path(folder), settled)
 
 
 if __name__ == "__main__":

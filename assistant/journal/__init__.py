@@ -3,6 +3,9 @@
 `MemoryJournal` for as long as the process lives; `SqliteJournal` in a `Store` for good.
 """
 
+from assistant.journal.bindings import StoredBindings
+from assistant.journal.entries import NO_CHANGE, StreamChange, StreamEntry
+from assistant.journal.erasure import Forgotten
 from assistant.journal.errors import (
     AlreadyRecorded,
     BrokenRecord,
@@ -16,23 +19,26 @@ from assistant.journal.errors import (
     UnknownRun,
 )
 from assistant.journal.inbox import Parked
+from assistant.journal.interrupted import InterruptedCall, InterruptedRun, InterruptedStep, UnknownEffect
 from assistant.journal.journal import Accepted, InboxFullError, Journal
 from assistant.journal.lease import Lease
 from assistant.journal.memory import MemoryJournal, RunRecord
+from assistant.journal.mutes import Muted, StoredMutes
 from assistant.journal.notes import StoredNotes
 from assistant.journal.opening import Opened, ReadOnly, Recovered, Refused, Sound
-from assistant.journal.retention import Pruned
-from assistant.journal.runs import InterruptedCall, InterruptedRun, InterruptedStep, UnknownEffect
+from assistant.journal.retention import Pruned, next_prune_after
 from assistant.journal.sqlite import SqliteJournal
 from assistant.journal.store import Store
-from assistant.journal.stream import LoadedStream, StoredStream, StreamEntry
+from assistant.journal.stream import LoadedStream, StoredStream
 from assistant.journal.usage import StoredUsage
 
 __all__ = [
+    "NO_CHANGE",
     "Accepted",
     "AlreadyRecorded",
     "BrokenRecord",
     "Fenced",
+    "Forgotten",
     "InboxFullError",
     "InterruptedCall",
     "InterruptedRun",
@@ -46,6 +52,7 @@ __all__ = [
     "Lease",
     "LoadedStream",
     "MemoryJournal",
+    "Muted",
     "NewerRecord",
     "Opened",
     "Parked",
@@ -57,10 +64,14 @@ __all__ = [
     "Sound",
     "SqliteJournal",
     "Store",
+    "StoredBindings",
+    "StoredMutes",
     "StoredNotes",
     "StoredStream",
     "StoredUsage",
+    "StreamChange",
     "StreamEntry",
     "UnknownEffect",
     "UnknownRun",
+    "next_prune_after",
 ]

@@ -40,9 +40,10 @@ def connect(path: Path, *, how: str = "mode=rw") -> sqlite3.Connection:
 
 
 def make_durable(db: sqlite3.Connection) -> None:
-    """From here on a commit is on disk when it returns."""
+    """From here on a commit is on disk when it returns, and what is deleted is overwritten."""
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
+    db.execute("PRAGMA secure_delete = ON")
 
 
 def create(path: Path, schema: Schema) -> None:

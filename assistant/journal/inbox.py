@@ -39,8 +39,12 @@ def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: byt
     if waiting >= limit:
         raise InboxFullError(f"{waiting} events are waiting")
     db.execute(
-        f"INSERT INTO events (assistant, {_COLUMNS}, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-        (assistant, event_id, record, attention.verdict.value, attention.importance, attention.addressed, now),
+        f"INSERT INTO events (assistant, {_COLUMNS}, accepted_at, who) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+        (
+            *(assistant, event_id, record),
+            *(attention.verdict.value, attention.importance, attention.addressed),
+            *(now, accepted.event.who.id),
+        ),
     )
 
 
@@ -60,6 +64,12 @@ def of_run(db: sqlite3.Connection, run: int) -> list[Accepted]:
         (run,),
     )
     return _read_all(rows)[0]
+
+
+def is_poisoned(db: sqlite3.Connection, run: int) -> bool:
+    """Whether any event of the run is parked."""
+    found = "SELECT 1 FROM run_events JOIN events ON seq = event WHERE run = ? AND state = 'parked' LIMIT 1"
+    return db.execute(found, (run,)).fetchone() is not None
 
 
 def park(db: sqlite3.Connection, assistant: str, ids: Iterable[tuple[str, str]]) -> None:

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from assistant.classify import Attention
 from assistant.events import Event
+from assistant.journal.entries import NO_CHANGE, StreamChange
+from assistant.journal.interrupted import InterruptedRun, UnknownEffect
 from assistant.outcome import Outcome
 from llm.messages import ToolCall
 from llm.response import LLMResponse
 from tools.result import Executed
+
+if TYPE_CHECKING:
+    from assistant.journal.erasure import Forgotten
+    from assistant.journal.inbox import Parked
 
 
 class InboxFullError(Exception):
@@ -49,14 +55,37 @@ class Journal(Protocol):
         """Keep a model's answer; `step` counts from 1."""
         ...
 
-    def record_intent(self, run_id: str, step: int, index: int, call: ToolCall) -> Awaitable[None]:
-        """Keep that a call is about to run; `index` counts from 0 within the step."""
+    def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> Awaitable[None]:
+        """Keep that a call is about to run; `index` counts from 0 within the step. A read is no `effect`."""
         ...
 
     def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> Awaitable[None]:
         """Keep what a call came to."""
         ...
 
-    def close_run(self, run_id: str, outcome: Outcome) -> Awaitable[None]:
-        """Keep how the run ended and, when that settles them, acknowledge its events."""
+    def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> Awaitable[tuple[int, ...]]:
+        """Keep how the run ended and what it changed in the stream, together; the numbers of the new entries.
+
+        When the outcome settles them, its events are acknowledged with it.
+        """
+        ...
+
+    def suspend_run(self, run_id: str) -> Awaitable[None]:
+        """Leave the run open: it was stopped on purpose, and is taken up again where it stands."""
+        ...
+
+    def forget_player(self, principal_id: str) -> Awaitable[Forgotten]:
+        """What was removed of a player."""
+        ...
+
+    def parked(self) -> Awaitable[Sequence[Parked]]:
+        """The events that are not tried any more."""
+        ...
+
+    def unknown_effects(self) -> Awaitable[Sequence[UnknownEffect]]:
+        """The effects of finished runs of which nobody knows whether they happened."""
+        ...
+
+    def interrupted(self) -> Awaitable[InterruptedRun | None]:
+        """The oldest run that is open, None when none is. Only for one who has no run in progress."""
         ...

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.journal.codec import unsealed
+from assistant.journal.compacting import compacted, is_due
 from assistant.journal.errors import BrokenRecord, cause_of, is_outage, primary_code
 from assistant.journal.files import PAGE_BYTES, beside, connect, create, make_durable
 from assistant.journal.salvage import finish_salvage, salvage, set_aside_log
@@ -167,6 +168,9 @@ def _checked(path: Path, schema: Schema, now: float) -> sqlite3.Connection:
         _check(db, schema)
         make_durable(db)
         db.execute("INSERT OR REPLACE INTO meta VALUES ('opened', ?)", (str(now),))  # it can be written
+        if is_due(db):
+            with suppress(sqlite3.Error):  # no room: at the next start
+                compacted(db)
     except BaseException as error:
         db.close()
         if isinstance(error, UnicodeError):  # SQLite's message quotes what it found

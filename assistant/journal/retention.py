@@ -9,6 +9,9 @@ from assistant.journal.lease import Lease
 
 #: Rows of a kind that one write removes.
 SLICE = 200
+#: From this many removed rows of a kind on there is a backlog, and the next prune comes soon.
+BACKLOG = 10 * SLICE
+_SOON_SECONDS = 600.0
 _DAY_SECONDS = 86_400
 
 
@@ -27,8 +30,9 @@ class Pruned:
 async def prune(lease: Lease, older_than_days: float, max_bytes: int) -> Pruned:
     """Remove what was finished so long ago, and then the oldest until the file's content is within `max_bytes`.
 
-    What is pending, parked or open stays. The file itself does not shrink: its room is used again. An event that was
-    removed would be taken a second time. Cancelling stops after the slice under way. Fenced, JournalUnwritable.
+    What is pending, parked or open stays. The room in the file is used again; when more than half of it is free, it
+    shrinks at the next start (`compacting.py`). An event that was removed would be taken a second time. Cancelling
+    stops after the slice under way. Fenced, JournalUnwritable.
     """
     oldest = lease.store.wall() - older_than_days * _DAY_SECONDS
     total = Pruned()
@@ -40,6 +44,13 @@ async def prune(lease: Lease, older_than_days: float, max_bytes: int) -> Pruned:
             break
         total += done
     return total
+
+
+def next_prune_after(last: Pruned | None) -> float:
+    """Seconds to wait before the next prune, by what the last one removed; None when there was none. Our choice."""
+    if last is None or max(last.runs, last.events) >= BACKLOG:
+        return _SOON_SECONDS
+    return float(_DAY_SECONDS)
 
 
 def _slice(db: sqlite3.Connection, assistant: str, before: float) -> Pruned:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from assistant.journal.pages import Pages, Value
 
@@ -18,11 +19,15 @@ _TYPES: Mapping[str, tuple[type, ...]] = {"TEXT": (str,), "INTEGER": (int,), "RE
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table of the new file. `number` is the place of the column that is the row's number, None without one."""
+    """A table of the new file. `number` is the place of the column that is the row's number, None without one.
+
+    `defaults` are those of the last columns: a row that was written before they were added ends sooner in its page.
+    """
 
     name: str
     types: tuple[str, ...]
     needed: tuple[bool, ...]
+    defaults: tuple[Value, ...]
     number: int | None
     insert: str
 
@@ -35,9 +40,13 @@ class _Table:
 
     def numbered(self, rowid: int, values: Sequence[Value]) -> tuple[Value, ...]:
         """The values as SQLite gives them, from how they stand in a page; none when they are of another table."""
+        missing = len(self.types) - len(values)
+        if not 0 <= missing <= len(self.defaults):
+            return ()
+        values = (*values, *self.defaults[len(self.defaults) - missing :])
         if self.number is None:
-            return tuple(values)
-        if len(values) != len(self.types) or values[self.number] is not None:
+            return values
+        if values[self.number] is not None:
             return ()
         return (*values[: self.number], rowid, *values[self.number + 1 :])
 
@@ -132,9 +141,15 @@ def _table(db: sqlite3.Connection, name: str) -> _Table:
         name,
         tuple(column[2] for column in columns),
         tuple(bool(column[3]) for column in columns),
+        tuple(db.execute(f"SELECT {column[4]}").fetchone()[0] for column in columns[_first_default(columns) :]),
         number,
         f"INSERT OR IGNORE INTO {name} VALUES ({', '.join('?' * len(columns))})",  # noqa: S608  (our own names)
     )
+
+
+def _first_default(columns: Sequence[tuple[Any, ...]]) -> int:
+    """The place from which on every column has a default."""
+    return max((place + 1 for place, column in enumerate(columns) if column[4] is None), default=0)
 
 
 def _settled(table: str, values: Sequence[Value]) -> bool:

@@ -10,15 +10,13 @@ from typing import TypeVar
 from assistant.journal import inbox
 from assistant.journal.codec import Codec
 from assistant.journal.errors import AlreadyRecorded, BrokenRecord, NewerRecord, UnknownRun
-from assistant.journal.journal import Accepted
+from assistant.journal.interrupted import At, InterruptedRun, InterruptedStep, UnknownEffect, steps_of
 from assistant.journal.shapes import CALL, EXECUTED, OUTCOME, RESPONSE
-from assistant.outcome import Failed, Outcome, settles
-from llm.messages import ToolCall
-from llm.response import LLMResponse
-from tools.result import Executed
+from assistant.outcome import Cancelled, Failed, Outcome, settles
 
 T = TypeVar("T")
-_PREFIX = "run-"
+#: What a run's number is preceded by in its id.
+PREFIX = "run-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,52 +29,9 @@ class Place:
     index: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class InterruptedCall:
-    """One call of a step: intended without being executed means that its outcome is unknown.
-
-    `call` is None only when damage took both the answer and the intent.
-    """
-
-    index: int
-    call: ToolCall | None
-    intended: bool
-    executed: Executed | None
-
-
-@dataclass(frozen=True, slots=True)
-class InterruptedStep:
-    """One step: the model's answer, None when damage took it, and its calls in order."""
-
-    number: int
-    response: LLMResponse | None
-    calls: tuple[InterruptedCall, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class InterruptedRun:
-    """A run that was open when its process died; `opened_at` in seconds since 1970."""
-
-    id: str
-    opened_at: float
-    events: tuple[Accepted, ...]
-    steps: tuple[InterruptedStep, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownEffect:
-    """A call that was begun and never came to a result, in a run that is over; `at` in seconds since 1970."""
-
-    run_id: str
-    step: int
-    index: int
-    call: ToolCall | None
-    at: float
-
-
 def number_of(run_id: str) -> int:
     """The row of a run. UnknownRun when it is not an id of ours."""
-    digits = run_id.removeprefix(_PREFIX)
+    digits = run_id.removeprefix(PREFIX)
     if digits == run_id or not (digits.isascii() and digits.isdigit()):
         raise UnknownRun(run_id)
     return int(digits)
@@ -91,7 +46,7 @@ def open_run(db: sqlite3.Connection, assistant: str, token: int, event_ids: Sequ
         "INSERT OR IGNORE INTO run_events SELECT ?, assistant, seq FROM events WHERE assistant = ? AND id = ?",
         [(run, assistant, event_id) for event_id in event_ids],
     )
-    return f"{_PREFIX}{run}"
+    return f"{PREFIX}{run}"
 
 
 def still_open(db: sqlite3.Connection, assistant: str, run_id: str) -> int:
@@ -112,11 +67,11 @@ def record_response(db: sqlite3.Connection, place: Place, record: bytes) -> None
         raise AlreadyRecorded(f"step {place.step} of {place.run_id} has an answer") from error
 
 
-def record_intent(db: sqlite3.Connection, place: Place, record: bytes, now: float) -> None:
+def record_intent(db: sqlite3.Connection, place: Place, record: bytes, now: float, *, effect: bool) -> None:
     """Keep that a call is about to run; a read that is done again after a crash replaces itself. UnknownRun."""
     run = still_open(db, place.assistant, place.run_id)
-    values = (run, place.assistant, place.step, place.index, now, record)
-    db.execute("INSERT OR REPLACE INTO intents VALUES (?, ?, ?, ?, ?, ?)", values)
+    values = (run, place.assistant, place.step, place.index, now, record, effect)
+    db.execute("INSERT OR REPLACE INTO intents VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
 
 def record_result(db: sqlite3.Connection, place: Place, record: bytes) -> None:
@@ -136,69 +91,72 @@ def close_run(db: sqlite3.Connection, assistant: str, run_id: str, outcome: Outc
         inbox.blame(db, run, f"of a mistake in the program: {outcome.cause}")
 
 
+def suspend_run(db: sqlite3.Connection, assistant: str, run_id: str) -> None:
+    """Leave the run open for the next process, and nobody to blame for it. UnknownRun."""
+    run = still_open(db, assistant, run_id)
+    db.execute("UPDATE runs SET outcome = ? WHERE seq = ?", (OUTCOME.encode(Cancelled()), run))
+
+
 def blame_interrupted(db: sqlite3.Connection, assistant: str, token: int) -> None:
-    """Count a crash for the events of every run that an older token left open."""
-    left = db.execute(
-        "SELECT seq FROM runs WHERE assistant = ? AND closed_at IS NULL AND token < ?", (assistant, token)
-    )
-    for (run,) in left.fetchall():
+    """Count a crash for the events of every run that an older token left open and did not suspend."""
+    left = "assistant = ? AND closed_at IS NULL AND token < ?"
+    crashed = db.execute(f"SELECT seq FROM runs WHERE {left} AND outcome IS NULL", (assistant, token))  # noqa: S608
+    for (run,) in crashed.fetchall():
         inbox.blame(db, run, "the process was killed")
+    # From now on it is ours to finish: the next death counts.
+    db.execute(f"UPDATE runs SET outcome = NULL WHERE {left}", (assistant, token))  # noqa: S608
+
+
+def any_open(db: sqlite3.Connection, assistant: str) -> bool:
+    """Whether any run is open."""
+    row = db.execute("SELECT 1 FROM runs WHERE assistant = ? AND closed_at IS NULL LIMIT 1", (assistant,)).fetchone()
+    return row is not None
 
 
 def interrupted(db: sqlite3.Connection, assistant: str, token: int) -> InterruptedRun | None:
-    """The oldest run that an older token left open."""
+    """The oldest run that this token or an older one left open."""
     row = db.execute(
-        """SELECT seq, opened_at FROM runs WHERE assistant = ? AND closed_at IS NULL AND token < ?
+        """SELECT seq, opened_at FROM runs WHERE assistant = ? AND closed_at IS NULL AND token <= ?
            ORDER BY seq LIMIT 1""",
         (assistant, token),
     ).fetchone()
     if row is None:
         return None
     run, opened_at = row
-    return InterruptedRun(f"{_PREFIX}{run}", opened_at, tuple(inbox.of_run(db, run)), _steps(db, run))
+    return InterruptedRun(
+        f"{PREFIX}{run}",
+        opened_at,
+        tuple(inbox.of_run(db, run)),
+        steps(db, run),
+        inbox.is_poisoned(db, run),
+    )
 
 
 def unknown_effects(db: sqlite3.Connection, assistant: str) -> tuple[UnknownEffect, ...]:
-    """The calls of closed runs that were begun and never came to a result, oldest first."""
+    """The effects of closed runs that were begun and never came to a result, oldest first."""
     rows = db.execute(
         """SELECT run, step, idx, payload, at FROM intents JOIN runs ON runs.seq = run
-           WHERE runs.assistant = ? AND closed_at IS NOT NULL AND NOT EXISTS (
+           WHERE runs.assistant = ? AND closed_at IS NOT NULL AND effect AND NOT EXISTS (
                SELECT 1 FROM results
                WHERE results.run = intents.run AND results.step = intents.step AND results.idx = intents.idx)
            ORDER BY run, step, idx""",
         (assistant,),
     )
     return tuple(
-        UnknownEffect(f"{_PREFIX}{run}", step, index, _readable(CALL, record), at)
+        UnknownEffect(f"{PREFIX}{run}", step, index, _readable(CALL, record), at)
         for run, step, index, record, at in rows
     )
 
 
-def _steps(db: sqlite3.Connection, run: int) -> tuple[InterruptedStep, ...]:
+def steps(db: sqlite3.Connection, run: int) -> tuple[InterruptedStep, ...]:
     """All that is known of the run's steps."""
-    responses = _by_step(db, "SELECT step, 0, payload FROM responses WHERE run = ?", run, RESPONSE)
-    intents = _by_step(db, "SELECT step, idx, payload FROM intents WHERE run = ?", run, CALL)
-    results = _by_step(db, "SELECT step, idx, payload FROM results WHERE run = ?", run, EXECUTED)
-    numbers = sorted({step for step, _ in [*responses, *intents, *results]})
-    steps = []
-    for number in numbers:
-        response = responses.get((number, 0))
-        asked = dict(enumerate(response.tool_calls)) if response else {}
-        indices = sorted({*asked, *(index for step, index in [*intents, *results] if step == number)})
-        calls = tuple(
-            InterruptedCall(
-                index,
-                intents.get((number, index)) or asked.get(index),
-                (number, index) in intents,
-                results.get((number, index)),
-            )
-            for index in indices
-        )
-        steps.append(InterruptedStep(number, response, calls))
-    return tuple(steps)
+    responses = _by_place(db, "SELECT step, 0, payload FROM responses WHERE run = ?", run, RESPONSE)
+    intents = _by_place(db, "SELECT step, idx, payload FROM intents WHERE run = ?", run, CALL)
+    results = _by_place(db, "SELECT step, idx, payload FROM results WHERE run = ?", run, EXECUTED)
+    return steps_of({step: response for (step, _), response in responses.items()}, intents, results)
 
 
-def _by_step(db: sqlite3.Connection, query: str, run: int, codec: Codec[T]) -> dict[tuple[int, int], T | None]:
+def _by_place(db: sqlite3.Connection, query: str, run: int, codec: Codec[T]) -> dict[At, T | None]:
     return {(step, index): _readable(codec, record) for step, index, record in db.execute(query, (run,))}
 
 

@@ -16,7 +16,7 @@ from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.files import PAGE_BYTES, beside, build, connect, put_in_place, remove
 from assistant.journal.pages import Pages
 from assistant.journal.rows import Rows
-from assistant.journal.schema import Schema, version_of
+from assistant.journal.schema import Schema, columns_of, version_of
 from assistant.journal.shapes import EVENT
 from assistant.journal.wal import with_log
 
@@ -135,10 +135,14 @@ def _padded(data: bytes) -> bytes:
 def _settle(db: sqlite3.Connection, now: float) -> None:
     """Make the carried rows fit together again, and skip the numbers that lost rows may have had."""
     db.execute("BEGIN IMMEDIATE")
+    has_who = "who" in columns_of(db, "events")
     for seq, event_id, record in db.execute("SELECT seq, id, payload FROM events").fetchall():
-        with suppress(BrokenRecord, NewerRecord):  # the record has a checksum, the column has none
-            if (told := EVENT.decode(record).id) != event_id:
-                db.execute("UPDATE OR IGNORE events SET id = ? WHERE seq = ?", (told, seq))
+        with suppress(BrokenRecord, NewerRecord):  # the record has a checksum, the columns have none
+            event = EVENT.decode(record)
+            if event.id != event_id:
+                db.execute("UPDATE OR IGNORE events SET id = ? WHERE seq = ?", (event.id, seq))
+            if has_who:
+                db.execute("UPDATE events SET who = ? WHERE seq = ? AND who <> ?", (event.who.id, seq, event.who.id))
     for table in _CHILDREN:  # a run that lost its row: open when its events still wait, so that it is looked at
         db.execute(
             f"""INSERT INTO runs (seq, assistant, token, opened_at, closed_at)

@@ -96,6 +96,28 @@ _VERSION_1 = (
     f"INSERT INTO meta VALUES ('what', '{MARK}')",  # noqa: S608  (a constant)
 )
 
+#: Who said each event, what a call was, and how far each memory may be trusted. Older rows: nobody's, an effect, not at
+#: all. No two tables hold values of the same types: a row that is found without its table is told by them (`pages.py`).
+_VERSION_2 = (
+    "ALTER TABLE events ADD COLUMN who TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX events_who ON events (assistant, who)",
+    "ALTER TABLE intents ADD COLUMN effect INTEGER NOT NULL DEFAULT 1",
+    "ALTER TABLE notes ADD COLUMN trust INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE stream ADD COLUMN authority INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE stream ADD COLUMN sources BLOB NOT NULL DEFAULT X'5b5d233064346362623239'",  # [] as a record
+    """CREATE TABLE muted (
+        assistant TEXT NOT NULL,
+        principal TEXT NOT NULL,
+        name TEXT NOT NULL,
+        at REAL NOT NULL,
+        PRIMARY KEY (assistant, principal))""",
+    """CREATE TABLE key_bindings (
+        reference TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        at REAL NOT NULL,
+        PRIMARY KEY (reference, origin))""",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:
@@ -138,7 +160,7 @@ class Schema:
             return sorted({name for name, _ in _objects(template) - _objects(db)})
 
 
-SCHEMA = Schema((_VERSION_1,))
+SCHEMA = Schema((_VERSION_1, _VERSION_2))
 
 
 def version_of(db: sqlite3.Connection) -> int:

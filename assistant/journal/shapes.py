@@ -176,7 +176,7 @@ def _unpack_executed(plain: Plain) -> Executed:
         ToolResult(**plain["result"]),
         Status(plain["status"]),
         None if category is None else Category(category),
-        plain["seconds"],
+        **_arguments(plain, "call", "result", "status", "category"),  # older records have fewer
     )
 
 

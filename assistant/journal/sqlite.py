@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 
 from assistant.classify import Attention
 from assistant.events import Event
-from assistant.journal import inbox, runs
+from assistant.journal import erasure, inbox, runs, stream
+from assistant.journal.entries import NO_CHANGE, StreamChange
+from assistant.journal.erasure import Forgotten
+from assistant.journal.errors import JournalUnwritable
 from assistant.journal.inbox import Parked
+from assistant.journal.interrupted import InterruptedRun, UnknownEffect
 from assistant.journal.journal import Accepted
 from assistant.journal.lease import Lease
 from assistant.journal.retention import Pruned, prune
-from assistant.journal.runs import InterruptedRun, Place, UnknownEffect
+from assistant.journal.runs import Place
 from assistant.journal.shapes import CALL, EVENT, EXECUTED, RESPONSE
 from assistant.journal.store import Store
 from assistant.outcome import Outcome
@@ -32,6 +37,9 @@ class SqliteJournal:
         self._inbox_limit = inbox_limit
         self._wall = store.wall
         self.lease = Lease(store, assistant)
+        #: How many runs may have been left open by now, and how many there were when none was: no need to look.
+        self._opens = 0
+        self._opens_when_none = 0
 
     @property
     def assistant(self) -> str:
@@ -46,6 +54,7 @@ class SqliteJournal:
             runs.blame_interrupted(db, self.assistant, token)
             return token
 
+        self._opens += 1
         return self.lease.hold(await self.lease.store.write(work))
 
     async def accept(self, event: Event, attention: Attention) -> None:
@@ -64,6 +73,7 @@ class SqliteJournal:
 
     async def open_run(self, events: Sequence[Accepted]) -> str:
         """A new run; its id is never used twice."""
+        self._opens += 1
         ids, token, now = [accepted.event.id for accepted in events], self.lease.token, self._wall()
         return await self.lease.write(lambda db: runs.open_run(db, self.assistant, token, ids, now))
 
@@ -73,11 +83,11 @@ class SqliteJournal:
         place = Place(self.assistant, run_id, step)
         await self.lease.write(lambda db: runs.record_response(db, place, record))
 
-    async def record_intent(self, run_id: str, step: int, index: int, call: ToolCall) -> None:
+    async def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> None:
         """Keep that a call is about to run. UnknownRun."""
         record, now = CALL.encode(call), self._wall()
         place = Place(self.assistant, run_id, step, index)
-        await self.lease.write(lambda db: runs.record_intent(db, place, record, now))
+        await self.lease.write(lambda db: runs.record_intent(db, place, record, now, effect=effect))
 
     async def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> None:
         """Keep what a call came to. UnknownRun."""
@@ -85,18 +95,38 @@ class SqliteJournal:
         place = Place(self.assistant, run_id, step, index)
         await self.lease.write(lambda db: runs.record_result(db, place, record))
 
-    async def close_run(self, run_id: str, outcome: Outcome) -> None:
+    async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
         """Keep the outcome; settled events leave the inbox, the third crash parks them. UnknownRun.
 
         Ends an interrupted run too: its crash was counted at `start`, and a bug now counts as one more.
         """
-        now = self._wall()
-        await self.lease.write(lambda db: runs.close_run(db, self.assistant, run_id, outcome, now))
+        now, opens, rows = self._wall(), self._opens, stream.rows_of(change)
+
+        def work(db: sqlite3.Connection) -> tuple[tuple[int, ...], bool]:
+            runs.close_run(db, self.assistant, run_id, outcome, now)
+            return stream.apply(db, self.assistant, rows, change.forget), runs.any_open(db, self.assistant)
+
+        numbers, more = await self.lease.write(work)
+        if not more:
+            self._opens_when_none = opens
+        return numbers
+
+    async def suspend_run(self, run_id: str) -> None:
+        """Leave the run open, to be taken up again without blame. UnknownRun."""
+        await self.lease.write(lambda db: runs.suspend_run(db, self.assistant, run_id))
 
     async def interrupted(self) -> InterruptedRun | None:
-        """The run that was open when an earlier process died; the next one once it is closed."""
-        token = self.lease.token
-        return await self.lease.read(lambda db: runs.interrupted(db, self.assistant, token))
+        """The oldest open run, for one who has none in progress; the next one once it is closed.
+
+        Left by an earlier process, or by this one when the disk did not take its end. Reads only when there may be one.
+        """
+        opens, token = self._opens, self.lease.token
+        if opens == self._opens_when_none:
+            return None
+        found = await self.lease.read(lambda db: runs.interrupted(db, self.assistant, token))
+        if found is None:
+            self._opens_when_none = opens
+        return found
 
     async def parked(self) -> Sequence[Parked]:
         """The events that are not tried any more."""
@@ -110,6 +140,18 @@ class SqliteJournal:
         """What was removed of the finished runs and events that are older, then the oldest beyond `max_bytes`."""
         return await prune(self.lease, older_than_days, max_bytes)
 
+    async def forget_player(self, principal_id: str) -> Forgotten:
+        """What was removed of a player: his events, the runs over them, notes about him, the stream he is a source of.
+
+        His events that wait, or whose run is open, stay and are counted: deal with them and call again. The file is
+        written anew, and meanwhile nothing else is. Fenced, JournalUnwritable.
+        """
+        done = await self.lease.write(lambda db: erasure.forget(db, self.assistant, principal_id))
+        try:
+            return replace(done, erased=await self.lease.store.compact())
+        except JournalUnwritable:  # no room to write it anew: at the next start
+            return done
+
     async def unknown_effects(self) -> Sequence[UnknownEffect]:
-        """The calls of finished runs of which nobody knows whether they happened."""
+        """The effects of finished runs of which nobody knows whether they happened."""
         return await self.lease.read(lambda db: runs.unknown_effects(db, self.assistant))

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from twisted.internet.defer import Deferred, fail
 from twisted.internet.interfaces import IReactorFromThreads
 
+from assistant.journal.compacting import compacted
 from assistant.journal.errors import JournalClosed
 from assistant.journal.opening import Opened, open_file
 from assistant.journal.schema import SCHEMA, Schema
@@ -81,6 +82,13 @@ class Store:
     def read(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
         """What `work` returns; it sees every write asked for before it, and cannot write. JournalUnreadable."""
         return self._put(Job(work, writes=False))
+
+    def compact(self) -> Deferred[bool]:
+        """Fires when nothing that was deleted is left in the file or its log; False when another process reads it.
+
+        Writes the file anew, in which time nothing else is done. JournalUnwritable.
+        """
+        return self._put(Job(compacted, writes=False, alone=True))
 
     def close(self) -> Deferred[None]:
         """Fires when all that was asked for is done, the file is closed and the thread gone. Not to be cancelled."""

@@ -7,20 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assistant.journal.codec import exact_json, parse_json, sealed, unsealed
+from assistant.journal.entries import StreamChange, StreamEntry
 from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.lease import Lease
 from assistant.journal.shapes import MESSAGES
-from llm.messages import Message
 
-
-@dataclass(frozen=True, slots=True)
-class StreamEntry:
-    """Something perceived, or one whole step, with the ids of the events in it. `seq` is 0 until it was written."""
-
-    messages: tuple[Message, ...]
-    importance: int
-    event_ids: tuple[str, ...] = ()
-    seq: int = 0
+#: What of an entry goes into its row.
+Row = tuple[int, bytes, bytes, int, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,37 +32,57 @@ class StoredStream:
 
     async def save_stream(self, entries: Sequence[StreamEntry], forget: Sequence[int] = ()) -> tuple[int, ...]:
         """The `seq` of each entry, appended in this order; those to `forget`, trimmed since, go with the same write."""
-        name = self._lease.assistant
-        rows = [
-            (name, entry.importance, sealed(exact_json(entry.event_ids)), MESSAGES.encode(entry.messages))
-            for entry in entries
-        ]
-
-        def work(db: sqlite3.Connection) -> tuple[int, ...]:
-            db.executemany("DELETE FROM stream WHERE seq = ? AND assistant = ?", [(seq, name) for seq in forget])
-            insert = "INSERT INTO stream (assistant, importance, event_ids, payload) VALUES (?, ?, ?, ?)"
-            return tuple(db.execute(insert, row).lastrowid or 0 for row in rows)
-
-        return await self._lease.write(work)
+        change, name = StreamChange(tuple(entries), tuple(forget)), self._lease.assistant
+        rows = rows_of(change)
+        return await self._lease.write(lambda db: apply(db, name, rows, change.forget))
 
     async def load_stream(self, newest: int = 1000) -> LoadedStream:
         """At most the `newest` entries."""
 
         def work(db: sqlite3.Connection) -> LoadedStream:
             rows = db.execute(
-                "SELECT seq, importance, event_ids, payload FROM stream WHERE assistant = ? ORDER BY seq DESC LIMIT ?",
+                """SELECT seq, importance, event_ids, payload, authority, sources FROM stream
+                   WHERE assistant = ? ORDER BY seq DESC LIMIT ?""",
                 (self._lease.assistant, newest),
             ).fetchall()
-            entries = [_entry(*row) for row in reversed(rows)]
+            entries = [_entry(row) for row in reversed(rows)]
             readable = tuple(entry for entry in entries if entry is not None)
             return LoadedStream(readable, len(entries) - len(readable))
 
         return await self._lease.read(work)
 
 
-def _entry(seq: int, importance: int, event_ids: bytes, record: bytes) -> StreamEntry | None:
+def rows_of(change: StreamChange) -> list[Row]:
+    """The new entries as rows. Pure, for the reactor's thread."""
+    return [
+        (
+            entry.importance,
+            sealed(exact_json(entry.event_ids)),
+            MESSAGES.encode(entry.messages),
+            entry.authority,
+            sealed(exact_json(entry.sources)),
+        )
+        for entry in change.new
+    ]
+
+
+def apply(db: sqlite3.Connection, assistant: str, rows: Sequence[Row], forget: Sequence[int]) -> tuple[int, ...]:
+    """The numbers of these new rows of the stream, once those to forget are gone."""
+    db.executemany("DELETE FROM stream WHERE seq = ? AND assistant = ?", [(seq, assistant) for seq in forget])
+    insert = """INSERT INTO stream (assistant, importance, event_ids, payload, authority, sources)
+                VALUES (?, ?, ?, ?, ?, ?)"""
+    return tuple(db.execute(insert, (assistant, *row)).lastrowid or 0 for row in rows)
+
+
+def names_in(record: bytes) -> tuple[str, ...]:
+    """The names in a record of `event_ids` or `sources`. BrokenRecord."""
+    return tuple(parse_json(unsealed(record)))
+
+
+def _entry(row: tuple[int, int, bytes, bytes, int, bytes]) -> StreamEntry | None:
+    seq, importance, event_ids, record, authority, sources = row
     try:
-        ids = tuple(parse_json(unsealed(event_ids)))
-        return StreamEntry(tuple(MESSAGES.decode(record)), importance, ids, seq)
+        messages = tuple(MESSAGES.decode(record))
+        return StreamEntry(messages, importance, names_in(event_ids), authority, names_in(sources), seq)
     except (BrokenRecord, NewerRecord, TypeError):
         return None

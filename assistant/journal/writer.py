@@ -39,10 +39,11 @@ Work = Callable[[sqlite3.Connection], Any]
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One piece of work, who waits for it, and what it came to."""
+    """One piece of work, who waits for it, and what it came to. One that is `alone` is done in no transaction."""
 
     work: Work
     writes: bool
+    alone: bool = False
     waiting: Deferred[Any] = field(default_factory=Deferred)
     value: object = None
     error: BaseException | None = None
@@ -127,6 +128,9 @@ class Writer:
         told, end, began = 0, len(jobs), self._wall()
         unwritable: JournalError | None = None
         for at, job in enumerate(jobs):
+            if job.alone and self._in_transaction():
+                end = at
+                break
             if job.writes and not self._in_transaction():
                 self._tell(jobs[told:at])  # reads before the first write need no commit
                 told = at
@@ -151,10 +155,16 @@ class Writer:
         """Do one job; True when SQLite has given up the whole transaction because of it."""
         inside = self._in_transaction()
         try:
-            job.value = self._saved(job.work) if job.writes else self._looked(job.work)
+            job.value = self._done(job)
         except Exception as error:  # noqa: BLE001  (the border to any work; it goes to the caller)
-            job.error = self._typed(error, writes=job.writes)
+            job.error = self._typed(error, writes=job.writes or job.alone)
         return inside and not self._in_transaction()
+
+    def _done(self, job: Job) -> object:
+        """What the job's work returns."""
+        if job.alone:
+            return job.work(self._connection())
+        return self._saved(job.work) if job.writes else self._looked(job.work)
 
     def _saved(self, work: Work) -> object:
         """What the work returns; when it raises, nothing of it remains."""

@@ -8,8 +8,21 @@ import pytest
 import pytest_twisted
 from twisted.internet.defer import Deferred
 
-from assistant.journal import InboxFullError, Journal, MemoryJournal, SqliteJournal, Store, UnknownRun
+from assistant.journal import (
+    AlreadyRecorded,
+    InboxFullError,
+    InterruptedCall,
+    InterruptedStep,
+    Journal,
+    MemoryJournal,
+    SqliteJournal,
+    Store,
+    StreamChange,
+    StreamEntry,
+    UnknownRun,
+)
 from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
+from llm import user
 from tests.assistant.journal.keeping import LOOK, SAY, TRIGGER, event, executed, noon, response
 
 LIMIT = 3
@@ -100,7 +113,7 @@ async def test_a_run_is_written_step_by_step(journal: Journal) -> None:
     for step in (1, 2):
         await journal.record_response(run, step, response(LOOK, SAY))
         for index, call in enumerate((LOOK, SAY)):
-            await journal.record_intent(run, step, index, call)
+            await journal.record_intent(run, step, index, call, effect=True)
             await journal.record_result(run, step, index, executed(call))
     await journal.close_run(run, Answered(("say",)))
     assert await waiting(journal) == []
@@ -118,8 +131,90 @@ async def test_nothing_is_written_to_a_run_that_is_not_open(journal: Journal) ->
         with pytest.raises(UnknownRun):
             await journal.record_response(name, 1, response(SAY))
         with pytest.raises(UnknownRun):
-            await journal.record_intent(name, 1, 0, SAY)
+            await journal.record_intent(name, 1, 0, SAY, effect=True)
         with pytest.raises(UnknownRun):
             await journal.record_result(name, 1, 0, executed(SAY))
         with pytest.raises(UnknownRun):
             await journal.close_run(name, NothingToDo())
+
+
+async def test_an_open_run_is_told_with_all_it_did_until_it_is_closed(journal: Journal) -> None:
+    await journal.accept(event(1), TRIGGER)
+    run = await journal.open_run(await journal.pending())
+    await journal.record_response(run, 1, response(LOOK, SAY))
+    await journal.record_intent(run, 1, 0, LOOK, effect=False)
+    await journal.record_result(run, 1, 0, executed(LOOK))
+    await journal.record_intent(run, 1, 1, SAY, effect=True)
+    left = await journal.interrupted()
+    assert left is not None
+    assert (left.id, [accepted.event for accepted in left.events], left.poisoned) == (run, [event(1)], False)
+    calls = (
+        InterruptedCall(0, LOOK, intended=True, executed=executed(LOOK)),
+        InterruptedCall(1, SAY, intended=True, executed=None),
+    )
+    assert left.steps == (InterruptedStep(1, response(LOOK, SAY), calls),)
+    await journal.record_result(run, 1, 1, executed(SAY))  # it can be gone on with
+    await journal.close_run(run, Answered(("say",)))
+    assert await journal.interrupted() is None
+
+
+async def test_the_oldest_open_run_comes_first(journal: Journal) -> None:
+    ids = [await journal.open_run(()) for _ in range(2)]
+    for run in ids:
+        left = await journal.interrupted()
+        assert left is not None
+        assert left.id == run
+        await journal.close_run(run, Cancelled())
+    assert await journal.interrupted() is None
+
+
+async def test_an_answer_is_recorded_once(journal: Journal) -> None:
+    run = await journal.open_run(())
+    await journal.record_response(run, 1, response(SAY))
+    with pytest.raises(AlreadyRecorded):
+        await journal.record_response(run, 1, response(LOOK))
+
+
+async def test_closing_gives_a_number_for_each_new_entry_of_the_stream(journal: Journal) -> None:
+    entry = StreamEntry((user("It rains."),), 3)
+    assert await journal.close_run(await journal.open_run(()), NothingToDo()) == ()
+    numbers = await journal.close_run(await journal.open_run(()), NothingToDo(), StreamChange((entry, entry)))
+    assert len(numbers) == 2
+
+
+async def test_a_suspended_run_is_the_next_to_be_taken_up(journal: Journal) -> None:
+    await journal.accept(event(1), TRIGGER)
+    run = await journal.open_run(await journal.pending())
+    await journal.record_response(run, 1, response(SAY))
+    await journal.suspend_run(run)
+    left = await journal.interrupted()
+    assert left is not None
+    assert (left.id, len(left.steps)) == (run, 1)
+    await journal.close_run(run, NothingToDo())
+    with pytest.raises(UnknownRun):
+        await journal.suspend_run(run)
+
+
+async def test_an_effect_without_a_result_is_told_once_its_run_is_over(journal: Journal) -> None:
+    run = await journal.open_run(())
+    await journal.record_response(run, 1, response(LOOK, SAY, SAY))
+    await journal.record_intent(run, 1, 0, LOOK, effect=False)
+    await journal.record_intent(run, 1, 1, SAY, effect=True)
+    await journal.record_intent(run, 1, 2, SAY, effect=True)
+    await journal.record_result(run, 1, 2, executed(SAY))
+    assert list(await journal.unknown_effects()) == []
+    await journal.close_run(run, Answered(("say",)))
+    (unknown,) = await journal.unknown_effects()
+    assert (unknown.run_id, unknown.step, unknown.index, unknown.call) == (run, 1, 1, SAY)
+    assert list(await journal.parked()) == []
+
+
+async def test_the_runs_over_what_a_player_said_go_with_him(journal: Journal) -> None:
+    await journal.accept(event(1), TRIGGER)
+    await journal.close_run(await journal.open_run(await journal.pending()), Answered(("say",)))
+    await journal.accept(event(2), TRIGGER)
+    who = event(1).who.id
+    forgotten = await journal.forget_player(who)
+    assert (forgotten.runs, forgotten.waiting) == (1, 1)
+    assert (await journal.forget_player(who)).runs == 0
+    assert [accepted.event.id for accepted in await journal.pending()] == [event(2).id]

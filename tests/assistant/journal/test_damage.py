@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.journal import inbox, runs
+from assistant.journal import inbox, runs, stream
+from assistant.journal.entries import StreamChange, StreamEntry
 from assistant.journal.errors import BrokenRecord
 from assistant.journal.files import PAGE_BYTES
 from assistant.journal.journal import Accepted
@@ -25,6 +26,7 @@ from assistant.journal.runs import Place
 from assistant.journal.schema import SCHEMA
 from assistant.journal.shapes import CALL, EVENT, EXECUTED, RESPONSE
 from assistant.outcome import NothingToDo
+from llm import user
 from tests.assistant.journal.keeping import NOON, SAY, TRIGGER, event, executed, response
 
 EVENTS = 400
@@ -44,11 +46,23 @@ def fill(db: sqlite3.Connection, first: int, last: int) -> None:
         if number % 20 == 0:
             run = runs.open_run(db, "sage", 1, [f"event-{number}"], NOON)
             runs.record_response(db, Place("sage", run, 1), RESPONSE.encode(response(SAY)))
-            runs.record_intent(db, Place("sage", run, 1), CALL.encode(SAY), NOON)
+            runs.record_intent(db, Place("sage", run, 1), CALL.encode(SAY), NOON, effect=True)
             if number % 40 == 0:
                 runs.record_result(db, Place("sage", run, 1), EXECUTED.encode(executed(SAY)))
                 runs.close_run(db, "sage", run, NothingToDo(), NOON)
+            remember(db, number)
         db.execute("COMMIT")
+
+
+def remember(db: sqlite3.Connection, number: int) -> None:
+    """A row in each table that is not of runs."""
+    entry = StreamEntry((user(text(number)),), 3, (f"event-{number}",), 2, ("7", str(number)))
+    stream.apply(db, "sage", stream.rows_of(StreamChange((entry,))), ())
+    note = ("sage", f"note {number}", "7", "Anna", NOON, 4)
+    db.execute("INSERT INTO notes (assistant, text, about_id, about_name, at, trust) VALUES (?, ?, ?, ?, ?, ?)", note)
+    db.execute("INSERT INTO muted VALUES (?, ?, ?, ?)", ("sage", str(number), "Ben", NOON))
+    db.execute("INSERT INTO key_bindings VALUES (?, ?, ?)", ("KEY", f"https://{number}.example", NOON))
+    db.execute("INSERT INTO usage VALUES (?, ?, ?, ?, ?)", (number, "all", 1, 2, 0.5))
 
 
 @dataclass(frozen=True)
@@ -297,6 +311,55 @@ def test_a_missing_table_is_damage(tmp_path: Path, sample: Sample) -> None:
     assert isinstance(state, Recovered)
     assert "notes" in state.damage
     assert len(found) == EVENTS
+
+
+#: Every table but those that a start and a repair write themselves; a lost row of `runs` is made up.
+ALL = ("events", "run_events", "responses", "intents", "results", "stream", "notes", "muted", "key_bindings", "usage")
+
+
+def all_rows(path: Path) -> dict[str, set[tuple[object, ...]]]:
+    with closing(sqlite3.connect(path)) as db:
+        return {table: set(db.execute(f"SELECT * FROM {table}")) for table in ALL}  # noqa: S608
+
+
+def test_without_its_first_page_every_row_of_every_table_is_found(tmp_path: Path, sample: Sample) -> None:
+    """Nothing but the types of its values tells then what a row is of."""
+    (tmp_path / "j").write_bytes(sample.closed)
+    before = all_rows(tmp_path / "j")
+    assert all(len(rows) >= EVENTS // 40 for rows in before.values())
+    (tmp_path / "j").write_bytes(garbled(sample.closed, (0, 2 * PAGE_BYTES)))
+    start(tmp_path / "j")
+    assert all_rows(tmp_path / "j") == before
+    with closing(sqlite3.connect(tmp_path / "j")) as db:
+        assert {key for (key,) in db.execute("SELECT key FROM meta")} <= {"what", "opened", "salvage"}
+        assert db.execute("SELECT count(*) FROM leases").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_no_two_tables_hold_values_of_the_same_types(version: int) -> None:
+    """A row that is found without its table would go into both."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        SCHEMA.upto(version).migrate(db)
+        kinds = []
+        for table in SCHEMA.upto(version).tables():
+            columns = db.execute(f"PRAGMA table_info({table})").fetchall()
+            keys = [column for column in columns if column[5]]
+            number = keys[0][1] if len(keys) == 1 and keys[0][2] == "INTEGER" else ""
+            kind = tuple("NUMBER" if column[1] == number else column[2] for column in columns)
+            added = [column for column in columns if column[4] is not None]
+            kinds += [kind[: len(kind) - short] for short in range(len(added) + 1)]
+        assert len(set(kinds)) == len(kinds)
+
+
+def test_a_garbled_column_that_says_who_is_mended_from_the_record(tmp_path: Path, sample: Sample) -> None:
+    (tmp_path / "j").write_bytes(sample.closed)
+    with closing(sqlite3.connect(tmp_path / "j")) as db:
+        db.execute("UPDATE events SET who = '8' WHERE seq % 3 = 0")
+        db.execute("DROP TABLE muted")
+        db.commit()
+    start(tmp_path / "j")
+    with closing(sqlite3.connect(tmp_path / "j")) as db:
+        assert db.execute("SELECT DISTINCT who FROM events").fetchall() == [("7",)]
 
 
 def test_what_was_dealt_with_stays_so_and_runs_keep_their_steps(tmp_path: Path, sample: Sample) -> None:

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assistant.journal import Fenced, SqliteJournal, StoredNotes, StoredStream, StoredUsage, StreamEntry
+from assistant.journal import (
+    Fenced,
+    Muted,
+    SqliteJournal,
+    StoredBindings,
+    StoredMutes,
+    StoredNotes,
+    StoredStream,
+    StoredUsage,
+    StreamEntry,
+)
+from assistant.key_binding import KeyBinding
 from llm import assistant as said_by_model
 from llm import tool_results, user
 from resilience import Account, Allowance, Amount, Ledger
-from tests.assistant.journal.keeping import ANNA, SAY, executed, noon, opened, started
-from tools import MemoryNotes, Notes, ToolFailed
+from tests.assistant.journal.keeping import ANNA, NOON, SAY, executed, noon, opened, rows, started
+from tools import Kind, MemoryNotes, Notes, Principal, ToolFailed
 
 ENTRIES = [
-    StreamEntry((user("Anna arrives."),), 3, ("event-1", "event-2")),
+    StreamEntry((user("Anna arrives."),), 3, ("event-1", "event-2"), 4, ("7", "9")),
     StreamEntry((said_by_model(SAY), tool_results([executed(SAY).result])), 7),
 ]
 
@@ -28,9 +40,7 @@ async def test_the_stream_comes_back_in_order(tmp_path: Path, reactor: Any) -> N
     async with started(tmp_path / "j", reactor) as journal:
         loaded = await StoredStream(journal.lease).load_stream()
         assert loaded.unreadable == 0
-        assert [(entry.messages, entry.importance, entry.event_ids) for entry in loaded.entries] == [
-            (entry.messages, entry.importance, entry.event_ids) for entry in ENTRIES
-        ]
+        assert list(loaded.entries) == [replace(entry, seq=seq) for seq, entry in enumerate(ENTRIES, 1)]
 
 
 async def test_what_was_trimmed_goes_and_the_newest_are_loaded(tmp_path: Path, reactor: Any) -> None:
@@ -42,38 +52,48 @@ async def test_what_was_trimmed_goes_and_the_newest_are_loaded(tmp_path: Path, r
         assert [entry.seq for entry in (await stream.load_stream(newest=2)).entries] == [3, 4]
 
 
-async def test_an_entry_that_cannot_be_read_is_counted(tmp_path: Path, reactor: Any) -> None:
+@pytest.mark.parametrize("column", ["payload", "event_ids", "sources"])
+async def test_an_entry_that_cannot_be_read_is_counted(tmp_path: Path, reactor: Any, column: str) -> None:
     async with started(tmp_path / "j", reactor) as journal:
         stream = StoredStream(journal.lease)
         await stream.save_stream(ENTRIES)
-        await journal.lease.write(lambda db: db.execute("UPDATE stream SET payload = x'7b7d' WHERE seq = 1"))
+        await journal.lease.write(lambda db: db.execute(f"UPDATE stream SET {column} = x'7b7d' WHERE seq = 1"))  # noqa: S608
         loaded = await stream.load_stream()
         assert ([entry.seq for entry in loaded.entries], loaded.unreadable) == ([2], 1)
 
 
+BEN = Principal("8", "Ben", Kind.PLAYER)
+
+
 async def _tell_much(notes: Notes) -> list[object]:
     told: list[object] = [
-        await notes.add(text, about)
-        for text, about in [
-            ("Anna likes tea", ANNA),
-            ("The bridge is out", None),
-            ("Anna likes tea", ANNA),
-            ("Tea is in the kitchen", None),
-            ("x" * 60, None),
+        await notes.add(text, about, trust)
+        for text, about, trust in [
+            ("Anna likes tea", ANNA, 1),
+            ("The bridge is out", None, 2),
+            ("Anna likes tea", ANNA, 3),
+            ("Ben has a dog", BEN, 0),
+            ("Tea is in the kitchen", None, 5),
+            ("x" * 60, None, 0),
         ]
     ]
     told += [
-        await notes.search(query, 3, about_id=who) for query in ("", "tea", "TEA bridge", "no") for who in (None, "7")
+        await notes.search(query, 3, about_id=who)
+        for query in ("", "tea", "TEA bridge", "no")
+        for who in (None, "7", "8")
     ]
     with pytest.raises(ToolFailed):
         await notes.add("x" * 200)
+    told += [await notes.about(who) for who in ("7", "8", "9")]
+    told += [await notes.forget(who) for who in ("8", "8", "9")]
+    told += [await notes.search(""), await notes.about("8")]
     return told
 
 
 async def test_notes_on_disk_behave_as_those_in_memory(tmp_path: Path, reactor: Any) -> None:
-    expected = await _tell_much(MemoryNotes(noon, max_notes=3, max_bytes=100))
+    expected = await _tell_much(MemoryNotes(noon, max_notes=4, max_bytes=140))
     async with started(tmp_path / "j", reactor) as journal:
-        notes = StoredNotes(journal.lease, noon, max_notes=3, max_bytes=100)
+        notes = StoredNotes(journal.lease, noon, max_notes=4, max_bytes=140)
         assert await _tell_much(notes) == expected
         kept = await notes.search("")
     async with started(tmp_path / "j", reactor) as journal:
@@ -96,3 +116,47 @@ async def test_a_restart_does_not_give_the_budget_twice(tmp_path: Path, reactor:
         again = Ledger(noon, noon)
         again.restore(await StoredUsage(store).load_usage())
     assert again.spent("all") == Amount(3, 701, 0.3)
+
+
+async def test_whom_an_assistant_does_not_heed_outlives_the_process(tmp_path: Path, reactor: Any) -> None:
+    async with started(tmp_path / "j", reactor) as journal:
+        mutes = StoredMutes(journal.lease)
+        assert [await mutes.mute(who) for who in (BEN, ANNA, Principal("8", "Benno"))] == [True, True, False]
+    async with started(tmp_path / "j", reactor) as journal:
+        mutes = StoredMutes(journal.lease)
+        assert await mutes.muted() == (Muted("7", "Anna", NOON), Muted("8", "Ben", NOON))
+        other = SqliteJournal(journal.lease.store, "tom")
+        await other.start()
+        assert await StoredMutes(other.lease).muted() == ()
+        assert not await StoredMutes(other.lease).unmute("8")
+        assert [await mutes.unmute("8"), await mutes.unmute("8")] == [True, False]
+        assert [muted.principal_id for muted in await mutes.muted()] == ["7"]
+        await SqliteJournal(journal.lease.store, "sage").start()
+        for late in (mutes.mute(BEN), mutes.unmute("7")):
+            with pytest.raises(Fenced):
+                await late
+
+
+async def test_the_bindings_of_keys_are_replaced_as_a_set(tmp_path: Path, reactor: Any) -> None:
+    one, two, three = (KeyBinding("KEY", f"https://{name}.example") for name in ("one", "two", "three"))
+    async with opened(tmp_path / "j", reactor) as store:
+        assert await StoredBindings(store).load() == frozenset()
+        await StoredBindings(store).remember([one, two])
+        store.wall = lambda: NOON + 9
+        await StoredBindings(store).remember([two, three])
+    async with opened(tmp_path / "j", reactor) as store:
+        assert await StoredBindings(store).load() == {two, three}
+        await StoredBindings(store).remember([])
+        assert await StoredBindings(store).load() == frozenset()
+
+
+async def test_a_binding_keeps_the_time_it_was_remembered_first(tmp_path: Path, reactor: Any) -> None:
+    old, new = KeyBinding("KEY", "https://one.example"), KeyBinding("OTHER", "https://one.example")
+    async with opened(tmp_path / "j", reactor) as store:
+        await StoredBindings(store).remember([old])
+        store.wall = lambda: NOON + 9
+        await StoredBindings(store).remember([old, new])
+        assert rows(store.path, "SELECT reference, at FROM key_bindings ORDER BY 1") == [
+            ("KEY", NOON),
+            ("OTHER", NOON + 9),
+        ]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assistant.journal import AlreadyRecorded, Fenced, InterruptedCall, SqliteJournal
-from assistant.journal.retention import SLICE
+from assistant.journal import AlreadyRecorded, Fenced, InterruptedCall, Pruned, SqliteJournal, next_prune_after
+from assistant.journal.retention import BACKLOG, SLICE
 from assistant.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
 from tests.assistant.journal.keeping import LOOK, NOON, SAY, TRIGGER, event, executed, opened, response, rows, started
 
@@ -50,7 +50,7 @@ async def test_a_newer_start_fences_every_write_of_an_older_one(tmp_path: Path, 
             old.accept(event(2), TRIGGER),
             old.open_run(()),
             old.record_response(run, 1, response(SAY)),
-            old.record_intent(run, 1, 0, SAY),
+            old.record_intent(run, 1, 0, SAY, effect=True),
             old.record_result(run, 1, 0, executed(SAY)),
             old.close_run(run, NothingToDo()),
             old.unpark("event-1"),
@@ -70,7 +70,7 @@ async def test_a_second_store_on_the_same_file_takes_over(tmp_path: Path, reacto
         run = await old.open_run(await old.pending())
         async with started(tmp_path / "j", reactor) as new:
             with pytest.raises(Fenced):
-                await old.record_intent(run, 1, 0, SAY)
+                await old.record_intent(run, 1, 0, SAY, effect=True)
             left = await new.interrupted()
             assert left is not None
             assert left.id == run
@@ -89,10 +89,9 @@ async def test_a_run_left_open_is_found_with_all_it_did(tmp_path: Path, reactor:
         await journal.accept(event(1), TRIGGER)
         run = await journal.open_run(await journal.pending())
         await journal.record_response(run, 1, response(LOOK, SAY, SAY))
-        await journal.record_intent(run, 1, 0, LOOK)
+        await journal.record_intent(run, 1, 0, LOOK, effect=False)
         await journal.record_result(run, 1, 0, executed(LOOK))
-        await journal.record_intent(run, 1, 1, SAY)
-        assert await journal.interrupted() is None  # it is our own
+        await journal.record_intent(run, 1, 1, SAY, effect=True)
     async with started(tmp_path / "j", reactor) as journal:
         left = await journal.interrupted()
         assert left is not None
@@ -104,7 +103,7 @@ async def test_a_run_left_open_is_found_with_all_it_did(tmp_path: Path, reactor:
             InterruptedCall(2, SAY, intended=False, executed=None),
         )
         assert await journal.unknown_effects() == ()  # it is not over
-        await journal.record_intent(run, 1, 0, LOOK)  # a read is done again
+        await journal.record_intent(run, 1, 0, LOOK, effect=False)  # a read is done again
         await journal.record_result(run, 1, 2, executed(SAY))
         await journal.close_run(run, Answered(("say",)))
         assert await journal.interrupted() is None
@@ -197,7 +196,7 @@ async def test_damaged_records_of_a_run_become_unknown(tmp_path: Path, reactor: 
     async with started(tmp_path / "j", reactor) as journal:
         run = await journal.open_run(())
         await journal.record_response(run, 1, response(SAY))
-        await journal.record_intent(run, 1, 0, SAY)
+        await journal.record_intent(run, 1, 0, SAY, effect=True)
         await journal.record_result(run, 1, 0, executed(SAY))
         for table in ("responses", "intents", "results"):
             await journal.lease.write(lambda db, table=table: db.execute(f"UPDATE {table} SET payload = x'00'"))  # type: ignore[misc]  # noqa: S608
@@ -236,3 +235,8 @@ async def test_a_file_that_is_too_large_loses_its_oldest_first(tmp_path: Path, r
         assert 0 < pruned.events < 1000
         kept = rows(tmp_path / "j", "SELECT min(seq), count(*) FROM events")
         assert kept == [(pruned.events + 1, 1000 - pruned.events)]
+
+
+@pytest.mark.parametrize("backlog", [None, Pruned(BACKLOG, 0), Pruned(0, BACKLOG)])
+def test_after_a_backlog_the_next_prune_comes_soon(backlog: Pruned | None) -> None:
+    assert next_prune_after(backlog) < 3600 < next_prune_after(Pruned(BACKLOG - 1, BACKLOG - 1))

@@ -23,6 +23,7 @@ from assistant.journal import (
     Sound,
     Store,
 )
+from assistant.journal.schema import SCHEMA
 from assistant.journal.writer import MAX_BATCH, RETRY_SECONDS
 from tests.assistant.journal.keeping import noon, opened, rows
 
@@ -68,7 +69,7 @@ async def test_a_new_file_is_sound_private_and_durable(tmp_path: Path, reactor: 
         assert store.path.stat().st_mode & 0o777 == 0o600
         pragmas = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "user_version")
         found = await store.read(lambda db: [db.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas])
-        assert found == ["wal", 2, 1, 5000, 1]
+        assert found == ["wal", 2, 1, 5000, SCHEMA.version]
 
 
 async def test_an_acknowledged_write_is_seen_by_another_connection(tmp_path: Path, reactor: Any) -> None:

@@ -55,7 +55,7 @@ async def live(journal: SqliteJournal) -> None:
         say("run", number)
         await journal.record_response(run, 1, response(SAY))
         say("response", number)
-        await journal.record_intent(run, 1, 0, SAY)
+        await journal.record_intent(run, 1, 0, SAY, effect=True)
         say("intent", number)
         await journal.record_result(run, 1, 0, executed(SAY))
         say("result", number)

@@ -1,0 +1,83 @@
+"""Forgets a player: what he said, what was made of it, and what was remembered of him. SQL only."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from assistant.journal.compacting import owe
+from assistant.journal.errors import BrokenRecord, NewerRecord
+from assistant.journal.notes import forget_notes
+from assistant.journal.shapes import EVENT
+from assistant.journal.stream import names_in
+
+#: Whether an event belongs to a run that is not over.
+_IN_OPEN_RUN = """EXISTS (SELECT 1 FROM run_events JOIN runs ON runs.seq = run
+                  WHERE event = events.seq AND closed_at IS NULL)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How much was removed, and how many of his events are `waiting`: those are dealt with first.
+
+    `erased` when not a byte of what was removed is left in the file and its log; else it goes at the next start.
+    """
+
+    events: int
+    runs: int
+    notes: int
+    entries: int
+    waiting: int = 0
+    erased: bool = False
+
+
+def forget(db: sqlite3.Connection, assistant: str, principal_id: str) -> Forgotten:
+    """Remove his settled and parked events, finished runs over them, notes about him, and his part of the stream."""
+    owe(db)
+    settled: dict[int, str] = {}
+    waiting = 0
+    for seq, event_id, is_waiting in _events_of(db, assistant, principal_id):
+        if is_waiting:
+            waiting += 1
+        else:
+            settled[seq] = event_id
+    one_each = [(seq,) for seq in settled]
+    runs = db.executemany("DELETE FROM runs WHERE seq IN (SELECT run FROM run_events WHERE event = ?)", one_each)
+    removed = runs.rowcount if settled else 0
+    db.executemany("DELETE FROM events WHERE seq = ?", one_each)
+    notes = forget_notes(db, assistant, principal_id)
+    entries = _forget_entries(db, assistant, {principal_id}, set(settled.values()))
+    return Forgotten(len(settled), removed, notes, entries, waiting)
+
+
+def _events_of(db: sqlite3.Connection, assistant: str, principal_id: str) -> Iterator[tuple[int, str, bool]]:
+    """The row, id and whether it still waits of each event of his; those of version 1 name him in the record only."""
+    rows = db.execute(
+        f"""SELECT seq, id, state = 'pending' OR {_IN_OPEN_RUN}, who, payload FROM events
+            WHERE assistant = ? AND who IN (?, '')""",  # noqa: S608  (our own words)
+        (assistant, principal_id),
+    )
+    for seq, event_id, is_waiting, who, record in rows.fetchall():
+        told = who
+        if not who:
+            with suppress(BrokenRecord, NewerRecord):
+                told = EVENT.decode(record).who.id
+        if told == principal_id:
+            yield seq, event_id, bool(is_waiting)
+
+
+def _forget_entries(db: sqlite3.Connection, assistant: str, who: set[str], event_ids: set[str]) -> int:
+    """Remove the entries of the stream that he is a source of; one that cannot be told may be his, and goes."""
+    rows = db.execute("SELECT seq, event_ids, sources FROM stream WHERE assistant = ?", (assistant,))
+    gone = [(seq,) for seq, ids, sources in rows if _names(sources, who) or _names(ids, event_ids)]
+    db.executemany("DELETE FROM stream WHERE seq = ?", gone)
+    return len(gone)
+
+
+def _names(record: bytes, wanted: set[str]) -> bool:
+    try:
+        return not wanted.isdisjoint(names_in(record))
+    except (BrokenRecord, TypeError):
+        return True

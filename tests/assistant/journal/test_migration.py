@@ -1,0 +1,123 @@
+"""A file of version 1, made by the program of that version with rows in every table, under the program of today."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.journal import Recovered, Sound, StoredBindings, StoredMutes, StoredNotes, StoredStream, StoredUsage
+from assistant.journal.files import PAGE_BYTES
+from assistant.journal.opening import open_file
+from assistant.journal.schema import SCHEMA, columns_of, version_of
+from llm import user
+from tests.assistant.journal.keeping import ANNA, NOON, SAY, event, response, started
+from tools import Note
+
+#: What was written: an answered run over events 1 and 2 with a call of unknown outcome, a poison, one left open.
+OLD = gzip.decompress(Path(__file__).with_name("version_1.gz").read_bytes())
+TABLES = ("leases", "events", "runs", "run_events", "responses", "intents", "results", "stream", "notes", "usage")
+#: What rows of version 1 say where they had no column.
+ADDED = {
+    "SELECT DISTINCT who FROM events": [("",)],
+    "SELECT DISTINCT effect FROM intents": [(1,)],
+    "SELECT DISTINCT trust FROM notes": [(0,)],
+    "SELECT DISTINCT authority, sources FROM stream": [(0, b"[]#0d4cbb29")],
+}
+
+
+def kept(db: sqlite3.Connection, columns: dict[str, tuple[str, ...]]) -> dict[str, list[Any]]:
+    """All rows of the tables of version 1, as far as that version knew them."""
+    return {
+        table: sorted(db.execute(f"SELECT {', '.join(columns[table])} FROM {table}"), key=repr)  # noqa: S608
+        for table in TABLES
+    }
+
+
+def old_rows(folder: Path) -> tuple[dict[str, tuple[str, ...]], dict[str, list[Any]]]:
+    (folder / "old").write_bytes(OLD)
+    with closing(sqlite3.connect(folder / "old")) as db:
+        columns = {table: columns_of(db, table) for table in TABLES}
+        return columns, kept(db, columns)
+
+
+def test_every_row_of_version_1_is_there_after_the_step(tmp_path: Path) -> None:
+    columns, before = old_rows(tmp_path)
+    assert all(before.values())
+    (tmp_path / "j").write_bytes(OLD)
+    for _ in range(2):
+        db, state = open_file(tmp_path / "j", SCHEMA, NOON)
+        assert state == Sound(tmp_path / "j")
+        assert db is not None
+        with closing(db):
+            assert version_of(db) == SCHEMA.version
+            assert not SCHEMA.missing(db)
+            assert kept(db, columns) == before
+            assert {query: db.execute(query).fetchall() for query in ADDED} == ADDED
+
+
+async def test_a_journal_of_version_1_goes_on(tmp_path: Path, reactor: Any) -> None:
+    (tmp_path / "j").write_bytes(OLD)
+    async with started(tmp_path / "j", reactor) as journal:
+        assert [accepted.event for accepted in await journal.pending()] == [event(4, "I wait.")]
+        assert [parked.event_id for parked in await journal.parked()] == ["event-3"]
+        assert [unknown.call for unknown in await journal.unknown_effects()] == [SAY]
+        left = await journal.interrupted()
+        assert left is not None
+        assert ([accepted.event.id for accepted in left.events], left.poisoned) == (["event-4"], False)
+        assert left.steps[0].response == response(SAY)
+        assert left.steps[0].calls[0].intended
+        assert await StoredNotes(journal.lease, lambda: 0.0).search("") == [
+            Note("The bridge is out", "", "", NOON, 0),
+            Note("Anna likes tea", ANNA.id, "Anna", NOON, 0),
+        ]
+        entries = (await StoredStream(journal.lease).load_stream()).entries
+        assert [(entry.messages, entry.event_ids, entry.authority, entry.sources) for entry in entries] == [
+            ((user("Anna arrives."),), ("event-1", "event-2"), 0, ()),
+            ((user("It rains."),), (), 0, ()),
+        ]
+        usage = await StoredUsage(journal.lease.store).load_usage()
+        assert usage is not None
+        assert usage["spent"]["all"]["tokens"] == 700
+        assert await StoredMutes(journal.lease).muted() == ()
+        assert await StoredBindings(journal.lease.store).load() == frozenset()
+
+
+@pytest.mark.parametrize("page", range(len(OLD) // PAGE_BYTES))
+def test_a_damaged_file_of_version_1_is_repaired_and_then_brought_up(tmp_path: Path, page: int) -> None:
+    data = bytearray(OLD)
+    data[page * PAGE_BYTES : (page + 1) * PAGE_BYTES] = b"\xa5" * PAGE_BYTES
+    (tmp_path / "j").write_bytes(data)
+    columns, before = old_rows(tmp_path)
+    db, state = open_file(tmp_path / "j", SCHEMA, NOON)
+    assert isinstance(state, Recovered)
+    assert db is not None
+    with closing(db):
+        assert version_of(db) == SCHEMA.version
+        after = kept(db, columns)
+    lost = [table for table in TABLES if not set(before[table]) <= set(after[table])]
+    assert len(lost) <= 2  # the table whose page it was, and what stood on it
+
+
+def test_old_rows_of_a_damaged_file_of_today_are_found_page_by_page(tmp_path: Path) -> None:
+    """They are shorter in their pages than new ones: the step that added columns did not write them anew."""
+    (tmp_path / "j").write_bytes(OLD)
+    columns, before = old_rows(tmp_path)
+    db, _ = open_file(tmp_path / "j", SCHEMA, NOON)
+    assert db is not None
+    db.close()
+    data = (tmp_path / "j").read_bytes()
+    (tmp_path / "j").write_bytes(data[:64] + b"\xa5" * (PAGE_BYTES - 64) + data[PAGE_BYTES:])
+    repaired, state = open_file(tmp_path / "j", SCHEMA, NOON)
+    assert isinstance(state, Recovered)
+    assert repaired is not None
+    with closing(repaired):
+        assert kept(repaired, columns) == before
+        added = {query: repaired.execute(query).fetchall() for query in ADDED}
+        who = added.pop("SELECT DISTINCT who FROM events")
+        assert who == [(ANNA.id,)]  # a repair reads every event, so it knows
+        assert added == {query: rows for query, rows in ADDED.items() if query in added}
