@@ -1,0 +1,102 @@
+"""The entries of the perception stream: what each carries, what masking leaves of it, what a summary replaces. Pure.
+
+`history.py` keeps them in order and under the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from assistant.journal import StreamEntry
+from llm.messages import Message, ToolResult, tool_results
+from tools.trust import TOP
+
+#: What stands for a tool output that was masked.
+MASK = "[old output left out]"
+#: Tool outputs up to this long, in characters, are not worth masking.
+WORTH_MASKING = 200
+#: How many people a summary may stand for; see `OldPart`.
+MAX_SOURCES = 500
+#: Event ids that a summary keeps, the newest.
+_SUMMARY_IDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something perceived, one whole step (the assistant's message and the results of its calls), or a summary.
+
+    `authority` is the lowest of all that is in it, `sources` the ids of those who caused it, `seq` its number in the
+    journal, 0 until it was written. `foreign` is the lowest of what others wrote of it: what the assistant says itself
+    has the authority of all that was in view when it did, but takes nothing further down.
+    """
+
+    messages: tuple[Message, ...]
+    tokens: int
+    importance: int
+    event_ids: tuple[str, ...] = ()
+    authority: int = 0
+    sources: tuple[str, ...] = ()
+    seq: int = 0
+    foreign: int = TOP
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OldPart:
+    """The oldest entries as they were when a summary was begun; `keys` are those that it will replace.
+
+    The sources of a summary are never cut, or somebody could not be forgotten any more. Where they would be more than
+    `MAX_SOURCES`, it is the oldest `entries` that are missing here (the summary before, in practice) and are let go.
+    """
+
+    keys: tuple[int, ...]
+    entries: tuple[Entry, ...]
+    tokens: int
+    authority: int
+    sources: tuple[str, ...]
+    event_ids: tuple[str, ...]
+
+
+def old_part(keys: Sequence[int], entries: Sequence[Entry]) -> OldPart:
+    """The part that these entries are, oldest first; its authority is the lowest of them."""
+    sources: set[str] = set()
+    told = len(entries)
+    while told:
+        more = set(entries[told - 1].sources) - sources
+        if len(sources) + len(more) > MAX_SOURCES:
+            break
+        sources |= more
+        told -= 1
+    shown = tuple(entries[told:])
+    authority = min((entry.authority for entry in entries), default=TOP)
+    ids = tuple(event_id for entry in shown for event_id in entry.event_ids)[-_SUMMARY_IDS:]
+    tokens = sum(entry.tokens for entry in entries)
+    return OldPart(tuple(keys), shown, tokens, authority, tuple(sorted(sources)), ids)
+
+
+def to_store(entry: Entry) -> StreamEntry:
+    """The entry as the journal keeps it."""
+    return StreamEntry(entry.messages, entry.importance, entry.event_ids, entry.authority, entry.sources)
+
+
+def mask(output: str) -> str:
+    """The output, or the mask when it is long."""
+    return MASK if len(output) > WORTH_MASKING else output
+
+
+def masked(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages with long tool outputs masked; the same tuple when there are none."""
+    if not any(_is_long(result) for message in messages for result in message.tool_results):
+        return messages
+    return tuple(_masked(message) for message in messages)
+
+
+def _masked(message: Message) -> Message:
+    results = message.tool_results
+    if not any(_is_long(result) for result in results):
+        return message
+    return tool_results([replace(result, text=mask(result.text)) for result in results])
+
+
+def _is_long(result: ToolResult) -> bool:
+    return len(result.text) > WORTH_MASKING
