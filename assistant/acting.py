@@ -5,46 +5,60 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assistant.journal import Journal
 from assistant.mind import Mind, Run
 from assistant.outcome import Answered, NothingToDo, Outcome
 from assistant.plain_text import call_for_text
+from assistant.recovery import Answer, warn_of_unknown
 from llm import LLMResponse, ToolCall, tool_results
 from llm import assistant as assistant_message
 from tools import Category, Executed, Status, ToolContext
 
-#: Goes with the result of a read that the run has made before.
+#: Goes with the results of a step that brought nothing the run did not know.
 REPEATED = "You know this already: answer now with say."
 #: A speaking call that ended like this may have been heard, so it is not tried again.
-_MAYBE_HEARD = {Status.DONE, Status.TIMED_OUT, Status.CRASHED}
+_MAYBE_HEARD = {Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.UNKNOWN}
 
 
-async def act(mind: Mind, run: Run, response: LLMResponse, prompt_tokens: int) -> tuple[Executed, ...]:
+async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple[Executed, ...]:
     """Run every call of the answer, in order, and append the answer with its results to the stream."""
-    calls, message = response.tool_calls, response.message
-    if not calls and (call := _text_as_call(mind, run, response)) is not None:
-        calls, message = (call,), assistant_message(call)
+    calls, message = answer.calls, answer.response.message
+    if not calls and (call := _text_as_call(mind, run, answer.response)) is not None:
+        calls = (call,)
+    if calls and not message.tool_calls:
+        message = assistant_message(*calls)
     run.nudge = not calls
     if not calls:
         run.meter.count_format(wrong=True)
         return ()
-    context = ToolContext(mind.me, mind.world, mind.notes, run.requester, run.id)
-    executed = await run.dispatcher.answer_all(calls, context, log=_Written(mind.journal, run))
+    context = ToolContext(mind.me, mind.world, mind.notes, run.requester, run.id, run.sight, web=run.web)
+    executed = await run.dispatcher.answer_all(calls, context, log=_Written(mind, run), past=answer.past)
+    warn_of_unknown(mind.me.name, run.id, executed)
     run.meter.count_format(wrong=any(done.status is Status.FORMAT_ERROR for done in executed))
     results = [done.result for done in executed]
+    is_new = _is_new(run, executed)
+    run.meter.count_progress(new=is_new)
     advice = run.meter.advice(prompt_tokens, mind.model.context_tokens)
-    if advice := advice or (REPEATED if _repeats(run, executed) else ""):
+    if advice := advice or ("" if is_new else REPEATED):
         results[-1] = replace(results[-1], text=f"{results[-1].text}\n({advice})")
-    mind.history.acted((message, tool_results(results)))
+    authority = min(done.authority for done in executed)
+    mind.history.acted((message, tool_results(results)), authority=authority, sources=run.people)
     return executed
 
 
-def _repeats(run: Run, executed: Sequence[Executed]) -> bool:
-    """Whether every call of the step is a read that this run has made before; the answer would be the same."""
-    asked = {f"{done.call.name} {done.call.arguments}" for done in executed if done.category is Category.SAFE_CHAIN}
-    is_new = len(asked) < len({done.call.id for done in executed}) or bool(asked - run.reads)
-    run.reads |= asked
-    return not is_new
+def _is_new(run: Run, executed: Sequence[Executed]) -> bool:
+    """Whether any call of the step was not made before in this run, or came to something else than before.
+
+    A read that is made again brings nothing, whatever its answer: it costs a step and the model knew it.
+    """
+    results = {_known(done) for done in executed}
+    is_new = bool(results - run.known)
+    run.known |= results
+    return is_new
+
+
+def _known(done: Executed) -> str:
+    came_to = "" if done.category is Category.SAFE_CHAIN else done.result.text
+    return f"{done.call.name} {done.call.arguments} {came_to}"
 
 
 def _text_as_call(mind: Mind, run: Run, response: LLMResponse) -> ToolCall | None:
@@ -72,13 +86,15 @@ def outcome_of(executed: Sequence[Executed]) -> Outcome | None:
 class _Written:
     """Writes an intent before each call and its result after it."""
 
-    journal: Journal
+    mind: Mind
     run: Run
 
     async def intent(self, index: int, call: ToolCall) -> None:
         """The call is about to run."""
-        await self.journal.record_intent(self.run.id, self.run.meter.steps, index, call)
+        tool = self.mind.registry.get(call.name)
+        effect = tool is None or not tool.category.reads
+        await self.mind.journal.record_intent(self.run.id, self.run.meter.steps, index, call, effect=effect)
 
     async def done(self, index: int, executed: Executed) -> None:
         """The call is over."""
-        await self.journal.record_result(self.run.id, self.run.meter.steps, index, executed)
+        await self.mind.journal.record_result(self.run.id, self.run.meter.steps, index, executed)

@@ -10,37 +10,44 @@ from twisted.internet.interfaces import IReactorTime
 from assistant.character import Assistant, OnFailure
 from assistant.chosen_model import ChosenModel
 from assistant.classify import Manners
+from assistant.compaction import Compactor, summary_tokens
 from assistant.config import AssistantConfig, BudgetConfig
 from assistant.excuse import Excuse
 from assistant.history import History
-from assistant.journal import Journal
 from assistant.mind import Mind
 from assistant.prompt import example_messages, system_message
 from assistant.purse import Purse
 from assistant.react import MIN_STREAM_TOKENS
+from assistant.rights import Rights
 from assistant.settings import SettingsError
+from assistant.storage import Storage
 from assistant.trace import Observer
-from llm import CallOptions, Capabilities, Link, ModelChain, UnifiedLLMClient
+from llm import CallOptions, Capabilities, Link, Message, ModelChain, UnifiedLLMClient
 from llm.prices import Prices
-from resilience import HttpExchange, Pipeline, RetryConfig
-from tools import Notes, Principal, Registry, World
+from resilience import Deadline, HttpExchange, Pipeline, RetryConfig
+from tools import Approvals, Caps, Principal, Registry, Rules, World
+from tools.web.seen import SeenUrls
+
+#: How long a summary may take, in seconds.
+SUMMARY_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What an assistant is put into: its body's world, its memory, and what the whole process shares."""
+    """What an assistant is put into: its body's world, what it remembers in, and what the whole process shares."""
 
     me: Principal
     world: World
-    notes: Notes
+    storage: Storage
     registry: Registry
-    journal: Journal
     exchange: HttpExchange
     capabilities: Capabilities
     pipeline: Pipeline
     clock: IReactorTime
     observer: Observer
     budget: BudgetConfig = field(default_factory=BudgetConfig)
+    #: Gives a text back without the keys in it.
+    scrub: Callable[[str], str] = str
     #: Seconds since 1970, for dates that servers send; None when it is not to be asked.
     wall: Callable[[], float] | None = None
 
@@ -61,7 +68,9 @@ def build_assistant(
         room_speech=settings.room_speech,
         channel_speech=settings.channel_speech,
     )
-    return Assistant(_mind(settings, models, around, grant), manners, on_failure)
+    mind = _mind(settings, models, around, grant)
+    rights = Rights(mind.history, mind.notes, around.storage.mutes, mind.journal)
+    return Assistant(mind, manners, rights, _compactor(mind), on_failure)
 
 
 def granted(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
@@ -84,16 +93,20 @@ def _mind(
     head_bytes = len(provider.build_request((), around.registry.specs(grant), None, CallOptions()))
     fixed = provider.count_tokens(front) + provider.tokens.of_bytes(head_bytes)
     room = min(chosen.config.context_tokens - chosen.config.max_answer_tokens for chosen in models) - fixed
+    history = History(provider.count_tokens, max(MIN_STREAM_TOKENS, room))
+    approvals = Approvals(around.clock.seconds)
+    history.load(around.storage.stream)
     every = settings.excuse_every_seconds
     return Mind(
         me=around.me,
         world=around.world,
-        notes=around.notes,
+        notes=around.storage.notes,
         client=ModelChain([_link(chosen, around) for chosen in models], around.clock),
         registry=around.registry,
-        grant=grant,
-        journal=around.journal,
-        history=History(provider.count_tokens, max(MIN_STREAM_TOKENS, room)),
+        rules=_rules(settings, grant, approvals),
+        approvals=approvals,
+        journal=around.storage.journal,
+        history=history,
         front=tuple(front),
         head_bytes=head_bytes,
         settings=settings,
@@ -102,9 +115,39 @@ def _mind(
         random=around.pipeline.random,
         observer=around.observer,
         purse=Purse(around.budget),
+        scrub=around.scrub,
+        seen=SeenUrls(),
         excuse=Excuse(around.world, around.clock, settings.excuse, every),
         tired=Excuse(around.world, around.clock, settings.budget_excuse, every),
     )
+
+
+def _rules(settings: AssistantConfig, grant: frozenset[str], approvals: Approvals) -> Rules:
+    """What the assistant may do, and on whose word."""
+    return Rules(
+        grant,
+        caps=Caps(settings.max_calls, settings.max_spoken, settings.max_network),
+        denied=frozenset(settings.denied_commands),
+        needs=settings.needs,
+        world_text=settings.world_text_permission,
+        approvals=approvals,
+    )
+
+
+def _compactor(mind: Mind) -> Compactor:
+    """Puts old memories in short with the assistant's own model, at its own expense and after everybody who waits."""
+
+    async def ask(messages: Sequence[Message]) -> str:
+        response = await mind.client.chat_completion(
+            messages,
+            tool_choice="auto",
+            max_tokens=2 * summary_tokens(mind.history.budget),
+            deadline=Deadline.after(mind.clock, SUMMARY_SECONDS),
+            caller=mind.purse.caller(mind.me, None),
+        )
+        return mind.scrub(response.content)
+
+    return Compactor(mind.history, ask, mind.clock.seconds, mind.me.name)
 
 
 def _link(chosen: ChosenModel, around: Surroundings) -> Link:

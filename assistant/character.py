@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
 from assistant.classify import Attention, Manners, Verdict, classify
-from assistant.events import Event
-from assistant.journal import InboxFullError
+from assistant.compaction import Compactor
+from assistant.events import Event, Noticed
+from assistant.journal import Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
 from assistant.mind import Mind
 from assistant.outcome import Failed, Limit, LimitReached, Outcome
 from assistant.react import react
+from assistant.rights import Rights
 from assistant.tick import Pace, Tick
 from resilience import Launcher
-from tools import Kind
+from tools import Declined, Denied, Given, Kind, Principal
 
 _log = Logger()
+
+#: How the assistant hears that it may do what it asked for.
+ALLOWED = "{who} allows you what you asked for as number {number}, once: make exactly that call again now."
 
 #: Told why a run failed or what budget is used up: the log, and in a trial the terminal. Never the world.
 OnFailure = Callable[[Failed | LimitReached], None]
@@ -26,19 +32,28 @@ OnFailure = Callable[[Failed | LimitReached], None]
 class Assistant:
     """A character that hears, thinks and acts. `hear` may be called from the moment `start` was."""
 
-    def __init__(self, mind: Mind, manners: Manners, on_failure: OnFailure | None = None) -> None:
+    def __init__(
+        self, mind: Mind, manners: Manners, rights: Rights, compactor: Compactor, on_failure: OnFailure | None = None
+    ) -> None:
         settings = mind.settings
         self.mind = mind
+        self.rights = rights
+        self._compactor = compactor
         self._manners = manners
         self._on_failure = on_failure
         self._bot_exchanges = 0
+        #: Events that are being written down, and who waits for that.
+        self._on_the_way_in = 0
+        self._waiting: list[Deferred[None]] = []
         self._launcher = Launcher()
+        #: Held by a run, and by whatever must not meet one.
+        self._alone = DeferredLock()
         pace = Pace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
         self.tick = Tick(self._one_run, mind.clock, pace, settings.name, mind.random)
 
     def start(self) -> None:
-        """Begin to live."""
-        self.tick.start()
+        """Begin to live, with what an earlier life left."""
+        self.tick.start(at_once=True)
 
     async def stop(self) -> None:
         """Cancel what goes on; returns when nothing does. Pending events stay in the journal."""
@@ -48,29 +63,54 @@ class Assistant:
     async def hear(self, event: Event) -> Attention:
         """The attention the event got; when this returns, an event that was not ignored is in the journal.
 
-        Raises InboxFullError when the inbox takes no more triggers; overheard events are then let pass.
+        Raises InboxFullError when the inbox takes no more triggers, and JournalUnwritable when the disk does not;
+        overheard events are then let pass. Raises Fenced when another process lives as this character by now.
         """
         attention = classify(event, self._manners, self._bot_exchanges)
-        if attention.verdict is Verdict.IGNORE:
-            return attention
+        if attention.verdict is Verdict.IGNORE or event.who.id in self.rights.muted:
+            return Attention(Verdict.IGNORE, attention.importance)
+        self._count_bots(event, attention)
+        with self._taking_in():
+            return await self._take_in(event, attention)
+
+    async def _take_in(self, event: Event, attention: Attention) -> Attention:
+        """Write the event down, and wake."""
         try:
             await self.mind.journal.accept(event, attention)
-        except InboxFullError:
-            _log.warn("the inbox of {name} is full", name=self._manners.name)
+        except Fenced:
+            self.tick.halt()
+            raise
+        except (InboxFullError, JournalUnwritable) as refused:
+            _log.warn("{name} cannot take in more: {why}", name=self._manners.name, why=str(refused))
             if attention.verdict is Verdict.TRIGGER:
                 self._launcher.launch(self._excused(), "excuse")
                 raise
             return Attention(Verdict.IGNORE, attention.importance)
-        self._count_bots(event, attention)
         if attention.verdict is Verdict.TRIGGER:
             if self.tick.paused:
                 self._launcher.launch(self._excused(), "excuse")
             self.tick.wake()
         return attention
 
-    def settled(self) -> Deferred[None]:
-        """Fires when everything heard so far is dealt with, or waits for a model that cannot be reached."""
-        return self.tick.settled()
+    async def settled(self) -> None:
+        """Returns when everything heard so far is dealt with, or waits for a model that cannot be reached."""
+        while self._on_the_way_in:
+            accepted: Deferred[None] = Deferred()
+            self._waiting.append(accepted)
+            await accepted
+        await self.tick.settled()
+
+    @contextmanager
+    def _taking_in(self) -> Iterator[None]:
+        """While an event is written down and what follows from it is set going: nothing is settled before that."""
+        self._on_the_way_in += 1
+        try:
+            yield
+        finally:
+            self._on_the_way_in -= 1
+            waiting, self._waiting = self._waiting, []
+            for accepted in waiting:
+                accepted.callback(None)
 
     def _count_bots(self, event: Event, attention: Attention) -> None:
         """Count how often assistants woke this one since a human spoke."""
@@ -79,12 +119,55 @@ class Assistant:
         elif event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
             self._bot_exchanges = 0
 
+    async def forget(self, who: Principal) -> Forgotten:
+        """What was deleted of a player's, after the run that goes. Raises JournalError."""
+        async with self._alone:
+            return await self.rights.forget(who)
+
+    def approve(self, number: int, who: Principal) -> Given | Denied:
+        """Allow the exact call of this number once; the assistant is woken to make it."""
+        answer = self.mind.approvals.approve(number, who)
+        if isinstance(answer, Given):
+            self._launcher.launch(self._allowed(number, who), "telling of an approval")
+        return answer
+
+    def decline(self, number: int, who: Principal) -> Declined | Denied:
+        """Refuse what was asked for as this number."""
+        return self.mind.approvals.decline(number, who)
+
+    async def _allowed(self, number: int, who: Principal) -> None:
+        """Wake with the news. The call itself stands in the stream, where its words have the label they came with."""
+        mind = self.mind
+        event_id = f"{mind.me.id}.allowed.{mind.random.getrandbits(64):x}"
+        event = Noticed(id=event_id, at=mind.clock.seconds(), who=who, text=ALLOWED.format(who=who.name, number=number))
+        with self._taking_in():
+            await mind.journal.accept(event, Attention(Verdict.TRIGGER, 10))
+            self.tick.wake()
+
     async def _one_run(self) -> Outcome:
-        outcome = await react(self.mind)
+        """One run, alone, and what becomes of its outcome."""
+        try:
+            async with self._alone:
+                await self._compactor.maybe(hard=True)
+                outcome = await react(self.mind, self.tick.wake)
+        except Fenced as shut_out:  # another process is this character now: not even an excuse is made
+            self.tick.halt()
+            return self._told(Failed(str(shut_out), lasting=True))
+        except (JournalUnwritable, JournalUnreadable) as error:
+            outcome = Failed(str(error))
+        else:
+            self._launcher.launch(self._summarise(), "a summary of old memories")
+        return await self._after(outcome)
+
+    async def _summarise(self) -> None:
+        """Put old memories in short, when they fill much of the window and nobody waits for an answer."""
+        await self.tick.settled()
+        await self._compactor.maybe(hard=False)
+
+    async def _after(self, outcome: Outcome) -> Outcome:
+        """The outcome, after whoever must know of it was told."""
         if isinstance(outcome, Failed):
-            _log.warn("{name} could not think: {cause}", name=self._manners.name, cause=outcome.cause)
-            if self._on_failure is not None:
-                self._on_failure(outcome)
+            self._told(outcome)
         if isinstance(outcome, LimitReached) and outcome.limit is Limit.BUDGET:
             _log.warn("{name}: {cause}", log_event="budget", name=self._manners.name, cause=outcome.cause)
             if self._on_failure is not None:
@@ -93,6 +176,13 @@ class Assistant:
         elif isinstance(outcome, Failed | LimitReached):
             await self.mind.excuse.make()
         return outcome
+
+    def _told(self, failed: Failed) -> Failed:
+        """The failure, after the owner was told of it."""
+        _log.warn("{name} could not think: {cause}", name=self._manners.name, cause=failed.cause)
+        if self._on_failure is not None:
+            self._on_failure(failed)
+        return failed
 
     async def _excused(self) -> None:
         await self.mind.excuse.make()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, field_validator, model_validator
 
 from assistant.classify import Verdict
 from assistant.keys import check_reference
@@ -13,6 +13,8 @@ from assistant.keys import check_reference
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 
 _ADDRESS = re.compile(r"https?://(?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d{1,5})?(?:/[\w./~-]*)?")
+SEARCH_PROVIDERS = ("duckduckgo", "tavily", "searxng", "perplexity", "brave")
+READ_PROVIDERS = ("direct", "jina", "tavily", "crawl4ai")
 DEFAULT_PERSONA = "You are an old, kind scholar who keeps the library of a small hamlet and knows its stories."
 
 
@@ -105,6 +107,18 @@ class AssistantConfig(_Settings):
     asleep_seconds: Seconds = 60.0
     join_seconds: Annotated[float, Field(ge=0, le=10)] = 0.25
     inbox_limit: int = Field(default=500, ge=1, le=100_000)
+    #: The permission it acts with at most, on the game's ladder: 0 guest, 1 player ... 5 developer.
+    permission: int = Field(default=1, ge=0, le=5)
+    #: Whose word the text of rooms and things counts as: a player's, who may have written it.
+    world_text_permission: int = Field(default=1, ge=0, le=5)
+    #: The permission that a call of a tool takes, where the owner wants another than the tool's own.
+    needs: dict[str, Annotated[int, Field(ge=0, le=5)]] = {}
+    #: Commands of the game that it never runs, beside those nobody's assistant may run.
+    denied_commands: tuple[str, ...] = ()
+    #: Calls of one run: of all kinds, of speech, and over the network.
+    max_calls: int = Field(default=20, ge=1, le=200)
+    max_spoken: int = Field(default=3, ge=1, le=20)
+    max_network: int = Field(default=6, ge=0, le=50)
     min_permission: int = Field(default=0, ge=0, le=5)
     room_speech: Verdict = Verdict.CONTEXT
     channel_speech: Verdict = Verdict.CONTEXT
@@ -128,6 +142,86 @@ class BudgetConfig(_Settings):
     utc_offset_hours: float = Field(default=0.0, ge=-14, le=14)
 
 
+class JournalConfig(_Settings):
+    """Where it is written down what was heard, thought and done, and for how long."""
+
+    #: An SQLite file, from the folder of the settings; empty: in memory, and gone with the program.
+    file: str = ""
+    #: How long finished runs and events are kept, and how much of them at most.
+    keep_days: float = Field(default=90.0, gt=0, le=36_500)
+    max_bytes: int = Field(default=256 * 1024 * 1024, ge=1024 * 1024)
+
+
+class WebProviderConfig(_Settings):
+    """One provider of searches or pages."""
+
+    #: A reference to its key, never the key itself: env:NAME, file:PATH or keyring:NAME.
+    key: str = ""
+    #: Its base URL, where it is your own server; empty for its usual place.
+    url: str = ""
+    #: How often it may be asked; unset: what it allows without a contract.
+    per_minute: float | None = Field(default=None, gt=0, le=10_000)
+    #: What only this provider has, such as search_depth of tavily; docs/web.md lists them.
+    options: dict[str, str | int | float | bool | tuple[str, ...]] = {}
+
+    @field_validator("url")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        if value and not _ADDRESS.fullmatch(value):
+            raise ValueError("give the address of a server, such as http://127.0.0.1:8888")
+        return value
+
+    @field_validator("key")
+    @classmethod
+    def _by_reference(cls, value: str) -> str:
+        if value:
+            check_reference(value)
+        return value
+
+
+class WebConfig(_Settings):
+    """Whether and how assistants search and read the web. Without a search provider they do neither."""
+
+    #: duckduckgo, tavily, searxng, perplexity, brave: one, or several in the order in which they are tried.
+    search_provider: tuple[str, ...] = ()
+    #: direct, jina, tavily, crawl4ai: one, or several in order.
+    read_provider: tuple[str, ...] = ("direct",)
+    #: Characters of a page that the model is given at once.
+    max_page_length: int = Field(default=15_000, ge=500, le=200_000)
+    #: Which pages may be opened: "seen" only those whose address stood in a search result or a player's words.
+    url_origin: Literal["seen", "any"] = "seen"
+    #: Only these domains and what is below them; empty: all but the blocked ones.
+    allow_domains: tuple[str, ...] = ()
+    block_domains: tuple[str, ...] = ()
+    #: Networks of your own whose pages may be read, such as 192.168.7.0/24; pages elsewhere must be public.
+    allow_private: tuple[IPvAnyNetwork, ...] = ()
+    ports: tuple[Annotated[int, Field(ge=1, le=65_535)], ...] = (80, 443)
+    #: How often one assistant may search and open a page in an hour.
+    searches_per_hour: int = Field(default=60, ge=0, le=100_000)
+    pages_per_hour: int = Field(default=60, ge=0, le=100_000)
+    search_cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 900.0
+    page_cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 3600.0
+    #: Keys, addresses and rates by the provider's name.
+    providers: dict[str, WebProviderConfig] = {}
+
+    @field_validator("search_provider", "read_provider", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) and value else value or ()
+
+    @model_validator(mode="after")
+    def _known(self) -> WebConfig:
+        """A name that no provider has is a mistake of the owner's, told with those there are."""
+        for field, names in (("search_provider", SEARCH_PROVIDERS), ("read_provider", READ_PROVIDERS)):
+            for name in getattr(self, field):
+                if name not in names:
+                    raise ValueError(f"{field}: there is no '{name}'; those there are: {', '.join(names)}")
+        for name in self.providers:
+            if name not in {*SEARCH_PROVIDERS, *READ_PROVIDERS}:
+                raise ValueError(f"providers: there is no '{name}'")
+        return self
+
+
 class Config(_Settings):
     """The whole of `assistant.toml`."""
 
@@ -136,6 +230,8 @@ class Config(_Settings):
     fallback: tuple[ModelConfig, ...] = ()
     assistant: AssistantConfig = AssistantConfig()
     budget: BudgetConfig = BudgetConfig()
+    journal: JournalConfig = JournalConfig()
+    web: WebConfig = WebConfig()
 
     @model_validator(mode="after")
     def _money_has_prices(self) -> Config:

@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from assistant.character import Assistant
 from assistant.events import Arrived, Emoted, Event, Left, Said, Whispered
-from assistant.journal import InboxFullError
+from assistant.journal import Fenced, InboxFullError, JournalUnwritable
 from resilience import Launcher
 from tools import Principal
 
@@ -23,6 +23,8 @@ class AssistantEars:
     clock: IReactorTime
     alone_with: Callable[[Principal], bool]
     launcher: Launcher
+    #: Told apart from every other life of this character, so that no id of an event comes twice.
+    life: int = 0
     heard: int = 0
 
     def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
@@ -54,12 +56,12 @@ class AssistantEars:
     async def _accept(self, event: Event) -> None:
         try:
             await self.assistant.hear(event)
-        except InboxFullError:
-            return  # the assistant has logged it and made its excuse
+        except (InboxFullError, JournalUnwritable, Fenced):
+            return  # the assistant has logged it, and made its excuse or left the world to another
 
     def _id(self) -> str:
         self.heard += 1
-        return f"{self.me.id}.{self.heard}"
+        return f"{self.me.id}.{self.life}.{self.heard}"
 
     def _now(self) -> float:
         return self.clock.seconds()

@@ -10,6 +10,8 @@ from resilience import Deadline
 
 #: Shares of the context window at which the model is told, softly and then strongly, to come to an end.
 SOFT_ADVICE, STRONG_ADVICE = 0.6, 0.8
+#: Steps in a row that brought nothing new, after which a run ends.
+MAX_STUCK = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Meter:
         self.steps = 0
         self.tokens = 0
         self.format_errors = 0
+        self.stuck = 0
 
     def reached(self) -> Limit | None:
         """The limit that forbids another step, None when there is none."""
@@ -38,6 +41,8 @@ class Meter:
             return Limit.FORMAT_ERRORS
         if self.steps >= self._limits.max_steps:
             return Limit.STEPS
+        if self.stuck >= MAX_STUCK:
+            return Limit.NO_PROGRESS
         if self.deadline.remaining() <= 0:
             return Limit.TIME
         if self.tokens >= self._limits.max_tokens:
@@ -50,9 +55,18 @@ class Meter:
         reported = usage.total_tokens
         self.tokens += estimated_tokens if reported is None else reported
 
+    def take_up(self, step: int, usage: Usage | None) -> None:
+        """Book a step of an earlier process; its tokens were paid for, its seconds are forgotten."""
+        self.steps = step
+        self.tokens += (usage.total_tokens or 0) if usage else 0
+
     def count_format(self, *, wrong: bool) -> None:
         """Book whether the step's answer could be read; only errors in a row add up."""
         self.format_errors = self.format_errors + 1 if wrong else 0
+
+    def count_progress(self, *, new: bool) -> None:
+        """Book whether the step brought anything that the run did not know."""
+        self.stuck = 0 if new else self.stuck + 1
 
     def advice(self, prompt_tokens: int, window_tokens: int) -> str:
         """A hint for the model to go with a tool result, empty while there is room."""

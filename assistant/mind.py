@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -17,7 +17,12 @@ from assistant.limits import Meter
 from assistant.purse import Purse
 from assistant.trace import Observer
 from llm import Message, ModelChain
-from tools import Dispatcher, Notes, Principal, Registry, World
+from tools import Approvals, Dispatcher, Kind, Notes, Principal, Registry, Rules, Sight, World
+from tools.web.seen import SeenUrls
+from tools.web.turn import WebTurn
+
+#: Who has a right to be forgotten.
+_PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,10 @@ class Mind:
     notes: Notes
     client: ModelChain
     registry: Registry
-    grant: frozenset[str]
+    #: What the assistant may do, and on whose word.
+    rules: Rules
+    #: What it has asked leave for. The same as in the rules.
+    approvals: Approvals
     journal: Journal
     history: History
     #: What stands before the stream in every prompt and never changes: persona, rules, examples.
@@ -42,6 +50,10 @@ class Mind:
     random: Random
     observer: Observer
     purse: Purse
+    #: The addresses that stood in a search result or in a player's words: those that may be opened.
+    seen: SeenUrls
+    #: Gives a text back without the keys in it.
+    scrub: Callable[[str], str]
     #: Done when the model cannot be asked, and when the budget of the day is used up.
     excuse: Excuse
     tired: Excuse
@@ -55,12 +67,21 @@ class Run:
     events: Sequence[Accepted]
     meter: Meter
     dispatcher: Dispatcher
+    #: The lowest label of all that the model is shown.
+    sight: Sight
+    #: What the run knows of the web.
+    web: WebTurn
     nudge: bool = False
     shrunk: bool = False
-    #: The reads made so far, by name and arguments: a model that repeats one is told so.
-    reads: set[str] = field(default_factory=set)
+    #: The calls made so far with what came of them: a model that repeats one is told so.
+    known: set[str] = field(default_factory=set)
     #: Those for whom nothing more is spent today.
     broke: set[str] = field(default_factory=set)
+
+    @property
+    def people(self) -> frozenset[str]:
+        """The ids of those whose words the run answers: what it adds to the stream may speak of them."""
+        return frozenset(accepted.event.who.id for accepted in self.events if accepted.event.who.kind in _PEOPLE)
 
     @property
     def trigger(self) -> Accepted | None:

@@ -14,6 +14,7 @@ class Limit(StrEnum):
     TOKENS = "tokens"
     FORMAT_ERRORS = "format_errors"
     BUDGET = "budget"
+    NO_PROGRESS = "no_progress"
 
 
 @dataclass(frozen=True, slots=True)

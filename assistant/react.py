@@ -8,64 +8,98 @@ sees, and none is spoken.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.acting import act, outcome_of
-from assistant.events import told
+from assistant.discretion import discreet
+from assistant.events import spoken_text, told
+from assistant.journal import InterruptedRun, InterruptedStep, JournalError
 from assistant.limits import Meter, RunLimits
 from assistant.mind import Mind, Run
 from assistant.outcome import Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.prompt import scene_line
+from assistant.recovery import Answer, left_of
 from assistant.trace import StepTrace
 from llm import BudgetReached, ContextOverflow, LLMDeadlineExceeded, LLMError, LLMResponse, Message, user
 from resilience import Deadline
-from tools import Dispatcher, ToolFailed
+from tools import NOTHING_YET, Dispatcher, Kind, Label, Sight, Source, ToolFailed, label_of
+from tools.web.turn import WebTurn
 
 #: Added to the prompt, not to the stream, after an answer that held neither text nor a call (edge cases 60 and 63).
 NUDGE = "(You answered nothing. Call one of your tools.)"
+#: How a run ends that was cut off by the death of the process once too often; its events are parked.
+POISONED = Failed("it was cut off by a crash of the game for the third time, and what woke it is put aside")
 #: Tokens the stream always has, however small the window is.
 MIN_STREAM_TOKENS = 256
 
 _log = Logger()
 
 
-async def react(mind: Mind) -> Outcome:
+async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outcome:
     """Deal with what is in the inbox; the outcome comes after it and every step were journalled.
 
-    Raises only what the journal raises. Cancelling gives Cancelled.
+    A run that an earlier process left open is taken up first, where it stopped; `on_more` is called then, because what
+    is in the inbox still waits. Raises only what the journal raises. Cancelling gives Cancelled.
     """
-    events = await mind.journal.pending()
-    if not events:
+    if (left := await _left_open(mind)) is not None:
+        mind.history.rewind()
+        on_more()
+    events = left.events if left else await mind.journal.pending()
+    if not events and left is None:
         return NothingToDo()
     settings = mind.settings
     limits = RunLimits(settings.max_steps, settings.run_seconds, settings.max_run_tokens, settings.max_format_errors)
     meter = Meter(limits, Deadline.after(mind.clock, settings.run_seconds))
-    dispatcher = Dispatcher(mind.registry, mind.grant, mind.clock, meter.deadline)
-    run = Run(await mind.journal.open_run(events), events, meter, dispatcher)
+    sight = Sight()
+    dispatcher = Dispatcher(mind.registry, mind.rules, mind.clock, meter.deadline, sight)
+    run_id = left.id if left else await mind.journal.open_run(events)
+    run = Run(run_id, events, meter, dispatcher, sight, WebTurn(mind.seen))
     try:
-        outcome = await _think(mind, run)
+        outcome = await _think(mind, run, left.steps if left else ())
     except CancelledError:
         outcome = Cancelled()
     except LLMDeadlineExceeded:
         outcome = LimitReached(Limit.TIME)
     except LLMError as error:
-        outcome = Failed(str(error), getattr(error, "retry_at", None), lasting=not error.retryable)
+        outcome = Failed(mind.scrub(str(error)), getattr(error, "retry_at", None), lasting=not error.retryable)
+    except JournalError:
+        raise
     except Exception as error:  # noqa: BLE001  (a bug of ours: logged, named, and counted by the tick)
         _log.failure("run {run} of {name} crashed", run=run.id, name=mind.me.name)
         outcome = Failed(f"internal error ({type(error).__name__})", bug=True)
-    await mind.journal.close_run(run.id, outcome)
-    mind.observer.run_ended(run.id, outcome)
+    await _end(mind, run, outcome)
     return outcome
 
 
-async def _think(mind: Mind, run: Run) -> Outcome:
-    """Steps until the assistant has answered, has nothing to do, or a limit is reached."""
+async def _left_open(mind: Mind) -> InterruptedRun | None:
+    """The run to be taken up; one that has cost three lives is closed unread on the way, its events are parked."""
+    while (left := await mind.journal.interrupted()) is not None and left.poisoned:
+        _log.error("{name}: {run} is given up: {why}", name=mind.me.name, run=left.id, why=POISONED.cause)
+        await mind.journal.close_run(left.id, POISONED)
+    return left
+
+
+async def _end(mind: Mind, run: Run, outcome: Outcome) -> None:
+    """Write the outcome down with all the run added to the stream; a cancelled run waits to be taken up again."""
+    if isinstance(outcome, Cancelled):
+        await mind.journal.suspend_run(run.id)
+    else:
+        mind.history.saved(await mind.journal.close_run(run.id, outcome, mind.history.changes()))
+    mind.observer.run_ended(run.id, outcome)
+
+
+async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outcome:
+    """Steps until the assistant has answered, has nothing to do, or a limit is reached; those `left` come first."""
     await _perceive(mind, run)
     if run.trigger is None:
         return NothingToDo()
+    for past in left:
+        run.meter.take_up(past.number, past.response.usage if past.response else None)
+        if (outcome := outcome_of(await act(mind, run, left_of(past), 0))) is not None:
+            return outcome
     while (limit := run.meter.reached()) is None:
         started = mind.clock.seconds()
         mind.observer.thinking(run.id, run.meter.steps + 1)
@@ -84,7 +118,7 @@ async def _think(mind: Mind, run: Run) -> Outcome:
         run.meter.count_step(response.usage, prompt_tokens)
         step = run.meter.steps
         await mind.journal.record_response(run.id, step, response)
-        executed = await act(mind, run, response, prompt_tokens)
+        executed = await act(mind, run, Answer(response, response.tool_calls, NOTHING_YET), prompt_tokens)
         seconds = mind.clock.seconds() - started
         record = mind.client.record.calls
         mind.observer.step(StepTrace(run.id, step, len(prompt), prompt_tokens, response, executed, seconds, record))
@@ -95,6 +129,7 @@ async def _think(mind: Mind, run: Run) -> Outcome:
 
 async def _perceive(mind: Mind, run: Run) -> None:
     """Put the new events, and the scene when it changed, at the end of the stream; trim it to the model's window."""
+    mind.history.begin()
     fresh = [accepted for accepted in run.events if not mind.history.knows(accepted.event.id)]
     scene = ""
     if run.trigger is not None:
@@ -105,9 +140,15 @@ async def _perceive(mind: Mind, run: Run) -> None:
         scene = "" if mind.history.shows(scene) else scene
     if fresh or scene:
         importance = max((accepted.attention.importance for accepted in fresh), default=1)
+        for accepted in fresh:
+            if accepted.event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
+                mind.seen.add_text(spoken_text(accepted.event))
         lines = [told(accepted.event) for accepted in fresh]
-        mind.history.perceive(lines, [accepted.event.id for accepted in fresh], importance, scene)
+        labels = [label_of(accepted.event.who, mind.rules.world_text) for accepted in fresh]
+        labels += [Label(Source.WORLD, mind.rules.world_text)] if scene else []
+        mind.history.perceive(lines, [accepted.event.id for accepted in fresh], importance, scene, labels=labels)
     mind.history.trim()
+    run.sight.lowest = min(run.sight.lowest, mind.history.lowest())
 
 
 async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMResponse]:
@@ -115,11 +156,11 @@ async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMRespons
     prompt = [*mind.front, *mind.history.messages(), *([user(NUDGE)] if run.nudge else ())]
     response = await mind.client.chat_completion(
         prompt,
-        mind.registry.specs(mind.grant),
+        mind.registry.specs(mind.rules.grant),
         deadline=run.meter.deadline,
         caller=mind.purse.caller(mind.me, run.requester),
     )
-    return prompt, _tokens(mind, prompt), response
+    return prompt, _tokens(mind, prompt), discreet(response, mind.scrub)
 
 
 async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> bool:

@@ -87,9 +87,10 @@ class Tick:
         """Whether the emergency stop is set."""
         return self._crashes >= MAX_CRASHES
 
-    def start(self) -> None:
-        """Begin to tick."""
+    def start(self, *, at_once: bool = False) -> None:
+        """Begin to tick; `at_once` with a run, for what an earlier life left."""
         self._started = True
+        self._wanted = at_once
         self._schedule()
 
     def stop(self) -> Deferred[None]:
@@ -98,6 +99,12 @@ class Tick:
         self._wanted = False
         self._cancel_next()
         return self._launcher.stop()
+
+    def halt(self) -> None:
+        """Begin no run any more; the one that goes may end."""
+        self._started = False
+        self._wanted = False
+        self._cancel_next()
 
     def wake(self) -> None:
         """A trigger was accepted: think as soon as it may be."""

@@ -17,6 +17,8 @@ from assistant.config import AssistantConfig, BudgetConfig, ModelConfig
 from assistant.ears import AssistantEars
 from assistant.journal import MemoryJournal
 from assistant.outcome import Failed, LimitReached, Outcome
+from assistant.rights import MemoryMutes
+from assistant.storage import Storage
 from assistant.trace import StepTrace
 from assistant.worlds.embedded import Body, EmbeddedWorld
 from llm import Capabilities, get_provider
@@ -103,6 +105,9 @@ async def living(
     budget: dict[str, Any] | None = None,
     *,
     wall: Callable[[], float] = lambda: 0.0,
+    registry: Registry | None = None,
+    ann: Principal = ANN,
+    journal: MemoryJournal | None = None,
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace."""
     fake: FakeServer = FakeOllama(reactor, script) if provider == "ollama" else FakeChat(reactor, script)
@@ -110,15 +115,15 @@ async def living(
     async with serve(fake, reactor) as url:
         config = ModelConfig(**{"first_byte_seconds": 5, "idle_seconds": 5, "max_attempts": 1, **(model or {})})
         chosen = ChosenModel(get_provider(provider, url, "sage"), "a fake", config)
-        witness, world, journal = Witness(), EmbeddedWorld(), MemoryJournal()
+        witness, world, journal = Witness(), EmbeddedWorld(), journal or MemoryJournal()
         home = world.add(SAGE)
         pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
+        storage = Storage(journal, MemoryNotes(reactor.seconds), MemoryMutes(reactor.seconds))
         around = Surroundings(
             me=SAGE,
             world=home,
-            notes=MemoryNotes(reactor.seconds),
-            registry=Registry(WORLD_TOOLS),
-            journal=journal,
+            storage=storage,
+            registry=registry or Registry(WORLD_TOOLS),
             exchange=exchange,
             capabilities=Capabilities(),
             pipeline=pipeline,
@@ -130,9 +135,9 @@ async def living(
         assistant = build_assistant(all_settings, [chosen], around, witness.failed)
         home.ears = AssistantEars(assistant, SAGE, reactor, home.alone_with, launcher)
         assistant.start()
-        ann = world.add(ANN, ears=witness)
+        visitor = world.add(ann, ears=witness)
         try:
-            yield Life(assistant, fake, ann, home, world, journal, witness, pipeline)
+            yield Life(assistant, fake, visitor, home, world, journal, witness, pipeline)
         finally:
             await assistant.stop()
             await launcher.stop()

@@ -1,0 +1,118 @@
+"""What a player may ask of an assistant, and what somebody may allow it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assistant.events import Said
+from assistant.outcome import Answered
+from assistant.react import react
+from llm.testing import Call, RecordedRequest, Reply, Step
+from tests.assistant.living import ANN, Witness, living
+from tests.crash.lives import lives
+from tools import Denied, Given, Kind, Principal, Registry
+from tools.world import GAME_COMMAND_TOOLS, WORLD_TOOLS
+
+pytestmark = pytest.mark.usefixtures("reactor_baseline")
+HELLO = Reply(calls=(Call("say", {"text": "Hello."}),))
+BEA = Principal("player:2", "Bea")
+CARL = Principal("player:3", "Carl", Kind.PLAYER, 3)
+ALL_TOOLS = Registry([*WORLD_TOOLS, *GAME_COMMAND_TOOLS])
+
+
+def noting(text: str) -> Reply:
+    return Reply(calls=(Call("remember", {"text": text}), Call("say", {"text": f"I noted: {text}"})))
+
+
+async def test_a_player_sees_what_is_remembered_of_him_and_only_of_him() -> None:
+    async with living([noting("Ann likes tea."), noting("Bea likes rain.")]) as life:
+        await life.say("Sage, I like tea")
+        bea = life.world.add(BEA, ears=Witness())
+        await bea.say("Sage, I like rain")
+        await life.assistant.settled()
+        seen = await life.assistant.rights.see(ANN)
+        assert [note.text for note in seen.notes] == ["Ann likes tea."]
+        assert seen.entries == 2
+        assert [note.text for note in (await life.assistant.rights.see(BEA)).notes] == ["Bea likes rain."]
+
+
+async def test_a_muted_player_is_neither_heard_nor_remembered_until_he_is_unmuted() -> None:
+    async with living([HELLO]) as life:
+        await life.assistant.rights.mute(ANN)
+        await life.say("Sage, hello")
+        await life.whisper("do you hear me?")
+        assert life.fake.chats == []
+        assert "hear me" not in str(life.assistant.mind.history.messages())
+        await life.assistant.rights.unmute(ANN)
+        await life.say("Sage, and now?")
+        assert life.witness.heard == ["Sage: Hello."]
+        assert "hello" not in str(life.fake.chats[0].messages)
+
+
+async def test_a_mute_outlives_the_process(tmp_path: Any) -> None:
+    async with lives(tmp_path / "journal.sqlite", [HELLO]) as place:
+        async with place.one() as (assistant, _):
+            await assistant.rights.mute(ANN)
+        async with place.one() as (assistant, _):
+            await assistant.rights.load()
+            assert assistant.rights.muted == {ANN.id}
+
+
+async def test_who_is_forgotten_is_in_no_prompt_no_note_and_no_record() -> None:
+    async with living([noting("Ann keeps bees."), HELLO]) as life:
+        await life.say("Sage, I keep bees")
+        forgotten = await life.assistant.forget(ANN)
+        assert (forgotten.notes, forgotten.entries, forgotten.runs) == (1, 2, 1)
+        bea = life.world.add(BEA, ears=Witness())
+        await bea.say("Sage, who keeps bees?")
+        await life.assistant.settled()
+        assert "I keep bees" not in str(life.fake.chats[1].messages)
+        assert "I noted" not in str(life.fake.chats[1].messages)
+        assert (await life.assistant.rights.see(ANN)).notes == ()
+
+
+async def test_a_player_is_forgotten_on_disk_too(tmp_path: Any) -> None:
+    path = tmp_path / "journal.sqlite"
+    async with lives(path, [noting("Ann keeps bees.")]) as place:
+        async with place.one() as (assistant, _):
+            await assistant.hear(Said(id="e1", at=0.0, who=ANN, text="Sage, I keep bees", to_me=True))
+            await react(assistant.mind)
+        assert b"bees" in path.read_bytes()
+        async with place.one() as (assistant, _):
+            assert [note.text for note in (await assistant.rights.see(ANN)).notes] == ["Ann keeps bees."]
+            forgotten = await assistant.forget(ANN)
+            assert (forgotten.runs, forgotten.events, forgotten.notes, forgotten.erased) == (1, 1, 1, True)
+        assert b"bees" not in path.read_bytes()
+
+
+def commanding(request: RecordedRequest) -> Step:
+    """Destroys the lamp when it is asked to, and says how that went; again when it is allowed."""
+    last = request.messages[-1]
+    if last["role"] == "tool":
+        return Reply(calls=(Call("say", {"text": f"It came to this: {last['content']}"}),))
+    return Reply(calls=(Call("execute_command", {"command": "destroy old map"}),))
+
+
+async def test_what_a_player_may_not_do_waits_for_somebody_who_may() -> None:
+    async with living(commanding, registry=ALL_TOOLS) as life:
+        await life.say("Sage, destroy the old map")
+        assert "a builder must allow this: approval number 1" in life.witness.heard[-1]
+        assert "old map" in {thing.name for thing in (await life.ann.look()).things}
+        assert isinstance(life.assistant.approve(1, ANN), Denied)
+        assert isinstance(life.assistant.approve(1, Principal("assistant:2", "Bot", Kind.ASSISTANT, 5)), Denied)
+        assert isinstance(life.assistant.approve(1, CARL), Given)
+        await settled(life)
+        assert "old map" not in {thing.name for thing in (await life.ann.look()).things}
+        assert life.witness.outcomes[-1] == Answered(("say",))
+        assert life.assistant.mind.approvals.pending() == ()
+        await life.say("Sage, destroy it again")
+        assert "approval number 2" in life.witness.heard[-1]
+
+
+async def settled(life: Any) -> None:
+    """Everything is dealt with, the news of an approval included."""
+    for _ in range(20):
+        await life.journal.pending()
+        await life.assistant.settled()

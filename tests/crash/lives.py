@@ -1,0 +1,90 @@
+"""One character's lives in a world that goes on without it: each life ends by death, the next takes up the journal."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from assistant.build import Surroundings, build_assistant
+from assistant.character import Assistant
+from assistant.chosen_model import ChosenModel
+from assistant.config import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
+from assistant.ears import AssistantEars
+from assistant.journal import SqliteJournal
+from assistant.storage import JournalFile, Storage
+from assistant.worlds.embedded import Body, EmbeddedWorld
+from llm import Capabilities, get_provider
+from llm.testing import FakeOllama, Script, serve
+from resilience import HttpExchange, Launcher, Ledger, Pipeline
+from tests.assistant.living import ANN, SAGE, Witness, reactor
+from tests.crash.mortal import MortalJournal
+from tools import Principal, Registry
+from tools.world import WORLD_TOOLS
+
+
+@dataclass
+class Lives:
+    """A world with Ann in it, the model server, and the file that outlives every life of Sage."""
+
+    path: Path
+    world: EmbeddedWorld
+    home: Body
+    ann: Body
+    witness: Witness
+    fake: FakeOllama
+    url: str
+
+    @asynccontextmanager
+    async def one(self, dies_at: int | None = None) -> AsyncIterator[tuple[Assistant, MortalJournal]]:
+        """One life on the journal file; the file is closed after it, as when a process ends."""
+        file = JournalFile(self.path, reactor, lambda: 0.0, JournalConfig())
+        await file.open()
+        storage = await file.storage_of(SAGE.id, 100)
+        assert isinstance(storage.journal, SqliteJournal)
+        mortal = MortalJournal(storage.journal, dies_at)
+        exchange, launcher = HttpExchange(reactor), Launcher()
+        assistant = self._assistant(Storage(mortal, storage.notes, storage.mutes, storage.stream), exchange)
+        self.home.ears = AssistantEars(assistant, SAGE, reactor, self.home.alone_with, launcher, storage.life)
+        try:
+            yield assistant, mortal
+        finally:
+            self.home.ears = None
+            mortal.dead = True
+            await assistant.stop()
+            await launcher.stop()
+            await exchange.close()
+            await file.close()
+
+    def _assistant(self, storage: Storage, exchange: HttpExchange) -> Assistant:
+        config = ModelConfig(first_byte_seconds=5, idle_seconds=5, max_attempts=1)
+        chosen = ChosenModel(get_provider("ollama", self.url, "sage"), "a fake", config)
+        around = Surroundings(
+            me=SAGE,
+            world=self.home,
+            storage=storage,
+            registry=Registry(WORLD_TOOLS),
+            exchange=exchange,
+            capabilities=Capabilities(),
+            pipeline=Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0)),  # noqa: S311  (jitter)
+            clock=reactor,
+            observer=self.witness,
+            budget=BudgetConfig(),
+        )
+        return build_assistant(AssistantConfig(join_seconds=0), [chosen], around, self.witness.failed)
+
+
+@asynccontextmanager
+async def lives(path: Path, script: Script) -> AsyncIterator[Lives]:
+    """The world, the server and the file, put away at the end."""
+    world, witness = EmbeddedWorld(), Witness()
+    home = world.add(SAGE)
+    # One ear on each side of the door.
+    world.add(Principal("player:2", "Ben"), ears=witness)
+    ann = world.add(ANN, "square", ears=witness)
+    fake: Any = FakeOllama(reactor, script)
+    async with serve(fake, reactor) as url:
+        yield Lives(path, world, home, ann, witness, fake, url)
