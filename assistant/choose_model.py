@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from twisted.internet.interfaces import IReactorTime
 
+from assistant.bound_keys import BoundKeys
 from assistant.chosen_model import ChosenModel
 from assistant.config import ModelConfig
 from assistant.keys import KeyReferenceError, KeySources, resolve_key
@@ -35,8 +36,8 @@ PROBE_SECONDS = 2.0
 #: The embedded model: its context in tokens, and the seconds its first word may take on a busy machine.
 EMBEDDED_CONTEXT = 4096
 EMBEDDED_FIRST_BYTE_SECONDS = 300.0
-#: A very small model takes noop as the easy way out of every question.
-EMBEDDED_WITHHELD = frozenset({"noop"})
+#: A very small model takes noop as the easy way out of every question, and types speech as a command.
+EMBEDDED_WITHHELD = frozenset({"noop", "execute_command"})
 #: How many of an Ollama's models are asked whether they know tools.
 _MAX_ASKED = 8
 
@@ -61,10 +62,12 @@ class Chooser:
     clock: IReactorTime
     keys: KeySources
     make_embedded: Callable[[Path | None, Callable[[Endpoint], None]], EmbeddedModel]
+    bound: BoundKeys = field(default_factory=BoundKeys)
 
     async def choose(self, config: ModelConfig) -> ChosenModel:
         """The model to use. Raises NoModelError. The embedded model is started; its owner must stop it."""
         try:
+            self.bound.check(config)
             key = await resolve_key(config.key, self.keys)
             match config.provider:
                 case "auto":
@@ -125,6 +128,7 @@ class Chooser:
         if isinstance(cause.__cause__, KeyReferenceError):
             return None  # a keyring that keeps silent is not waited for twice
         try:
+            self.bound.check(config)
             key = await resolve_key(config.key, self.keys)
             options = {"num_ctx": config.context_tokens} if config.provider == "ollama" else {}
             provider = get_provider(config.provider, config.url, config.model, key=key, **options)

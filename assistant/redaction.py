@@ -56,7 +56,7 @@ class Secrets:
         return True
 
     def scrub(self, text: str) -> str:
-        """The text with each secret replaced: plain, escaped for URL, JSON, HTML or Python, or inside base64."""
+        """The text with each secret replaced: plain, escaped for URL, JSON, HTML or Python, in hex, in base64."""
         return self._text.sub(SHOWN, text) if self._text else text
 
     def scrub_bytes(self, data: bytes) -> bytes:
@@ -72,11 +72,17 @@ def _spellings(value: str) -> Iterator[str]:
         own = "".join(re.escape(char) for char in sorted(set(value)) if char.isprintable() and char not in _ENDS)
         yield _in_a_row(_beginning(signs)) + rf"[A-Za-z0-9%\\{own}]{{0,{3 * len(value)}}}+"
     data = value.encode("utf-8", "surrogatepass")
+    yield "".join(_hex(byte, 2) for byte in data)
+    if len(value) >= _LONG:
+        yield "".join(_hex(byte, 2) for byte in data[:_BEGINNING]) + f"[0-9a-fA-F]{{0,{2 * len(data)}}}+"
     for before in range(3):
         coded = b64encode(bytes(before) + data).decode()
         first, end = -(-8 * before // 6), 8 * (before + len(data)) // 6
         # The last sign may share its bits with what follows the value.
         yield "".join(map(_written_base64, coded[first:end])) + "[A-Za-z0-9+/_-]?={0,2}"
+        if len(value) >= _LONG:
+            cut = "".join(map(_written_base64, coded[first : first + _BEGINNING * 4 // 3]))
+            yield rf"{cut}(?:[A-Za-z0-9+/_-]|%2[BFbf]|\\/){{0,{2 * len(data)}}}+={{0,2}}"
 
 
 def _in_a_row(signs: list[str]) -> str:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.logger import globalLogPublisher
 
-from assistant.redaction import MIN_CHARS, Secrets
+from assistant.redaction import MIN_CHARS, SHOWN, Secrets
 
 KEY = "sk-ant/api03+Ab_9=\"q'\\z&<x> y"
 
@@ -155,3 +155,19 @@ def test_no_text_makes_the_search_slow(value: str, text: str) -> None:
     began = time.process_time()
     secrets.scrub(text)
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize("before", range(3))
+@pytest.mark.parametrize("cut", [0, 3, 9])
+def test_hex_and_base64_are_replaced_also_when_a_long_key_was_cut_off(cut: int, before: int) -> None:
+    secrets = Secrets()
+    secrets.add(KEY)
+    assert len(KEY) >= 20
+    in_hex = KEY.encode().hex()
+    for coded in (in_hex[: len(in_hex) - cut], in_hex.upper()[: len(in_hex) - cut]):
+        assert secrets.scrub(f"dump {coded} end") == f"dump {SHOWN} end"
+        assert secrets.scrub_bytes(f"dump {coded} end".encode()) == f"dump {SHOWN} end".encode()
+    in_base64 = b64encode(b"x" * before + KEY.encode()).decode()
+    scrubbed = secrets.scrub(f"dump {in_base64[: len(in_base64) - cut]} end")
+    assert scrubbed.endswith(f"{SHOWN} end")
+    assert len(scrubbed) <= len(f"dump xxx{SHOWN} end")

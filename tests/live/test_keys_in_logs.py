@@ -18,9 +18,14 @@ from tests.live.command import Result, reactor, run
 
 #: With signs that URL, JSON and HTML escape, so that each form is another text.
 KEY = "planted+key/0123456789=&end"
-FORMS = (KEY, quote(KEY, safe=""), KEY.replace("&", "&amp;"), KEY.replace("/", "\\/"), b64encode(KEY.encode()).decode())
+FORMS = (
+    *(KEY, quote(KEY, safe=""), KEY.replace("&", "&amp;"), KEY.replace("/", "\\/"), KEY.encode().hex()),
+    *(b64encode(b"x" * before + KEY.encode()).decode() for before in range(3)),
+)
 EVERY_FORM = " ".join(FORMS)
-PLANTED = (*FORMS, "planted", "0123456789", b64encode(KEY.encode()).decode()[:20])
+#: Of base64 that part which only the key's own bits make.
+CODED = tuple(b64encode(b"x" * before + KEY.encode()).decode()[4:-4] for before in range(3))
+PLANTED = (*FORMS, "planted", "0123456789", KEY[:12].encode().hex(), *CODED)
 
 ECHOES: dict[str, Step] = {
     "error body": HttpError(400, f"what is this: {EVERY_FORM}"),
@@ -39,6 +44,9 @@ ECHOES: dict[str, Step] = {
     "arguments that are none": Reply(calls=(Call("say", f'{{"text": "{KEY}'),)),
     "arguments of another tool": Reply(calls=(Call("look", {"target": EVERY_FORM, "more": KEY}),)),
     "thoughts": Reply(reasoning=EVERY_FORM, text=""),
+    "speech": Reply(calls=(Call("say", {"text": EVERY_FORM}),)),
+    "text": Reply(EVERY_FORM),
+    "a note": Reply(calls=(Call("remember", {"text": EVERY_FORM}), Call("say", {"text": "I noted it."}))),
 }
 
 
@@ -64,16 +72,20 @@ async def converse(step: Step, reference: str, environment: Mapping[str, str], f
             "max_attempts = 1\n"
         )
         arguments = ["trial", "--config", str(settings), "--trace", "--log", str(folder / "log")]
+        arguments += ["--journal", str(folder / "journal")]
         result = await run(arguments, b"/trace\n/trace\nHello Sage\n/status\n/quit\n", environment)
     assert fake.chats, result.err
     assert KEY in fake.chats[0].authorization
+    # No later prompt holds it either.
+    assert planted_in(json.dumps([request.messages for request in fake.chats], ensure_ascii=False)) == []
     return result, (folder / "log").read_text()
 
 
-def ours(result: Result) -> str:
-    """What the program says, without what the character says or does."""
-    said = [line for line in result.out.splitlines() if not line.startswith(("Sage ", '"'))]
-    return "\n".join([*said, result.err])
+def journals(folder: Path) -> str:
+    """All bytes of every journal, and of what lies beside it."""
+    files = sorted(folder.rglob("journal*"))
+    assert files
+    return "".join(file.read_bytes().decode("latin-1") for file in files)
 
 
 def planted_in(text: str) -> list[str]:
@@ -91,7 +103,8 @@ async def test_a_key_that_comes_back_is_in_no_log_and_no_remark(echo: str, tmp_p
     for result, log in await gatherResults(running, consumeErrors=True):
         assert result.status == 0, result.err
         assert planted_in(log) == []
-        assert planted_in(ours(result)) == []
+        assert planted_in(result.out + result.err) == []
+        assert planted_in(journals(tmp_path)) == []
 
 
 @pytest.mark.parametrize("echo", ["error body", "unauthorized", "error that passes", "error in the stream"])

@@ -1,0 +1,74 @@
+"""Keeps each key to the servers it was given for, over restarts: what `key_binding` decides, with its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from assistant.config import ModelConfig, WebProviderConfig
+from assistant.key_binding import KeyBinding, Unbound, Voided, bound, rebound
+from assistant.key_errors import KeyReferenceError
+from assistant.keys import anchored
+from llm import UnknownProviderError, get_provider
+from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
+
+#: Where the keys of the web's providers go when the settings name no address.
+WEB_URLS = {
+    "tavily": "https://api.tavily.com",
+    "brave": "https://api.search.brave.com",
+    "perplexity": "https://api.perplexity.ai",
+    "jina": "https://r.jina.ai",
+}
+
+
+class BoundKeys:
+    """What is remembered of keys and servers. Without a journal nothing is: every key goes where the settings say."""
+
+    def __init__(self, remembered: Collection[KeyBinding] = (), folder: Path = Path()) -> None:
+        """A relative path of a key file starts from `folder`."""
+        self.remembered = frozenset(remembered)
+        self._folder = folder
+
+    def admit(self, wanted: Sequence[KeyBinding], entered: Collection[str] = ()) -> None:
+        """Remember the keys that are new, for all servers of `wanted`; `entered` are references given anew just now."""
+        before = self.remembered
+        for binding in wanted:
+            if binding.reference in entered:
+                before = rebound(binding, before)
+        for binding in wanted:
+            if binding.reference in entered or isinstance(bound(binding.reference, binding.origin, before), Unbound):
+                self.remembered |= {binding}
+        self.remembered -= {known for known in self.remembered if known.reference in entered and known not in wanted}
+
+    def check(self, config: ModelConfig) -> None:
+        """Nothing. Raises KeyReferenceError when the key of this model was given for another server."""
+        self.check_binding(binding_of(config, self._folder))
+
+    def check_binding(self, binding: KeyBinding | None) -> None:
+        """Nothing. Raises KeyReferenceError when this key was given for another server."""
+        if binding is None or not self.remembered:
+            return
+        state = bound(binding.reference, binding.origin, self.remembered)
+        if isinstance(state, Voided):
+            raise KeyReferenceError(f"{state}; to give it anew, name it on the command line: --key {binding.reference}")
+
+
+def binding_of(config: ModelConfig, folder: Path = Path()) -> KeyBinding | None:
+    """The key of these settings and the server it would go to, None when no key goes anywhere.
+
+    A key file is the same by whatever way it is named; a relative path starts from `folder`.
+    """
+    if not config.key or config.provider == "embedded":
+        return None
+    name = "ollama" if config.provider == "auto" else config.provider
+    try:
+        url = config.url or (OLLAMA_URL if name == "ollama" else get_provider(name).api_url)
+    except UnknownProviderError:
+        return None
+    return KeyBinding.of(anchored(config.key, folder), url) if url else None
+
+
+def binding_of_provider(name: str, config: WebProviderConfig, folder: Path = Path()) -> KeyBinding | None:
+    """The key of a provider of the web and the server it would go to, None when no key goes anywhere."""
+    url = config.url or WEB_URLS.get(name, "")
+    return KeyBinding.of(anchored(config.key, folder), url) if config.key and url else None
