@@ -1,0 +1,145 @@
+"""Runs a recorded run again: the real loop, dispatcher, policy and limits over recorded events, answers and results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from assistant.build import Surroundings, build_assistant
+from assistant.choose_model import EMBEDDED_WITHHELD
+from assistant.chosen_model import ChosenModel
+from assistant.config import Config
+from assistant.journal import MemoryJournal
+from assistant.mind import Mind
+from assistant.outcome import Failed, Outcome
+from assistant.react import react
+from assistant.replay.recorded import RecordedRun
+from assistant.replay.stage import NobodyOnTheWeb, Nowhere, RecordedModel, Stage, Tape
+from assistant.storage import in_memory
+from assistant.trace import StepTrace
+from assistant.web_policy import policy_of
+from llm import Capabilities, get_provider
+from resilience import HttpExchange, Pipeline
+from tools import Kind, Principal, Registry, Tool
+from tools.web.open_page import open_page_tool
+from tools.web.web_search import web_search_tool
+from tools.world import ALL_WORLD_TOOLS
+
+#: Moves of the clock that one run may take: it has at most a few time-outs to wait for.
+_MAX_WAITS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What a run came to when it was run again."""
+
+    steps: tuple[StepTrace, ...]
+    outcome: Outcome
+    #: Why no answer was left where the loop wanted one; empty when it wanted none.
+    ended_early: str
+    #: Recorded steps that the loop did not ask for.
+    unused: int
+
+
+@dataclass(slots=True)
+class _Watching:
+    """An observer that writes the steps down."""
+
+    steps: list[StepTrace] = field(default_factory=list)
+
+    def thinking(self, run_id: str, step: int) -> None:
+        """Nobody waits to see it."""
+
+    def step(self, trace: StepTrace) -> None:
+        """A step is over."""
+        self.steps.append(trace)
+
+    def run_ended(self, run_id: str, outcome: Outcome) -> None:
+        """It is what `react` returns as well."""
+
+
+class Replayer:
+    """Runs the runs of one assistant again, in their order: later ones see what earlier ones left in its stream.
+
+    Raises SettingsError when the settings grant a tool that does not exist.
+    """
+
+    def __init__(self, config: Config, assistant: str, tools: Sequence[Tool] = ALL_WORLD_TOOLS) -> None:
+        self._clock = Clock()
+        self._stage = Stage(Tape(RecordedRun("", assistant, 0.0, None, None, (), ())))
+        tools = [*tools, *(_web_tools(config) if config.web.search_provider else ())]
+        self._mind = self._made(config, _principal(config, assistant), tools)
+
+    @property
+    def registry(self) -> Registry:
+        """The tools there are now."""
+        return self._mind.registry
+
+    def again(self, run: RecordedRun) -> Again:
+        """The run, run again. Needs no reactor: time stands still but for time-outs."""
+        self._stage.tape = tape = Tape(run)
+        journal, watching = MemoryJournal(len(run.events) + 1), _Watching()
+        mind = replace(self._mind, journal=journal, observer=watching)
+
+        async def live() -> Outcome:
+            for accepted in run.events:
+                await journal.accept(accepted.event, accepted.attention)
+            return await react(mind)
+
+        outcome = self._finished(Deferred.fromCoroutine(live()))
+        return Again(tuple(watching.steps), outcome, tape.ended, len(tape.left()))
+
+    def _finished(self, work: Deferred[Outcome]) -> Outcome:
+        """The outcome, after as much time as it takes."""
+        outcomes: list[Outcome] = []
+        work.addCallback(outcomes.append)
+        for _ in range(_MAX_WAITS):
+            waits = self._clock.getDelayedCalls()
+            if outcomes or not waits:
+                break
+            self._clock.advance(max(0.0, min(call.getTime() for call in waits) - self._clock.seconds()))
+        if not outcomes:
+            work.cancel()
+        return outcomes[0] if outcomes else Failed("it does not come to an end", bug=True)
+
+    def _made(self, config: Config, me: Principal, tools: Sequence[Tool]) -> Mind:
+        """The mind that the settings make, with a recorded model and recorded tools."""
+        clock = self._clock
+        is_embedded = config.model.provider == "embedded"
+        nobody = ChosenModel(
+            get_provider("local", "http://127.0.0.1/v1", "recorded"),
+            "recorded",
+            config.model,
+            withheld=EMBEDDED_WITHHELD if is_embedded else frozenset(),
+        )
+        around = Surroundings(
+            me=me,
+            world=Nowhere(),
+            storage=in_memory(clock.seconds, 1),
+            registry=self._stage.registry(tools),
+            exchange=HttpExchange(clock),
+            capabilities=Capabilities(),
+            pipeline=Pipeline(clock, Random(0)),  # noqa: S311  (nothing is tried again)
+            clock=clock,
+            observer=_Watching(),
+        )
+        mind = build_assistant(config.assistant, [nobody], around).mind
+        return replace(mind, client=RecordedModel(mind.client, self._stage, clock))
+
+
+def _principal(config: Config, assistant: str) -> Principal:
+    return Principal(assistant, config.assistant.name, Kind.ASSISTANT, config.assistant.permission)
+
+
+def _web_tools(config: Config) -> Sequence[Tool]:
+    """The tools of the web, over nobody: what they found is in the record."""
+    nobody = NobodyOnTheWeb()
+    policy = policy_of(config.web)
+    return (
+        web_search_tool(nobody, lambda: 0.0),
+        open_page_tool(nobody, policy, config.web.max_page_length, lambda: 0.0),
+    )

@@ -1,0 +1,123 @@
+"""What is recorded as JSON, for programs: everything, uncut, in plain ASCII."""
+
+from __future__ import annotations
+
+from assistant.events import told
+from assistant.journal import Accepted
+from assistant.journal.shapes import OUTCOME
+from assistant.outcome import Outcome
+from assistant.replay.plain import exact
+from assistant.replay.recorded import ParkedEvent, RecordedCall, RecordedRun, RecordedStep, UnknownCall
+from assistant.replay.show import run_usage
+from llm import ToolCall, Usage
+
+
+def run_json(run: RecordedRun) -> str:
+    """One run as one object on one line."""
+    return exact(
+        {
+            "run": run.id,
+            "assistant": run.assistant,
+            "opened_at": run.opened_at,
+            "closed_at": run.closed_at,
+            "heard": [heard_object(accepted) for accepted in run.events],
+            "steps": [_step(step) for step in run.steps],
+            "outcome": outcome_object(run.outcome),
+            "usage": _usage(run_usage(run)),
+            "unreadable": run.unreadable,
+        }
+    )
+
+
+def parked_json(parked: ParkedEvent) -> str:
+    """One event that is not tried any more."""
+    return exact(
+        {
+            "assistant": parked.assistant,
+            "event": parked.event_id,
+            "heard": heard_object(parked.accepted) if parked.accepted else None,
+            "crashes": parked.crashes,
+            "reason": parked.reason,
+        }
+    )
+
+
+def unknown_json(unknown: UnknownCall) -> str:
+    """One call of which nobody knows whether it happened."""
+    return exact(
+        {
+            "assistant": unknown.assistant,
+            "run": unknown.run_id,
+            "step": unknown.step,
+            "index": unknown.index,
+            **_call(unknown.call),
+            "begun_at": unknown.at,
+        }
+    )
+
+
+def heard_object(accepted: Accepted) -> dict[str, object]:
+    """An event: as the prompt shows it, and whose it was."""
+    event, attention = accepted.event, accepted.attention
+    return {
+        "event": event.id,
+        "line": told(event),
+        "who": event.who.id,
+        "verdict": attention.verdict,
+        "importance": attention.importance,
+    }
+
+
+def outcome_object(outcome: Outcome | None) -> dict[str, object] | None:
+    """How a run ended, with its `kind`; None when it did not, or when that is lost."""
+    if outcome is None:
+        return None
+    fields = OUTCOME.pack(outcome)
+    return {"kind": fields.pop("k"), **fields}
+
+
+def _step(step: RecordedStep) -> dict[str, object]:
+    response = step.response
+    answer: dict[str, object] = {}
+    if response is not None:
+        answer = {
+            "provider": response.provider,
+            "model": response.model,
+            "text": response.content,
+            "reasoning": response.reasoning,
+            "finish_reason": response.finish_reason,
+            "calls_from_text": response.from_fallback,
+            "usage": _usage(response.usage),
+        }
+    return {
+        "step": step.number,
+        "readable": response is not None,
+        **answer,
+        "calls": [_done(call) for call in step.calls],
+    }
+
+
+def _done(call: RecordedCall) -> dict[str, object]:
+    """A call and what it came to: `status` is None when it was not done, "unknown" when nobody knows."""
+    done = call.executed
+    return {
+        **_call(call.call),
+        "status": done.status if done else "unknown" if call.begun else None,
+        "result": done.result.text if done else None,
+        "seconds": round(done.seconds, 3) if done else None,
+    }
+
+
+def _call(call: ToolCall | None) -> dict[str, object]:
+    if call is None:
+        return {"tool": None, "arguments": None}
+    return {"tool": call.name, "arguments": call.arguments}
+
+
+def _usage(usage: Usage) -> dict[str, object]:
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "cost": usage.cost,
+    }

@@ -1,0 +1,116 @@
+"""Opens a journal for reading only, whoever is writing it, and leaves it as it is.
+
+A file that is sound is read where it lies. One that is not is copied and the copy repaired as at a start, so that what
+can be read is shown.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from assistant.journal import ReadOnly, Recovered, Refused
+from assistant.journal.files import PAGE_BYTES, beside, connect
+from assistant.journal.opening import open_file
+from assistant.journal.schema import APPLICATION_ID, SCHEMA, version_of
+from assistant.journal.wal import broken_frames
+
+_MAGIC = b"SQLite format 3\x00"
+#: Up to this size the indexes are compared with the tables as well, as at a start (opening.py).
+_LOOKED_THROUGH_BYTES = 64 * 1024 * 1024
+
+
+class CannotRead(Exception):
+    """The journal cannot be read; the message is a sentence for its owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A connection that only reads, and what is damaged; empty when nothing is."""
+
+    db: sqlite3.Connection
+    damage: str = ""
+
+
+@contextmanager
+def opened(path: Path, now: float) -> Iterator[Opened]:
+    """The journal at `path` at one moment, as long as the `with` lasts. CannotRead. `now` in seconds since 1970."""
+    if not path.exists():
+        raise CannotRead(f"there is no file {path}")
+    if not path.is_file():
+        raise CannotRead(f"{path} is not a journal: it is {'a directory' if path.is_dir() else 'not a file'}")
+    db = _in_place(path)
+    if db is not None:
+        with closing(db):
+            yield Opened(db)
+        return
+    with TemporaryDirectory(prefix="mud-assistant-") as folder:
+        copy = Path(folder, path.name)
+        found = _copied(path, copy, now)
+        with closing(found.db):
+            yield found
+
+
+def _in_place(path: Path) -> sqlite3.Connection | None:
+    """A connection to a file that is sound and of this version or an older one; None for any other.
+
+    Without a log beside it nobody writes it, and reading leaves no file beside it either.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(72)
+        if not head.startswith(_MAGIC) or head[68:] != APPLICATION_ID.to_bytes(4, "big"):
+            return None
+        log = beside(path, "-wal")
+        is_written = log.exists() and log.stat().st_size > 0
+        if is_written and not beside(path, "-shm").exists():
+            return None  # SQLite would make that file; nobody can be at work, so a copy is as good
+        if broken_frames(log) and broken_frames(log):  # twice: its writer may just be writing it anew
+            return None
+        db = connect(path, how="mode=ro" if is_written else "mode=ro&immutable=1")
+    except (sqlite3.Error, OSError):
+        return None
+    try:
+        if _is_sound(db):
+            db.execute("BEGIN")  # one moment for everything that is read
+            return db
+    except (sqlite3.Error, UnicodeError):
+        pass
+    db.close()
+    return None
+
+
+def _is_sound(db: sqlite3.Connection) -> bool:
+    version = version_of(db)
+    if not 0 < version <= SCHEMA.version or SCHEMA.upto(version).missing(db):
+        return False
+    size = db.execute("PRAGMA page_count").fetchone()[0] * PAGE_BYTES
+    look = "integrity_check" if size <= _LOOKED_THROUGH_BYTES else "quick_check"
+    return bool(db.execute(f"PRAGMA {look}(1)").fetchone()[0] == "ok")
+
+
+def _copied(path: Path, copy: Path, now: float) -> Opened:
+    """A copy of the file, repaired if need be. CannotRead when it is no journal, or of a newer version."""
+    try:
+        for ending in ("", "-wal"):
+            if beside(path, ending).exists():
+                shutil.copyfile(beside(path, ending), beside(copy, ending))
+    except OSError as error:
+        raise CannotRead(f"{path} cannot be read: {error.strerror}") from error
+    db, state = open_file(copy, SCHEMA, now)
+    if db is None or isinstance(state, Refused | ReadOnly):
+        if db is not None:
+            db.close()
+        cause = state.cause if isinstance(state, Refused | ReadOnly) else "it cannot be opened"
+        raise CannotRead(f"{path} cannot be read as a journal: {cause}")
+    return Opened(db, _damage(state) if isinstance(state, Recovered) else "")
+
+
+def _damage(state: Recovered) -> str:
+    lost = f"{state.places} places in it could not be read" if state.places else "nothing that was found is unreadable"
+    return f"it is damaged ({state.damage}): {lost}"

@@ -1,0 +1,98 @@
+"""Recorded things as words for an owner. What strangers wrote is on one line and cannot steer the terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import assert_never
+
+from assistant.events import told
+from assistant.journal import Accepted
+from assistant.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
+from assistant.replay.recorded import RecordedCall, RecordedRun
+from llm import ToolCall
+from tools.clean import clean_heard
+
+#: Characters of a text that are shown.
+_SHOWN = 1000
+_NAME = 100
+
+
+def shown(text: str) -> str:
+    """Somebody's text: one clean line."""
+    return clean_heard(text, _SHOWN)
+
+
+def name_shown(text: str) -> str:
+    """A name, whatever somebody made of it."""
+    return clean_heard(text, _NAME)
+
+
+def moment(at: float) -> str:
+    """Seconds since 1970 as a date and time."""
+    try:
+        return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, ValueError, OSError):
+        return "at a time that cannot be read"
+
+
+def heard(accepted: Accepted | None) -> str:
+    """The event as the prompt shows it."""
+    return "an event that cannot be read" if accepted is None else shown(told(accepted.event))
+
+
+def call_text(call: ToolCall | None) -> str:
+    """The call with its arguments."""
+    if call is None:
+        return "a call that cannot be read"
+    return f"{name_shown(call.name)} {shown(json.dumps(call.arguments, default=_plain, ensure_ascii=False))}"
+
+
+def exact(value: object) -> str:
+    """The value as JSON in plain ASCII: nothing in it can steer a terminal, and nothing is lost."""
+    return json.dumps(value, default=_plain).replace("\x7f", "\\u007f")
+
+
+def came_to(run: RecordedRun, call: RecordedCall) -> str:
+    """What became of a call, in words."""
+    if call.executed is not None:
+        done = call.executed
+        return f"{done.status} in {done.seconds:.2f} s: {shown(done.result.text)}"
+    if call.call is not None and call.call.problem:
+        return f"not done: {shown(call.call.problem)}"
+    if call.begun:
+        return "begun; its result is not known" + ("" if run.closed_at is None else ": it may or may not have happened")
+    if run.closed_at is None:
+        return "not begun"
+    return "not done: refused, or its arguments did not fit"
+
+
+def ended(run: RecordedRun) -> str:
+    """How the run ended, or that it did not."""
+    if run.outcome is not None:
+        return outcome_text(run.outcome)
+    return "still open: it goes on now, or its process died" if run.closed_at is None else "how it ended is lost"
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """How a run ended, in words."""
+    match outcome:
+        case Answered(acts):
+            return "answered with " + ", ".join(name_shown(act) for act in acts)
+        case NothingToDo():
+            return "nothing to do"
+        case LimitReached(limit, cause):
+            return f"limit reached: {limit}" + (f" ({shown(cause)})" if cause else "")
+        case Failed():
+            kind = "failed, a fault in the program" if outcome.bug else "failed"
+            return f"{kind}: {shown(outcome.cause)}" + (" (a setting must change)" if outcome.lasting else "")
+        case Cancelled():
+            return "cancelled"
+        case _:
+            assert_never(outcome)
+
+
+def _plain(value: object) -> object:
+    """Read-only mappings, which JSON does not know."""
+    return dict(value) if isinstance(value, Mapping) else str(value)

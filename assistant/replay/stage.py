@@ -1,0 +1,186 @@
+"""What a run is given to be run again with: its recorded answers for a model, recorded results for tools, no world.
+
+Nothing here reaches a game, a disk or a network. Speech goes through the present tools, to nobody: so words that they
+would not take any more are noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail, succeed
+
+from assistant.replay.recorded import RecordedCall, RecordedRun, RecordedStep
+from llm import LLMResponse, Message, ModelChain, ToolCall, ToolSpec, Unavailable
+from tools import (
+    Arguments,
+    Category,
+    GameCommand,
+    Person,
+    Registry,
+    Scene,
+    Status,
+    Tool,
+    ToolContext,
+    ToolFailed,
+    ToolRetry,
+)
+from tools.arguments import parse_arguments
+from tools.web.errors import Kind, WebError
+from tools.web.providers import ReadResult, SearchQuery, SearchResult
+from tools.world import WORLD_TOOLS
+
+#: What a call gets that was not done then: the run goes on as far as it can.
+NO_RESULT = "(What this call comes to was never recorded.)"
+_SPEAKING = {tool.name for tool in WORLD_TOOLS if tool.category is Category.TERMINAL}
+
+
+class CrashedThenError(Exception):
+    """The tool crashed then, and does so now."""
+
+
+class Tape:
+    """The recorded answers of one run, in order, and what the calls of the answer given last came to."""
+
+    def __init__(self, run: RecordedRun) -> None:
+        self._coming = list(run.steps)
+        self._calls: list[RecordedCall] = []
+        #: Why there is no answer where one was asked for; empty as long as there was one.
+        self.ended = ""
+
+    def answer(self) -> LLMResponse | None:
+        """The next answer; None when there is none, and `ended` says why."""
+        step = self._coming.pop(0) if self._coming else None
+        self._calls = list(step.calls) if step else []
+        if step is None:
+            self.ended = "no further answer is recorded"
+        elif step.response is None:
+            self.ended = f"the answer of step {step.number} cannot be read"
+        return step.response if step else None
+
+    def left(self) -> Sequence[RecordedStep]:
+        """The steps that were not asked for."""
+        return tuple(self._coming)
+
+    def result_of(self, tool: Tool, arguments: Arguments) -> RecordedCall | None:
+        """What this call came to then; else another of the same tool in this step, else None. Each is given once."""
+        same = [done for done in self._calls if done.call is not None and done.call.name == tool.name]
+        best = next((done for done in same if done.call and _fits(tool, done.call, arguments)), None)
+        found = best or next(iter(same), None)
+        if found is not None:
+            self._calls.remove(found)
+        return found
+
+
+@dataclass(slots=True)
+class Stage:
+    """Where runs are run again, one after another: `tape` is of the present one."""
+
+    tape: Tape
+
+    def registry(self, tools: Sequence[Tool]) -> Registry:
+        """The tools, which now come to what they came to then."""
+        return Registry([self._taped(tool) for tool in tools])
+
+    def _taped(self, tool: Tool) -> Tool:
+        async def execute(arguments: Arguments, context: ToolContext) -> str:
+            if tool.name in _SPEAKING:
+                await tool.execute(arguments, context)  # raises what it has against these words
+            return await _as_then(self.tape.result_of(tool, arguments))
+
+        return replace(tool, execute=execute)
+
+
+class RecordedModel(ModelChain):
+    """A model that says what was recorded. `like` lends the provider that prompts are measured for; nobody is asked."""
+
+    def __init__(self, like: ModelChain, stage: Stage, clock: Any) -> None:
+        super().__init__(like.links, clock)
+        self._stage = stage
+
+    def chat_completion(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] | None = None, **options: Any
+    ) -> Deferred[LLMResponse]:
+        """The next recorded answer; Unavailable behind the last."""
+        response = self._stage.tape.answer()
+        return fail(Unavailable(self._stage.tape.ended)) if response is None else succeed(response)
+
+
+class Nowhere:
+    """A world in which every act passes and nothing is seen."""
+
+    async def look(self) -> Scene:
+        """Nothing: what was seen is in the recorded results."""
+        raise ToolFailed("There is no world in a replay.")
+
+    async def inspect(self, target: str) -> str:
+        """Nothing either."""
+        raise ToolFailed("There is no world in a replay.")
+
+    async def who(self) -> Sequence[Person]:
+        """Nobody."""
+        return ()
+
+    async def say(self, text: str) -> None:
+        """Nobody hears it."""
+
+    async def emote(self, text: str) -> None:
+        """Nobody sees it."""
+
+    async def whisper(self, target: str, text: str) -> None:
+        """Nobody hears it."""
+
+    async def move(self, direction: str) -> Scene:
+        """There is nowhere to go."""
+        raise ToolFailed("There is no world in a replay.")
+
+    async def resolve(self, line: str) -> GameCommand:
+        """The command by its first word: no game says whose alias it is, or what it asks of who runs it."""
+        return GameCommand(line, line.partition(" ")[0], (), 0)
+
+    async def execute(self, command: GameCommand) -> str:
+        """Nothing comes of it."""
+        raise ToolFailed("There is no world in a replay.")
+
+
+class NobodyOnTheWeb:
+    """A provider of searches and pages that is never asked."""
+
+    name = "nobody"
+
+    async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
+        """There is no web in a replay."""
+        raise WebError(Kind.NETWORK, "there is no web in a replay")
+
+    async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
+        """There is none."""
+        raise WebError(Kind.NETWORK, "there is no web in a replay")
+
+
+async def _as_then(recorded: RecordedCall | None) -> str:
+    """What a tool answered then, or its failure in the same way."""
+    if recorded is None or (recorded.executed is None and not recorded.begun):
+        return NO_RESULT
+    done = recorded.executed
+    if done is None:
+        return await Deferred()  # nobody knows: the dispatcher's own time-out ends it
+    match done.status:
+        case Status.DONE:
+            return done.result.text
+        case Status.FAILED:
+            raise ToolFailed(done.result.text)
+        case Status.REFUSED | Status.FORMAT_ERROR:
+            return NO_RESULT
+        case Status.CRASHED:
+            raise CrashedThenError
+        case _:
+            return await Deferred()
+
+
+def _fits(tool: Tool, call: ToolCall, arguments: Arguments) -> bool:
+    try:
+        return parse_arguments(tool, call) == arguments
+    except ToolRetry:
+        return False

@@ -1,0 +1,53 @@
+"""Runs that an assistant really lived, with the real loop, client and journal, come out as they did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace as changed
+from pathlib import Path
+
+import pytest
+
+from assistant.replay.command import Wanted, replay
+from llm.messages import JSON
+from llm.testing import Call, HttpError, Reply, Step
+from tests.assistant.living import living
+from tests.assistant.replay.recording import NOON, said, writing
+
+
+def calls(*given: tuple[str, Mapping[str, JSON]]) -> Reply:
+    return Reply(calls=tuple(Call(name, arguments) for name, arguments in given))
+
+
+DAY: list[Step] = [
+    calls(("look", {}), ("who", {})),
+    calls(("inspect", {"target": "unicorn"}), ("inspect", {"target": "hearth"})),
+    calls(("say", {"text": "I see a hearth."})),
+    calls(("move", {"direction": "nowhere"}), ("dance", {}), ("inspect", {"closely": True})),
+    calls(("emote", {"text": "*shrugs*"}), ("say", {"text": "Sage: I cannot go there."})),
+    calls(("whisper", {"target": "Nobody", "text": "Psst."})),
+    Reply(text="Very well, then."),
+    calls(("remember", {"text": "Ann likes tea."}), ("move", {"direction": "south"}), ("move", {"direction": "north"})),
+    calls(("say", {"text": "\u200b"})),
+    calls(("recall", {"query": "tea"})),
+    calls(("say", {"text": "Tea!"})),
+    calls(("look", {})),
+    HttpError(503),
+]
+
+
+async def test_a_day_of_all_kinds_of_runs_is_replayed_without_a_difference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with writing(tmp_path / "j", "assistant:1") as journal, living(DAY, {"max_steps": 4}) as life:
+        life.assistant.mind = changed(life.assistant.mind, journal=journal)
+        for number, line in enumerate(("What is here?", "Go away!", "Whisper!", "Tea?", "More?")):
+            await life.assistant.hear(said(number, line))
+            await life.assistant.settled()
+    (tmp_path / "s.toml").write_text("[assistant]\nmax_steps = 4\n")
+    assert replay(Wanted(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
+    assert capsys.readouterr().out.endswith("5 runs run again: all as they were.\n")
+    replay(Wanted(tmp_path / "j"), lambda: NOON)
+    transcript = capsys.readouterr().out
+    for part in ("-> failed in", "refused, or its arguments did not fit", "-> answered with say", "-> failed: "):
+        assert part in transcript
