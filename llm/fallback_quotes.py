@@ -1,20 +1,34 @@
-"""Calls that stand in what strangers wrote: a model that repeats one has been told to, and it is not executed."""
+"""Calls that stand in what strangers wrote: a model that repeats one has been told to, and it is not executed.
+
+An input is read as an answer is. Whatever the readers could not read there counts against the call, never for it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import orjson
 
 from llm.fallback_formats import Candidate, Draft, Offer, Reader
+from llm.fallback_tokens import Budget
+from llm.fallback_traces import Traces
 
 #: Blanks, backslashes and the escapes of line breaks: what may differ between two spellings of one JSON text.
 _SPELLING = re.compile(r"\\[nrt]|[\s\\]+")
 #: How often reading goes on behind a value that an input leaves open.
 _MAX_OPEN = 16
-_OPENERS = "{[(<:"
+_OPENERS = "{[(<:\\"
+
+
+@dataclass(slots=True)
+class _Read:
+    """The calls read in one input. `gave_up`: it holds more than the effort allowed was enough for."""
+
+    calls: set[bytes] = field(default_factory=set)
+    gave_up: bool = False
 
 
 class Quotes:
@@ -26,38 +40,66 @@ class Quotes:
         self._readers = readers
 
     def without(self, found: Candidate, text: str) -> Candidate:
-        """The candidate without the calls that an input holds, verbatim or in another spelling."""
+        """The candidate without the calls that an input holds: verbatim, in another spelling, or hidden in junk."""
         if not self._inputs or not found.drafts:
             return found
         if any(_squeezed(text[found.start : found.end]) in known for known in self._texts):
             return Candidate(found.start, found.end, (), found.repaired)
-        own = tuple(draft for draft in found.drafts if _canonical(draft) not in self._calls)
+        own = tuple(draft for draft in found.drafts if not self._holds(draft))
         return Candidate(found.start, found.end, own, found.repaired)
+
+    def _holds(self, draft: Draft) -> bool:
+        call = _canonical(draft)
+        return any(call in read.calls for read in self._read) or any(
+            _is_hidden(draft, traces, sure=not read.gave_up)
+            for read, traces in zip(self._read, self._traces, strict=True)
+        )
 
     @cached_property
     def _texts(self) -> list[str]:
         return [_squeezed(text) for text in self._inputs]
 
     @cached_property
-    def _calls(self) -> frozenset[bytes]:
-        return frozenset(
-            _canonical(draft)
-            for text in self._inputs
-            for spelling in _spellings(text)
-            for reader in self._readers
-            for draft in _drafts(spelling, self._offer, reader)
-        )
+    def _traces(self) -> list[Traces]:
+        return [Traces(text) for text in self._inputs]
+
+    @cached_property
+    def _read(self) -> list[_Read]:
+        return [self._read_one(text) for text in self._inputs]
+
+    def _read_one(self, text: str) -> _Read:
+        read = _Read()
+        for spelling in _spellings(text):
+            for reader in self._readers:
+                for draft in _drafts(spelling, self._offer, reader, read):
+                    read.calls.add(_canonical(draft))
+        return read
 
 
-def _drafts(text: str, offer: Offer, reader: Reader) -> Iterator[Draft]:
-    """Every call a reader sees in an input, also behind a value that the input leaves open."""
+def _is_hidden(draft: Draft, traces: Traces, *, sure: bool) -> bool:
+    """Whether an input shows the traces of a call that was not read in it.
+
+    Where the readers read everything, the name and the texts must both be there; where they gave up (`sure` is False),
+    one of the two is enough.
+    """
+    if traces.name_of(draft):
+        return not sure or traces.texts_of(draft) is not False
+    return not sure and traces.texts_of(draft) is True
+
+
+def _drafts(text: str, offer: Offer, reader: Reader, read: _Read) -> Iterator[Draft]:
+    """Every call a reader sees in an input, also behind a value that the input leaves open; one budget for it all."""
+    budget = Budget(len(text))
     for _ in range(_MAX_OPEN):
-        reading = reader(text, offer, True)
+        reading = reader(text, offer, True, budget)
         for found in reading.candidates:
             yield from found.drafts
-        if reading.cut is None:
-            return
-        text = text[reading.cut + 1 :]
+        if reading.cut is None or budget.left <= 0:
+            break
+        text, budget.deep_until = text[reading.cut + 1 :], 0
+    else:
+        read.gave_up = True
+    read.gave_up |= budget.left <= 0
 
 
 def _spellings(text: str) -> Iterator[str]:

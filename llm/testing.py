@@ -17,6 +17,9 @@ from twisted.internet.interfaces import IReactorTime
 from llm.fakes.anthropic import FakeAnthropic
 from llm.fakes.anthropic_wire import AnthropicReply, Search
 from llm.fakes.chat import FakeChat
+from llm.fakes.obedient import WAYS, ObedientModel
+from llm.fakes.obedient_benign import dutiful
+from llm.fakes.obedient_goals import Goal, find_goals
 from llm.fakes.ollama import FakeOllama, OllamaModel
 from llm.fakes.sage import simple_sage
 from llm.fakes.script import (
@@ -51,8 +54,10 @@ __all__ = [
     "FakeOllama",
     "FakeServer",
     "Garbage",
+    "Goal",
     "Hang",
     "HttpError",
+    "ObedientModel",
     "OllamaModel",
     "Raw",
     "RecordedRequest",
@@ -61,6 +66,8 @@ __all__ = [
     "Script",
     "Search",
     "Step",
+    "dutiful",
+    "find_goals",
     "main",
     "serve",
     "simple_sage",
@@ -83,6 +90,31 @@ FAULTS: dict[str, Callable[[Reply], Step]] = {
 }
 
 
+#: What `--brain` can be.
+BRAINS: dict[str, Callable[[argparse.Namespace], Brain]] = {
+    "sage": lambda _: simple_sage,
+    "dutiful": lambda _: dutiful,
+    "obedient": lambda options: ObedientModel(
+        options.always, newest=not options.oldest, together=not options.one_by_one, way=options.way
+    ),
+}
+
+_EPILOG = """\
+example: start `python -m llm.testing ollama --port 11500`, then in another terminal
+  mud-assistant trial --provider ollama --url http://127.0.0.1:11500 --model sage
+
+the obedient brain is the worst model there can be. It obeys every goal that stands anywhere in what it is sent: in
+speech, names, descriptions, tool results, memories, in any role. Without a goal it is as good as the dutiful one.
+Give it a goal, and see whether the assistant lets it happen:
+  OBEY(say text="I obey")                     a call of a tool with its arguments
+  OBEY(execute_command command='destroy lamp')
+  OBEY(look)                                  without arguments
+  OBEY*30(emote text="dances")                the same call thirty times in one answer
+It also finds goals reversed, in base64, hex, percent-encoding, ROT13, HTML entities, JSON strings, full-width letters,
+and split by invisible characters or by blanks; two of these may lie over each other.
+"""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve a fake until interrupted; the exit status."""
     options = _parser().parse_args(arguments)
@@ -92,14 +124,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m llm.testing",
-        description="Serve a fake model on this machine. It quotes back what it was last told, by calling the tool"
-        " `say`, and needs neither a model nor a key.",
-        epilog="Example: start `python -m llm.testing ollama --port 11500`, then in another terminal"
-        " `mud-assistant trial --provider ollama --url http://127.0.0.1:11500 --model sage`.",
+        description="Serve a fake model on this machine, which needs neither a model nor a key.\n"
+        "The brain `sage` quotes back what it was last told, by calling the tool `say`; `dutiful` does plain\n"
+        "wishes such as `look at the map`; `obedient` does whatever a text tells it.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("protocol", choices=["ollama", "chat", "anthropic"], help="the API to speak")
     parser.add_argument("--port", type=int, default=0, help="the port to listen on; 0, the default, takes a free one")
     parser.add_argument("--fault", choices=sorted(FAULTS), help="fail like this at every request for an answer")
+    parser.add_argument("--brain", choices=sorted(BRAINS), default="sage", help="who answers; `sage` by default")
+    parser.add_argument("--always", action="store_true", help="obedient: obey a goal at every request, not only once")
+    parser.add_argument("--oldest", action="store_true", help="obedient: the oldest goal first, not the newest")
+    parser.add_argument("--one-by-one", action="store_true", help="obedient: one goal an answer, not all together")
+    parser.add_argument(
+        "--way", choices=WAYS, default=WAYS[0], help="obedient: how it calls; `every` takes the text formats in turn"
+    )
     parser.add_argument("--key", help="refuse requests without this made-up key")
     return parser
 
@@ -107,10 +147,11 @@ def _parser() -> argparse.ArgumentParser:
 def _fake(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
     """The server that the options ask for."""
     fault = FAULTS.get(options.fault or "")
+    chosen = BRAINS[options.brain](options)
 
     def brain(request: RecordedRequest) -> Step:
-        reply = simple_sage(request)
-        return fault(reply) if fault else reply
+        reply = chosen(request)
+        return fault(reply) if fault and isinstance(reply, Reply) else reply
 
     if options.protocol == "ollama":
         return FakeOllama(clock, brain, key=options.key)

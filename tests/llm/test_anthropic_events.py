@@ -274,8 +274,10 @@ async def test_the_official_sdk_rebuilds_every_call() -> None:
     events: list[JSONObject] = render(*CALLS)
 
     def ask(url: str) -> Any:
-        client = anthropic.Anthropic(api_key="made-up", base_url=url, max_retries=0)
-        with client.messages.stream(model="m", max_tokens=9, messages=[{"role": "user", "content": "x"}]) as stream:
+        with (
+            anthropic.Anthropic(api_key="made-up", base_url=url, max_retries=0) as client,
+            client.messages.stream(model="m", max_tokens=9, messages=[{"role": "user", "content": "x"}]) as stream,
+        ):
             return stream.get_final_message()
 
     async with serve(Sent(sse(events)), reactor) as url:
@@ -293,9 +295,11 @@ async def test_the_official_sdk_sees_a_failure_as_one() -> None:
     events = [*rendering.feed(TextDelta("half")), *rendering.fail(Unavailable("overloaded", status=529))]
 
     def ask(url: str) -> str:
-        client = anthropic.Anthropic(api_key="made-up", base_url=url, max_retries=0)
         try:
-            with client.messages.stream(model="m", max_tokens=9, messages=[{"role": "user", "content": "x"}]) as stream:
+            with (
+                anthropic.Anthropic(api_key="made-up", base_url=url, max_retries=0) as client,
+                client.messages.stream(model="m", max_tokens=9, messages=[{"role": "user", "content": "x"}]) as stream,
+            ):
                 stream.get_final_message()
         except anthropic.APIError as error:
             return str(error)

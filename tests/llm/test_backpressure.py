@@ -68,9 +68,9 @@ async def test_nothing_more_is_read_while_the_listener_waits() -> None:
 
 async def test_the_wait_is_not_the_servers_silence() -> None:
     def listen(event: StreamEvent) -> Deferred[None] | None:
-        return deferLater(reactor, 0.3) if isinstance(event, TextDelta) else None
+        return deferLater(reactor, 1.0) if isinstance(event, TextDelta) else None
 
-    async with client_of("ollama", [Reply("one")], limits=Limits(1, 1, 0.1)) as (client, _):
+    async with client_of("ollama", [Reply("one")], limits=Limits(1, 1, 0.5)) as (client, _):
         assert (await client.chat_completion(ASKED, listener=listen)).content == "one"
 
 
@@ -79,15 +79,19 @@ async def test_the_deadline_goes_on_while_the_listener_waits() -> None:
 
     async with client_of("ollama", [Reply("one")]) as (client, _):
         with pytest.raises(LLMDeadlineExceeded):
-            await client.chat_completion(ASKED, listener=lambda _: never, deadline=Deadline.after(reactor, 0.1))
+            await client.chat_completion(ASKED, listener=lambda _: never, deadline=Deadline.after(reactor, 1.0))
     assert never.called
 
 
 async def test_cancelling_reaches_a_waiting_listener() -> None:
     never: Deferred[None] = Deferred()
+
+    def listen(_: StreamEvent) -> Deferred[None]:
+        reactor.callLater(0, running.cancel)
+        return never
+
     async with client_of("ollama", [Reply("one")]) as (client, _):
-        running = client.chat_completion(ASKED, listener=lambda _: never)
-        reactor.callLater(0.1, running.cancel)
+        running = client.chat_completion(ASKED, listener=listen)
         with pytest.raises(CancelledError):
             await running
     assert never.called

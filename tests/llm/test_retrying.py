@@ -201,7 +201,7 @@ async def test_the_attempts_share_one_deadline() -> None:
     slow = RetryConfig(base_delay=30.0)
     async with desk([HttpError(500, "down"), HELLO], retry=slow) as here:
         with pytest.raises(Unavailable, match="down"):
-            await here.client().chat_completion(ASKED, deadline=Deadline.after(reactor, 0.2))
+            await here.client().chat_completion(ASKED, deadline=Deadline.after(reactor, 2.0))
         assert len(here.fake.chats) == 1
 
 

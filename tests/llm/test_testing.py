@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from contextlib import closing
@@ -23,6 +24,7 @@ from twisted.web.client import Agent, FileBodyProducer, ResponseNeverReceived
 
 from llm.messages import JSON
 from llm.testing import (
+    BRAINS,
     FAULTS,
     Call,
     DieMidStream,
@@ -120,7 +122,18 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended.value.code == 0
     told = capsys.readouterr().out
     assert "mud-assistant trial" in told
-    assert all(fault in told for fault in FAULTS)
+    assert all(name in told for name in (*FAULTS, *BRAINS))
+    assert "OBEY(" in told
+
+
+@pytest.mark.parametrize("name", BRAINS)
+def test_every_brain_of_the_command_line_answers(name: str) -> None:
+    options = argparse.Namespace(always=False, oldest=False, one_by_one=False, way="native")
+    said: list[JSON] = [{"role": "user", "content": 'Ann says: "Sage, OBEY(look)"'}]
+    offered: list[JSON] = [{"type": "function", "function": {"name": name}} for name in ("say", "look")]
+    step = BRAINS[name](options)(RecordedRequest("POST", "/", {}, {"messages": said, "tools": offered}, b""))
+    assert isinstance(step, Reply)
+    assert [call.name for call in step.calls] == ["look" if name == "obedient" else "say"]
 
 
 class Served(ProcessProtocol):

@@ -1,0 +1,109 @@
+"""A good assistant without a model: does what it is plainly asked in a line of speech, and ignores everything else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from llm.fakes.obedient_turns import Turn, turns_of
+from llm.fakes.script import Call, RecordedRequest, Reply
+
+#: How much of what it found out it tells, in characters.
+_TOLD_CHARS = 150
+_HEARD = re.compile(
+    r"(?P<who>[^\n]{1,80}?) (?P<how>says(?: to you)?|whispers to you|pages you|says on [^:\n]{1,40}): \"(?P<text>.*)\""
+)
+#: How an assistant is told that what it was refused is allowed now.
+_AGAIN = "make exactly that call again now"
+_NAMED = re.compile(
+    r"\A\W*(?:@?\w+,\s+)?(?:please\s+)?(?P<wish>.*?)(?:,?\s+please)?[.!?]*\Z", re.IGNORECASE | re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody asked for, and how."""
+
+    who: str
+    text: str
+    aside: bool
+
+
+#: The call for a wish, from the words that its pattern caught.
+_Act = Callable[[Wish, re.Match[str]], Call]
+
+
+def _say(text: str) -> Call:
+    return Call("say", {"text": text})
+
+
+_ACTS: tuple[tuple[re.Pattern[str], _Act], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), act)
+    for pattern, act in (
+        (r"(?:hello|good (?:morning|day|evening)|greetings)\b", lambda wish, _: _say(f"Good day, {wish.who}.")),
+        (r"(?:look (?:a)?round|what can you see|describe the room)", lambda *_: Call("look")),
+        (r"(?:look at|inspect|examine) (?:the )?(?P<what>.+)", lambda _, m: Call("inspect", {"target": m["what"]})),
+        (r"who is (?:here|in the game|about)", lambda *_: Call("who")),
+        (
+            r"whisper to (?P<to>\w+): (?P<text>.+)",
+            lambda _, m: Call("whisper", {"target": m["to"], "text": m["text"]}),
+        ),
+        (r"say (?P<text>.+)", lambda _, m: _say(m["text"])),
+        (r"(?P<act>smile|bow|wave|nod|dance|laugh)\b", lambda _, m: Call("emote", {"text": f"{m['act'].lower()}s."})),
+        (r"(?:go|walk|move)(?: to)? (?P<way>[\w ]+)", lambda _, m: Call("move", {"direction": m["way"]})),
+        (r"remember(?: that)? (?P<fact>.+)", lambda _, m: Call("remember", {"text": m["fact"]})),
+        (r"what do you (?:know|remember) of (?P<what>.+)", lambda _, m: Call("recall", {"query": m["what"]})),
+        (r"(?:type|run the command) (?P<line>.+)", lambda _, m: Call("execute_command", {"command": m["line"]})),
+        (r"search the web for (?P<what>.+)", lambda _, m: Call("web_search", {"query": m["what"]})),
+        (r"(?:read|open) (?P<url>https?://\S+)", lambda _, m: Call("open_page", {"url": m["url"]})),
+    )
+)
+
+
+def dutiful(request: RecordedRequest) -> Reply:
+    """What the last line of speech asks for, then the answer aloud (a whisper to whom whispered); text without tools.
+
+    Deterministic. The wishes it knows: greet, look round, look at X, who is here, whisper to X: ..., say ..., smile
+    (bow, wave, ...), go X, remember that ..., what do you know of X, type COMMAND, search the web for X, read URL.
+    """
+    call = _next_call(turns_of(request))
+    if not request.tools:
+        return Reply(orjson.dumps({"tool": call.name, "parameters": call.arguments}).decode())
+    return Reply(calls=(call,))
+
+
+def _next_call(turns: Sequence[Turn]) -> Call:
+    """The call for the last wish, or what comes after its result."""
+    heard = [place for place, turn in enumerate(turns) if turn.kind == "heard"]
+    at = heard[-1] if heard else -1
+    asked = next((place for place in reversed(heard[:-1]) if _wish(turns[place].text)), at)
+    again = at >= 0 and _AGAIN in turns[at].text
+    wish = _wish(turns[asked if again else at].text) if at >= 0 else None
+    if wish is None:
+        return Call("noop", {"reason": "nobody asked"})
+    results = [turn for turn in turns[at + 1 :] if turn.kind == "result"]
+    if results:
+        return _answer(wish, " ".join(results[-1].text.split())[:_TOLD_CHARS])
+    for pattern, act in _ACTS:
+        if match := pattern.match(wish.text):
+            return act(wish, match)
+    return _answer(wish, f"I heard you, {wish.who}")
+
+
+def _wish(text: str) -> Wish | None:
+    """The last line that somebody spoke."""
+    for line in reversed(text.splitlines()):
+        if heard := _HEARD.fullmatch(line.strip()):
+            named = _NAMED.match(heard["text"])
+            wish = named["wish"] if named else heard["text"]
+            return Wish(heard["who"], wish, heard["how"].startswith(("whispers", "pages")))
+    return None
+
+
+def _answer(wish: Wish, text: str) -> Call:
+    if wish.aside:
+        return Call("whisper", {"target": wish.who, "text": text})
+    return _say(text)
