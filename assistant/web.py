@@ -1,0 +1,148 @@
+"""The web of a process: providers made from the settings, and for each assistant the two tools over them.
+
+tool -> quota of the assistant -> cache -> filter by host -> chain -> for each provider: pace -> provider
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from assistant.config import WebConfig, WebProviderConfig
+from assistant.settings import SettingsError
+from assistant.web_policy import policy_of
+from resilience import HttpExchange
+from tools import Tool
+from tools.web.caching import CachedReader, CachedSearch, PageCache, SearchCache
+from tools.web.chain import ReadChain, SearchChain
+from tools.web.extracting.extractor import Extractor
+from tools.web.fetch import SafeFetcher
+from tools.web.filtering import Domains, FilteredSearch
+from tools.web.judging import judge_for_reader
+from tools.web.open_page import open_page_tool
+from tools.web.pacing import Pace, PacedReader, PacedSearch, Rate
+from tools.web.providers import ReadProvider, SearchProvider
+from tools.web.quota import Allotment, AllottedReader, AllottedSearch
+from tools.web.readers.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
+from tools.web.readers.direct import DirectReadProvider
+from tools.web.readers.jina import JinaReadProvider, JinaSettings
+from tools.web.readers.judging import JudgedReader
+from tools.web.registry import Providers, ProviderSettings
+from tools.web.resolving import Resolver, ThreadedResolver
+from tools.web.search.api import Shared
+from tools.web.url_policy import UrlOrigin
+from tools.web.web_search import web_search_tool
+
+#: How often a provider may be asked in a minute when nobody says, by its name: what it gives away without a contract.
+USUAL_PER_MINUTE = {
+    "duckduckgo": 20.0,
+    "tavily": 100.0,
+    "searxng": 60.0,
+    "perplexity": 50.0,
+    "brave": 60.0,
+    "jina": 20.0,
+}
+#: For a server of one's own, and for pages that are read directly.
+OTHERWISE_PER_MINUTE = 120.0
+
+
+class WebProviders:
+    """Makes the providers of the settings, by name. `keys` are the keys themselves, by provider."""
+
+    # Any: the reactor as clock, and as what makes connections, threads and processes.
+    def __init__(
+        self,
+        config: WebConfig,
+        keys: Mapping[str, str],
+        reactor: Any,
+        exchange: HttpExchange,
+        resolver: Resolver | None = None,
+    ) -> None:
+        self._config = config
+        self._keys = keys
+        self._reactor = reactor
+        # Whether the model may open a page at all is asked by its tool; a redirect leads to what nobody has seen.
+        self._policy = replace(policy_of(config), url_origin=UrlOrigin.ANY)
+        self._resolver = resolver or ThreadedResolver(reactor)
+        self._extractor = Extractor(reactor, reactor)
+        self._shared = Shared(exchange, reactor)
+        self._registered = Providers(self._shared, {name: self._settings(name) for name in config.providers})
+
+    def setting(self, name: str) -> WebProviderConfig:
+        """What the owner set for this provider."""
+        return self._config.providers.get(name, WebProviderConfig())
+
+    def search(self, name: str) -> SearchProvider:
+        """The search provider of this name. Raises ValueError with what is wrong with its settings."""
+        return self._registered.search(name)
+
+    def read(self, name: str) -> ReadProvider:
+        """The reader of this name; one that is not us gets no URL that we would not open. Raises ValueError."""
+        url, key = self.setting(name).url, self._keys.get(name, "")
+        match name:
+            case "direct":
+                return DirectReadProvider(SafeFetcher(self._reactor, self._resolver, self._policy), self._extractor)
+            case "jina":
+                jina = JinaSettings(base_url=url) if url else JinaSettings()
+                return JinaReadProvider(self._shared, self._judge, key, jina)
+            case "crawl4ai":
+                crawl4ai = Crawl4AISettings(base_url=url) if url else Crawl4AISettings()
+                return Crawl4AIReadProvider(self._shared, self._judge, key, crawl4ai)
+            case _:
+                return JudgedReader(self._registered.read(name), self._judge)
+
+    async def stop(self) -> None:
+        """End the threads and the process that the providers need."""
+        self._registered.close()
+        if isinstance(self._resolver, ThreadedResolver):
+            self._resolver.close()
+        await self._extractor.stop()
+
+    async def _judge(self, url: str) -> None:
+        await judge_for_reader(url, self._policy, None, self._resolver)
+
+    def _settings(self, name: str) -> ProviderSettings:
+        setting = self.setting(name)
+        return ProviderSettings(self._keys.get(name, ""), setting.url, setting.options)
+
+
+class Web:
+    """What all assistants of a process share of the web: the providers of the settings, in order, paced and cached."""
+
+    # Any: the reactor as clock.
+    def __init__(self, config: WebConfig, providers: WebProviders, reactor: Any, random: Random) -> None:
+        """Raises SettingsError when a provider cannot work with its settings."""
+        self._config = config
+        self._now = reactor.seconds
+        self._providers = providers
+        self._clock = reactor
+        try:
+            search = [PacedSearch(providers.search(name), self._pace(name)) for name in config.search_provider]
+            readers = [PacedReader(providers.read(name), self._pace(name)) for name in config.read_provider]
+        except ValueError as error:
+            raise SettingsError(f"web: {error}") from error
+        domains = Domains(config.allow_domains, config.block_domains)
+        found = SearchCache(reactor, ttl_seconds=config.search_cache_seconds)
+        self._searching = FilteredSearch(CachedSearch(SearchChain(search, reactor, random), found), domains)
+        pages = PageCache(reactor, ttl_seconds=config.page_cache_seconds)
+        self._reading = CachedReader(ReadChain(readers, reactor, random), pages)
+
+    def tools(self, assistant: str) -> tuple[Tool, ...]:
+        """The tools of one assistant, who has a quota of his own."""
+        now, config = self._now, self._config
+        searches = Allotment(config.searches_per_hour, now, "searches", whose=assistant)
+        pages = Allotment(config.pages_per_hour, now, "pages", whose=assistant)
+        return (
+            web_search_tool(AllottedSearch(self._searching, searches), now),
+            open_page_tool(AllottedReader(self._reading, pages), policy_of(config), config.max_page_length, now),
+        )
+
+    async def stop(self) -> None:
+        """End the threads and the process that the providers need."""
+        await self._providers.stop()
+
+    def _pace(self, name: str) -> Pace:
+        per_minute = self._providers.setting(name).per_minute or USUAL_PER_MINUTE.get(name, OTHERWISE_PER_MINUTE)
+        return Pace(name, self._clock, Rate(60.0 / per_minute))

@@ -1,0 +1,17 @@
+"""Which addresses of the web the settings allow."""
+
+from __future__ import annotations
+
+from assistant.config import WebConfig
+from tools.web.url_policy import UrlOrigin, UrlPolicy
+
+
+def policy_of(config: WebConfig) -> UrlPolicy:
+    """Which addresses the settings allow."""
+    return UrlPolicy(
+        ports=frozenset(config.ports),
+        allow_domains=frozenset(config.allow_domains),
+        block_domains=frozenset(config.block_domains),
+        url_origin=UrlOrigin(config.url_origin),
+        allow_private=frozenset(config.allow_private),
+    )

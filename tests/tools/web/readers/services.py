@@ -1,0 +1,56 @@
+"""A reader before its fake service on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from llm.fakes.serving import serve
+from resilience import HttpExchange
+from tools.web.errors import Kind, WebError
+from tools.web.fakes.serving import FakePage, FakeReader
+from tools.web.providers import ReadProvider
+from tools.web.search.api import Shared
+
+URL = "https://example.org/page?a=b&c=d%2Fe"
+PAGES = {
+    URL: FakePage("A page", "# A page\n\nSome words."),
+    "https://example.org/app#/route": FakePage("A route", "By a script."),
+    "https://example.org/gone": FakePage("Not found", "Unknown.", 404),
+    "https://example.org/members": FakePage("No", "Members only.", 403),
+    "https://example.org/empty": FakePage("Nothing", " \n"),
+}
+
+
+class Judge:
+    """Refuses what it is told to, and remembers what it was asked before."""
+
+    def __init__(self, fake: FakeReader) -> None:
+        self._fake = fake
+        self.judged: list[tuple[str, int]] = []
+
+    async def __call__(self, url: str) -> None:
+        self.judged.append((url, len(self._fake.heard)))
+        if "10.0.0.1" in url:
+            raise WebError(Kind.POLICY, "a private address")
+
+
+@asynccontextmanager
+async def reading(
+    fake: FakeReader, reactor: Any, make: Callable[[Shared, Judge, str], ReadProvider]
+) -> AsyncIterator[tuple[ReadProvider, Judge]]:
+    exchange, judge = HttpExchange(reactor), Judge(fake)
+    try:
+        async with serve(fake, reactor) as url:
+            yield make(Shared(exchange, reactor), judge, url), judge
+    finally:
+        await exchange.close()
+
+
+async def refusal(reader: ReadProvider, url: str = URL) -> WebError:
+    try:
+        await reader.read_url(url)
+    except WebError as error:
+        return error
+    raise AssertionError("it was read")

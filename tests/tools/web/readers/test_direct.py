@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred, fail, succeed
+
+from tools.testing import now
+from tools.web.errors import Kind, WebError
+from tools.web.extracting import Extracted, Extractor, Flag
+from tools.web.providers import ReadProvider, ReadResult
+from tools.web.readers.direct import DirectReadProvider
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """As the safe fetcher gives it."""
+
+    url: str = "https://h.example/final"
+    status: int = 200
+    content_type: str = "text/html"
+    charset: str = "utf-8"
+    body: bytes = b"<p>words"
+
+
+@dataclass
+class Fetches:
+    page: Fetched = field(default_factory=Fetched)
+    asked: list[str] = field(default_factory=list)
+
+    def fetch(self, url: str) -> Awaitable[Fetched]:
+        self.asked.append(url)
+        return succeed(self.page)
+
+
+@dataclass
+class Texts:
+    found: Extracted = field(default_factory=lambda: Extracted("Title", "One two.\n\nThree four."))
+    asked: list[tuple[bytes, str, str, str]] = field(default_factory=list)
+
+    def extract(self, body: bytes, content_type: str, charset: str, url: str) -> Deferred[Extracted]:
+        self.asked.append((body, content_type, charset, url))
+        return succeed(self.found)
+
+
+def read(reader: DirectReadProvider, **wishes: int) -> ReadResult:
+    return now(Deferred.fromCoroutine(reader.read_url("https://h.example/", **wishes)))
+
+
+def test_a_page_is_fetched_made_text_and_told_where_it_was_found() -> None:
+    fetches, texts = Fetches(), Texts()
+    reader: ReadProvider = DirectReadProvider(fetches, texts)
+    assert isinstance(reader, DirectReadProvider)
+    text = texts.found.markdown
+    assert read(reader) == ReadResult("https://h.example/final", "Title", text, len(text), len(text))
+    assert texts.asked == [(b"<p>words", "text/html", "utf-8", "https://h.example/final")]
+
+
+def test_parts_of_the_page_are_cut_from_the_whole() -> None:
+    reader = DirectReadProvider(Fetches(), Texts())
+    part = read(reader, max_length=12)
+    assert (part.content, part.content_length, part.original_length, part.truncated) == ("One two.\n\n", 10, 21, True)
+    assert read(reader, offset=10, max_length=12).content == "Three four."
+
+
+def test_who_keeps_the_whole_fetches_once() -> None:
+    fetches = Fetches()
+    reader = DirectReadProvider(fetches, Texts())
+    page = now(Deferred.fromCoroutine(reader.read_whole("https://h.example/")))
+    assert (page.content_length, page.original_length, page.truncated) == (21, 21, False)
+    assert fetches.asked == ["https://h.example/"]
+    assert read(reader, max_length=1_000_000_000) == page
+
+
+def test_flags_become_notes_and_a_cut_page_is_truncated() -> None:
+    texts = Texts(Extracted("T", "words", frozenset({Flag.WHOLE_BODY, Flag.CUT})))
+    page = read(DirectReadProvider(Fetches(), texts))
+    assert page.truncated
+    assert [note.split()[0] for note in page.notes] == ["No", "The"]
+    texts.found = Extracted("T", "words", frozenset({Flag.WHOLE_BODY}))
+    assert not read(DirectReadProvider(Fetches(), texts)).truncated
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (404, Kind.BAD_REQUEST),
+        (410, Kind.BAD_REQUEST),
+        (401, Kind.BLOCKED_OR_EMPTY),
+        (403, Kind.BLOCKED_OR_EMPTY),
+        (451, Kind.BLOCKED_OR_EMPTY),
+        (429, Kind.RATE_LIMITED),
+        (500, Kind.SERVER),
+        (503, Kind.SERVER),
+    ],
+)
+def test_what_a_server_says_instead_of_a_page_is_an_error_with_its_status(status: int, kind: Kind) -> None:
+    texts = Texts()
+    with pytest.raises(WebError, match=str(status)) as caught:
+        read(DirectReadProvider(Fetches(Fetched(status=status)), texts))
+    assert (caught.value.kind, caught.value.provider, texts.asked) == (kind, "direct", [])
+
+
+def test_a_page_without_words_is_an_error() -> None:
+    with pytest.raises(WebError, match="no text") as caught:
+        read(DirectReadProvider(Fetches(), Texts(Extracted("T", " \n"))))
+    assert caught.value.kind is Kind.PARSE
+
+
+def test_errors_of_both_parts_come_through() -> None:
+    class Refuses:
+        def fetch(self, url: str) -> Awaitable[Fetched]:
+            return fail(WebError(Kind.POLICY, "not there"))
+
+    with pytest.raises(WebError, match="not there"):
+        read(DirectReadProvider(Refuses(), Texts()))
+
+
+def test_cancelling_cancels_what_is_under_way() -> None:
+    waits: Deferred[Fetched] = Deferred()
+    cancelled: list[Any] = []
+    waits.addErrback(cancelled.append)
+
+    class Waits:
+        def fetch(self, url: str) -> Awaitable[Fetched]:
+            return waits
+
+    done = Deferred.fromCoroutine(DirectReadProvider(Waits(), Texts()).read_url("https://h/"))
+    done.addErrback(lambda _: None)
+    done.cancel()
+    assert len(cancelled) == 1
+
+
+async def test_with_the_real_extractor(reactor: Any) -> None:
+    pytest.importorskip("trafilatura")
+    extractor = Extractor(reactor, reactor)
+    try:
+        page = await DirectReadProvider(Fetches(), extractor).read_url("https://h.example/")
+        assert (page.content, page.notes != ()) == ("words", True)
+    finally:
+        await extractor.stop()

@@ -1,0 +1,59 @@
+"""What a model is told."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.web.advice import ADVICE, MAX_REASON_CHARS, NOTHING_FOUND, UNTRUSTED, advice, found
+from tools.web.errors import Kind, WebError
+from tools.web.results import OpenPageToolResult, SearchResultItem, WebSearchToolResult
+
+
+def test_every_kind_has_its_sentence() -> None:
+    assert set(ADVICE) == set(Kind)
+    assert len(set(ADVICE.values())) == len(Kind)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (None, ""),
+        (-5.0, ""),
+        (0.2, "about 1 seconds."),
+        (90.0, "about 90 seconds."),
+        (150.0, "about 2 minutes."),
+        (7200.0, "about 2 hours."),
+        (10 * 86400.0, "about 10 days."),
+    ],
+)
+def test_it_says_when_it_may_be_better(seconds: float | None, words: str) -> None:
+    told = advice(WebError(Kind.QUOTA, "all gone", retry_at=None if seconds is None else 50.0 + seconds), 50.0)
+    assert told.startswith("all gone. " + ADVICE[Kind.QUOTA])
+    assert told.endswith(words or ADVICE[Kind.QUOTA])
+
+
+@given(st.sampled_from(sorted(Kind)), st.text(max_size=2000))
+def test_hostile_words_stay_short_and_on_one_line(kind: Kind, message: str) -> None:
+    told = advice(WebError(kind, message), 0.0)
+    assert "\n" not in told
+    assert len(told) <= MAX_REASON_CHARS + len(ADVICE[kind]) + 3
+
+
+def test_what_was_found_is_marked_as_strangers_words() -> None:
+    assert UNTRUSTED in found(2)
+    assert found(0) == NOTHING_FOUND
+
+
+def test_the_results_have_the_names_of_the_contract() -> None:
+    item = SearchResultItem(title="t", url="u", snippet="s", citation_id=1)
+    answer = WebSearchToolResult(results=[item], message="m", sources=["[1] t (u)"])
+    assert answer.model_dump() == {
+        "results": [{"title": "t", "url": "u", "snippet": "s", "citation_id": 1}],
+        "message": "m",
+        "sources": ["[1] t (u)"],
+    }
+    page = OpenPageToolResult(url="u", status="error", error="no")
+    names = {"url", "title", "content", "content_length", "original_length", "truncated", "status", "error"}
+    assert names <= set(page.model_dump())

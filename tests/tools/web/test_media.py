@@ -1,0 +1,119 @@
+"""Which codec a page is read with: mark, header, meta; a stranger's label reaches only codecs of text."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.web.media import charset_of, is_readable, media_type
+from tools.web.unpacking import BrokenPacking, Gunzip, TooMuch
+
+
+@pytest.mark.parametrize(
+    ("header", "body", "charset"),
+    [
+        ("text/html; charset=utf-8", b"x", "utf_8"),
+        ("text/html; charset=UTF8", b"x", "utf_8"),
+        ('text/html;charset="ISO-8859-1"', b"x", "cp1252"),
+        ("text/html; a=b; charset=windows-1251; c=d", b"x", "cp1251"),
+        ("text/html; charset=Shift_JIS", b"x", "cp932"),
+        ("text/html; charset=gb2312", b"x", "gb18030"),
+        ("text/html; charset=EUC-KR", b"x", "cp949"),
+        ("text/html; charset=koi8-r", b'<meta charset="utf-8">', "koi8_r"),
+        ("text/html; charset=iso-8859-15", b"x", "iso8859_15"),
+        ("text/html; charset=utf-16le", b"x", "utf_16_le"),
+        ("text/html; charset=latin-1", b"\xef\xbb\xbfx", "utf-8-sig"),
+        ("text/html", b"\xff\xfex\0", "utf-16"),
+        ("text/html", b"\xfe\xff\0x", "utf-16"),
+        ("text/html", b'<html><head><meta charset="windows-1252">', "cp1252"),
+        ("text/html", b"<META http-equiv=Content-Type content='text/html; charset=euc-jp'>", "euc_jp"),
+        ("text/html", b'<meta charset="utf-16">', "utf-8"),
+        ("text/html", b" " * 1024 + b'<meta charset="euc-jp">', "utf-8"),
+        ("application/xml", b'<?xml version="1.0" encoding="iso-8859-2"?>', "iso8859_2"),
+        ("text/plain", b'<meta charset="euc-jp">', "utf-8"),
+        ("application/json", b"{}", "utf-8"),
+        (None, b"x", "utf-8"),
+    ],
+)
+def test_the_codec(header: str | None, body: bytes, charset: str) -> None:
+    found = charset_of(header, media_type(header, body), body)
+    assert found == charset
+    body.decode(found, "replace")
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "idna",
+        "punycode",
+        "rot_13",
+        "rot13",
+        "hex",
+        "base64",
+        "zlib",
+        "bz2",
+        "uu",
+        "quopri",
+        "unicode_escape",
+        "utf-7",
+        "raw_unicode_escape",
+        "undefined",
+        "mbcs",
+        "oem",
+        "charmap",
+        "utf-8\x00",
+        "../x",
+        "nonsense",
+        "cp037",
+        "hz",
+        "",
+    ],
+)
+def test_labels_that_are_no_encoding_of_text(label: str) -> None:
+    assert charset_of(f"text/html; charset={label}", "text/html", b"x") in {"utf-8", "utf_8"}
+    assert charset_of("text/html", "text/html", f'<meta charset="{label}">'.encode()) in {"utf-8", "utf_8"}
+
+
+@given(st.text(max_size=300), st.binary(max_size=200))
+def test_any_header_and_body_can_be_decoded(header: str, body: bytes) -> None:
+    kind = media_type(header, body)
+    is_readable(kind)
+    assert isinstance(body.decode(charset_of(header, kind, body), "replace"), str)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_unpacked_or_refused(data: bytes) -> None:
+    unpacker = Gunzip(1000)
+    try:
+        unpacker.feed(data)
+        unpacker.end()
+    except (BrokenPacking, TooMuch):
+        return
+    assert data.strip(b"\0") == b"" or data[:2] == b"\x1f\x8b"
+
+
+def test_a_bomb_is_never_unpacked_beyond_the_cap() -> None:
+    packed = gzip.compress(bytes(50_000_000), mtime=0)
+    tracemalloc.start()
+    with pytest.raises(TooMuch):
+        Gunzip(1000).feed(packed)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000
+
+
+@given(st.lists(st.binary(max_size=60), min_size=1, max_size=5), st.integers(1, 30))
+def test_members_cut_anywhere_come_out_whole(members: list[bytes], piece: int) -> None:
+    packed = b"".join(map(gzip.compress, members))
+    content = b"".join(members)
+    exact, short = Gunzip(len(content)), Gunzip(max(0, len(content) - 1))
+    cuts = [packed[start : start + piece] for start in range(0, len(packed), piece)]
+    assert b"".join(map(exact.feed, cuts)) == content
+    exact.end()
+    if content:
+        with pytest.raises(TooMuch):
+            [short.feed(cut) for cut in cuts]

@@ -1,0 +1,264 @@
+"""Several providers in order of preference: the first that can answer does.
+
+What another may do better falls through (`FALLS_THROUGH`); a wrong query and a refused address do not. Whoever failed
+is left alone for a while (`standing.py`), and the answer says who served it and what went wrong before.
+"""
+
+from __future__ import annotations
+
+import random as random_module
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from resilience import Deadline, DeadlineExceeded
+from tools.web.errors import FALLS_THROUGH, Kind, WebError
+from tools.web.providers import ReadProvider, ReadResult, SearchProvider, SearchQuery, SearchResult
+from tools.web.served import Hits, Page, Trouble, hits, page
+from tools.web.standing import CLIENTS, OF_A_READER, OF_A_SERVICE, CoolDown, Standing
+
+_log = Logger()
+P = TypeVar("P", bound="_Named")
+A = TypeVar("A")
+#: What only money or a person heals is the last thing to tell.
+_HOPELESS = {Kind.QUOTA: 1, Kind.AUTH: 2}
+
+
+class _Named(Protocol):
+    """A provider of either kind."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a chain asks: each provider for `patience_seconds`, and again by `cool_down`.
+
+    With `empty_falls_through` the next is asked when a search finds nothing; when none finds anything, that is the
+    answer.
+    """
+
+    patience_seconds: float = 20.0
+    empty_falls_through: bool = False
+    cool_down: CoolDown = field(default_factory=CoolDown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Served(Generic[A]):
+    """An answer, who gave it, and what went wrong before."""
+
+    answer: A
+    by: str
+    failed: tuple[Trouble, ...]
+
+
+class _Link(Generic[P]):
+    """One provider and how it stands."""
+
+    def __init__(self, provider: P, standing: Standing) -> None:
+        self.provider = provider
+        self.standing = standing
+
+
+class _Links(Generic[P]):
+    """The providers, and the walk along them."""
+
+    def __init__(
+        self,
+        providers: Sequence[P],
+        cools: Callable[[P], frozenset[Kind]],
+        clock: IReactorTime,
+        random: random_module.Random,
+        manner: Manner,
+    ) -> None:
+        if not providers:
+            raise ValueError("a chain needs at least one provider")
+        self._clock = clock
+        self._manner = manner
+        self._links = [
+            _Link(provider, Standing(clock.seconds, random, cools(provider), manner.cool_down))
+            for provider in providers
+        ]
+
+    def configuration_changed(self, name: str) -> None:
+        for link in self._links:
+            if link.provider.name == name:
+                link.standing.configuration_changed()
+
+    async def first(self, ask: Callable[[P], Awaitable[A]], is_enough: Callable[[A], bool]) -> _Served[A]:
+        """The first answer that is enough, else the first there is. Raises WebError when there is none."""
+        walk = _Walk(self, ask, is_enough)
+        for link in self._links:
+            if link.standing.is_ready:
+                await walk.ask(link)
+            else:
+                walk.failed[link] = self.why_not(link)
+            if walk.served is not None:
+                return walk.served
+        if not walk.has_asked:
+            guessed = [link for link in self._links if not link.standing.is_out]
+            if guessed:
+                await walk.ask(min(guessed, key=lambda link: link.standing.after_others_until))
+        served = walk.served or walk.lacking
+        if served is None:
+            raise joined(tuple(walk.failed.values()), self._clock.seconds())
+        return served
+
+    async def ask(self, link: _Link[P], ask: Callable[[P], Awaitable[A]]) -> A:
+        """The answer of one provider, which is noted for its standing."""
+        seconds = self._manner.patience_seconds
+        mark = link.standing.asked()
+        try:
+            answer = await Deadline.after(self._clock, seconds).bound(_started(ask, link.provider))
+        except DeadlineExceeded as error:
+            late = WebError(Kind.TIMEOUT, f"no answer within {seconds:g} s", provider=link.provider.name)
+            self._heard(link, link.standing.failed(mark, Trouble.of(late)), late)
+            raise late from error
+        except WebError as error:
+            self._heard(link, link.standing.failed(mark, Trouble.of(error, link.provider.name)), error)
+            raise
+        link.standing.succeeded(mark)
+        return answer
+
+    def _heard(self, link: _Link[P], is_refused: bool, error: WebError) -> None:
+        if is_refused:
+            _log.error(
+                "{provider} refuses the key and is not asked until its settings change: {cause}",
+                log_event="credential",
+                provider=link.provider.name,
+                cause=error.message,
+            )
+        elif error.kind in FALLS_THROUGH and error.kind is not Kind.AUTH and len(self._links) > 1:
+            _log.warn(
+                "{provider} could not: {cause}",
+                log_event="fallback",
+                provider=link.provider.name,
+                cause=error.message,
+            )
+
+    def why_not(self, link: _Link[P]) -> Trouble:
+        """Why a link was not asked."""
+        standing, name = link.standing, link.provider.name
+        if standing.refused:
+            return Trouble(Kind.AUTH, f"not asked, it refused the key: {standing.refused.message}", name)
+        last = standing.trouble or Trouble(Kind.NETWORK, "it failed lately", name)
+        at = standing.ready_at or self._clock.seconds()
+        wait = max(0.0, at - self._clock.seconds())
+        return Trouble(last.kind, f"not asked for another {wait:.0f} s: {last.message}", name, at)
+
+
+class _Walk(Generic[P, A]):
+    """One question on its way along the links."""
+
+    def __init__(self, links: _Links[P], ask: Callable[[P], Awaitable[A]], is_enough: Callable[[A], bool]) -> None:
+        self._links = links
+        self._ask = ask
+        self._is_enough = is_enough
+        self.has_asked = False
+        self.failed: dict[_Link[P], Trouble] = {}
+        self.served: _Served[A] | None = None
+        self.lacking: _Served[A] | None = None
+
+    async def ask(self, link: _Link[P]) -> None:
+        """Ask this one, and keep what came of it."""
+        self.has_asked = True
+        self.failed.pop(link, None)
+        try:
+            answer = await self._links.ask(link, self._ask)
+        except WebError as error:
+            if error.kind not in FALLS_THROUGH:
+                raise
+            self.failed[link] = Trouble.of(error, link.provider.name)
+            return
+        served = _Served(answer, link.provider.name, tuple(self.failed.values()))
+        if self._is_enough(answer):
+            self.served = served
+        else:
+            self.lacking = self.lacking or served
+
+
+def joined(failed: Sequence[Trouble], now: float) -> WebError:
+    """One error for all: of the kind that time heals best, with everybody's words and the earliest time."""
+    if len(failed) == 1:
+        return failed[0].error()
+    chosen = min(failed, key=lambda trouble: _HOPELESS.get(trouble.kind, 0))
+    times = [trouble.retry_at for trouble in failed if trouble.retry_at is not None and trouble.retry_at > now]
+    reasons = "; ".join(str(trouble) for trouble in failed)
+    return WebError(chosen.kind, f"nobody could: {reasons}", retry_at=min(times, default=None))
+
+
+class SearchChain:
+    """Asks search providers in order."""
+
+    def __init__(
+        self,
+        providers: Sequence[SearchProvider],
+        clock: IReactorTime,
+        random: random_module.Random,
+        manner: Manner | None = None,
+    ) -> None:
+        self.name = ",".join(provider.name for provider in providers)
+        self._manner = manner or Manner()
+        self._links: _Links[SearchProvider] = _Links(providers, lambda _: OF_A_SERVICE, clock, random, self._manner)
+
+    async def search(self, query: SearchQuery) -> Hits:
+        """The hits of the first that can. Raises WebError, with every reason when all failed. May be cancelled."""
+
+        def is_enough(found: Sequence[SearchResult]) -> bool:
+            return bool(found) or not self._manner.empty_falls_through
+
+        served = await self._links.first(lambda provider: provider.search(query), is_enough)
+        return hits(served.answer, served.by, served.failed)
+
+    def configuration_changed(self, name: str) -> None:
+        """The provider of this name has new settings: it may be asked again."""
+        self._links.configuration_changed(name)
+
+
+class ReadChain:
+    """Asks readers in order. Those named in `clients` fetch pages themselves: their failures are the page's."""
+
+    def __init__(
+        self,
+        providers: Sequence[ReadProvider],
+        clock: IReactorTime,
+        random: random_module.Random,
+        manner: Manner | None = None,
+        clients: frozenset[str] = CLIENTS,
+    ) -> None:
+        self.name = ",".join(provider.name for provider in providers)
+
+        def cools(provider: ReadProvider) -> frozenset[Kind]:
+            return frozenset() if provider.name in clients else OF_A_READER
+
+        self._links: _Links[ReadProvider] = _Links(providers, cools, clock, random, manner or Manner())
+
+    async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> Page:
+        """The page from the first that can read it. Raises WebError, with every reason when all failed.
+
+        May be cancelled. Two readers' texts of one page differ: whoever pages through it keeps the whole
+        (`caching.py`).
+        """
+
+        def ask(provider: ReadProvider) -> Awaitable[ReadResult]:
+            return provider.read_url(url, offset=offset, max_length=max_length)
+
+        served = await self._links.first(ask, lambda _: True)
+        return page(served.answer, served.by, served.failed)
+
+    def configuration_changed(self, name: str) -> None:
+        """The reader of this name has new settings: it may be asked again."""
+        self._links.configuration_changed(name)
+
+
+def _started(ask: Callable[[P], Awaitable[A]], provider: P) -> Deferred[A]:
+    """The question under way."""
+
+    async def asking() -> A:
+        return await ask(provider)
+
+    return Deferred.fromCoroutine(asking())

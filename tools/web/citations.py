@@ -1,0 +1,204 @@
+"""Where an answer has its facts from: numbers per conversation turn, checked marks, a footer. Pure.
+
+A mark is `[2]`, `[1, 3]` or `[1-3]`; OpenAI's models also write their own full-width brackets, which are read as well.
+It is a citation when it stands after something said: not at the beginning of a line (a list), not in code, not in a
+link (`[1](...)`, `[1]: ...`), not in a sum (`[4] + [2]`), not after an open bracket. With no source in a turn nothing
+is a citation, and the text is left alone. A lone unknown number in a sentence about dice is left alone as well; a
+known one counts wherever it may be a citation, because a source named for nothing does less harm than one left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tools.clean import one_line
+from tools.web.location import host_of, normal_url
+
+MAX_TITLE_CHARS = 80
+MAX_URL_CHARS = 160
+MAX_SHOWN = 8
+#: More numbers in one mark than this are no citation.
+_MAX_RANGE = 20
+#: Marks within marks within marks are nobody's citations, and each level costs a walk.
+_MAX_WALKS = 8
+#: So far on either side of a mark is its sentence looked at, in characters.
+_SENTENCE_CHARS = 200
+
+_NUMBERS = r"[1-9][0-9]{0,2}"
+_MARK = rf"\[{_NUMBERS}(?: ?(?:[,;]|[-\u2013]) ?{_NUMBERS})*\]"  # an en dash for ranges
+_RUN = re.compile(rf"(?P<open>\(?)(?P<marks>{_MARK}(?:[ \t]*{_MARK})*)(?P<close>\)?)")
+_ONE = re.compile(_MARK)
+_PART = re.compile(rf"({_NUMBERS})(?: ?[-\u2013] ?({_NUMBERS}))?")
+_WIDE = re.compile(rf"\u3010({_NUMBERS})(?:\u2020[^\u3010\u3011\n]{{0,80}})?\u3011")  # a dagger and where it was read
+_CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.DOTALL)
+_DICE = re.compile(r"\b\d*[dw]\d+\b|\b(?:dice|dies?|roll|rolls|rolled|rolling)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"[.!?](?=\s)|\n")
+_IN_SUMS = "+*=/<>"
+_BLANKS = " \t"
+#: What after a mark shows that it is part of code or of a link.
+_CODE_AFTER = re.compile(r"\(|:[ \t]*\S*//|\]|\[(?!\d)|\.\w|\w|[ \t]*(?:[+*/<>]|[-=][ \t>=\w\[])")
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """One source and its number."""
+
+    number: int
+    url: str
+    title: str = ""
+
+
+class Citations:
+    """The sources of one conversation turn: one URL, one number, whether it was found or opened."""
+
+    def __init__(self) -> None:
+        self._by_url: dict[str, Cited] = {}
+
+    def number(self, url: str, title: str = "") -> int:
+        """The number of this source, which is new when nobody named it yet; the first title is kept."""
+        key = normal_url(url)
+        known = self._by_url.get(key)
+        if known is None:
+            known = Cited(len(self._by_url) + 1, url, title)
+        elif title and not known.title:
+            known = Cited(known.number, known.url, title)
+        self._by_url[key] = known
+        return known.number
+
+    @property
+    def known(self) -> tuple[Cited, ...]:
+        """All sources, by number."""
+        return tuple(self._by_url.values())
+
+    def of(self, numbers: Iterable[int]) -> tuple[Cited, ...]:
+        """Those of these numbers that there are, in the order of the numbers given."""
+        known = self.known
+        return tuple(known[number - 1] for number in numbers if 0 < number <= len(known))
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A text with no mark of an unknown source, and the numbers it uses in the order it first does."""
+
+    text: str
+    used: tuple[int, ...]
+
+
+def checked(text: str, citations: Citations) -> Checked:
+    """`text` without marks of sources that there are none of. Checking twice is checking once."""
+    count = len(citations.known)
+    if not count:
+        return Checked(text, ())
+    once = _walked(text, count)
+    for _ in range(_MAX_WALKS):  # what was taken out may have brought the parts of another mark together
+        before, once = once, _walked(once.text, count)
+        if once.text == before.text:
+            break
+    return once
+
+
+def _walked(text: str, count: int) -> Checked:
+    """`text` after one walk."""
+    check = _Check(count)
+    pieces = enumerate(_CODE.split(text))  # code stands at the odd places
+    whole = "".join(piece if place % 2 else check.plain(piece, starts=place == 0) for place, piece in pieces)
+    return Checked(whole, tuple(check.used))
+
+
+def _plain_line(source: Cited) -> str:
+    """`[1] Title (host)`: what any world can show."""
+    title = one_line(source.title[: 8 * MAX_TITLE_CHARS], max_chars=MAX_TITLE_CHARS).translate(_NO_BRACKETS)
+    place = one_line(source.url if len(source.url) <= MAX_URL_CHARS else host_of(source.url), max_chars=MAX_URL_CHARS)
+    return f"[{source.number}] {title} ({place})" if title else f"[{source.number}] {place}"
+
+
+#: In a title they could look like another source's number.
+_NO_BRACKETS = str.maketrans("[]\u3010\u3011", "()()")
+
+
+def footer(sources: Iterable[Cited], line: Callable[[Cited], str] = _plain_line, *, most: int = MAX_SHOWN) -> str:
+    """The sources, one a line under "Sources:"; empty when there are none.
+
+    `line` shows one source: a world that has links gives its own. The lines are clean text; a world's markup is still
+    to be escaped where all text is.
+    """
+    chosen = tuple(sources)
+    if not chosen:
+        return ""
+    lines = [line(source) for source in chosen[:most]]
+    if len(chosen) > most:
+        lines.append(f"and {len(chosen) - most} more")
+    return "\n".join(["Sources:", *lines])
+
+
+class _Check:
+    """One walk through a text. `used` are the known numbers in the order they came."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self.used: dict[int, None] = {}
+
+    def plain(self, text: str, *, starts: bool) -> str:
+        """A piece without code, checked. `starts`: nothing stands before it."""
+        text = _WIDE.sub(lambda match: f"[{match[1]}]", text)
+        pieces: list[str] = []
+        at = 0
+        for match in _RUN.finditer(text):
+            begin = match.start()
+            while begin > at and text[begin - 1] in _BLANKS:
+                begin -= 1
+            pieces += text[at:begin], self._run(match, begin, starts=starts)
+            at = match.end()
+        return "".join([*pieces, text[at:]])
+
+    def _run(self, match: re.Match[str], begin: int, *, starts: bool) -> str:
+        """Neighbouring marks and the blanks before them, which begin at `begin`, checked."""
+        text, before = match.string, match.string[begin : match.start()]
+        whole = before + match[0]
+        if not _is_place(text, begin, match.start(), match.end(), starts=starts):
+            return whole
+        marks = _ONE.findall(match["marks"])
+        kept = [shown for mark in marks if (shown := self._mark(mark))]
+        if kept == marks or (not kept and _is_about_dice(text, begin, match.end())):
+            return whole
+        if not kept and match["open"] and match["close"]:
+            return ""
+        return (before if kept or match["open"] else "") + match["open"] + "".join(kept) + match["close"]
+
+    def _mark(self, mark: str) -> str:
+        """The mark with what is known of it; empty when nothing is."""
+        numbers = [number for part in _PART.finditer(mark) for number in _range(part)]
+        known = [number for number in numbers if number <= self._count]
+        self.used.update(dict.fromkeys(known))
+        if len(known) == len(numbers):
+            return mark
+        return f"[{', '.join(str(number) for number in known)}]" if known else ""
+
+
+def _range(part: re.Match[str]) -> Iterable[int]:
+    """The numbers of `3` or `1-3`; only both ends of a range that is none."""
+    first = int(part[1])
+    last = int(part[2]) if part[2] else first
+    return range(first, last + 1) if 0 <= last - first < _MAX_RANGE else (first, last)
+
+
+def _is_place(text: str, begin: int, marks: int, end: int, *, starts: bool) -> bool:
+    """Whether a citation may stand between these; `begin` is before the blanks before it, `marks` behind them."""
+    if begin == 0:
+        if starts:
+            return False
+    elif text[begin - 1] in "\n[(-:#_" or text[begin - 1] in _IN_SUMS:
+        return False
+    if begin == marks and begin > 0 and text[marks] == "(" and text[begin - 1].isalnum():
+        return False
+    return not _CODE_AFTER.match(text, end)
+
+
+def _is_about_dice(text: str, begin: int, end: int) -> bool:
+    """Whether the sentence round a mark speaks of dice."""
+    first, last = max(0, begin - _SENTENCE_CHARS), min(len(text), end + _SENTENCE_CHARS)
+    starts = [match.end() for match in _SENTENCE.finditer(text, first, begin)]
+    after = _SENTENCE.search(text, end, last)
+    return bool(_DICE.search(text[starts[-1] if starts else first : after.start() if after else last]))

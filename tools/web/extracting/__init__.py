@@ -1,0 +1,6 @@
+"""Pages and files as text: parsed in a process of its own that may be killed, never in the game's."""
+
+from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag
+from tools.web.extracting.extractor import Extractor
+
+__all__ = ["ExtractLimits", "Extracted", "Extractor", "Flag"]

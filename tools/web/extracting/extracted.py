@@ -1,0 +1,55 @@
+"""What comes out of a page, and what it may cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Flag(StrEnum):
+    """What a reader of the text should know about it."""
+
+    #: No main text was found, so this is all the page holds, menus too; likely a page made by scripts.
+    WHOLE_BODY = "whole_body"
+    #: The text was longer than the cap; its end is missing.
+    CUT = "cut"
+    #: A PDF had more pages than were read, by number or by time.
+    PAGES_LEFT_OUT = "pages_left_out"
+
+
+#: The same, in words for a model.
+SENTENCES = {
+    Flag.WHOLE_BODY: "No main text was found; this is everything on the page.",
+    Flag.CUT: "The page is longer than what is read of one; its end is missing.",
+    Flag.PAGES_LEFT_OUT: "Only the first pages of the document were read.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """A page as cleaned text, Markdown where it had structure. All of it was written by strangers."""
+
+    title: str
+    markdown: str
+    flags: frozenset[Flag] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractLimits:
+    """What one page may cost; seconds, bytes, characters (reference/web-tools.md section 4).
+
+    `seconds` is for one page, by the clock and of processor time; `start_seconds` for the worker's start;
+    `wait_seconds` for a page that waits for its turn among at most `most_waiting`; after `idle_seconds` without work,
+    or after `pages_per_worker`, the worker ends.
+    """
+
+    seconds: float = 5.0
+    start_seconds: float = 20.0
+    wait_seconds: float = 30.0
+    idle_seconds: float = 120.0
+    memory_bytes: int = 768 * 1024 * 1024
+    input_bytes: int = 2_000_000
+    output_chars: int = 1_000_000
+    pdf_pages: int = 200
+    most_waiting: int = 16
+    pages_per_worker: int = 500

@@ -1,0 +1,300 @@
+"""Pages in, text out: one worker process, a queue before it, and a limit on everything.
+
+             extract                ready              begun, done or failed
+(no worker) --------> starting --------------> idle <------------------------> at work
+     ^                    | ends: all waiting fail   |  idle_seconds: dismissed   | ends, or too late: killed;
+     +--------------------+--------------------------+----------------------------+ that page fails, the rest wait on
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.interfaces import IDelayedCall, IReactorProcess, IReactorTime
+from twisted.logger import Logger
+
+from llm.messages import JSONObject
+from tools.clean import one_line
+from tools.web.errors import Kind, WebError
+from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag
+from tools.web.extracting.process import Worker, worker_command, worker_environment
+
+_log = Logger()
+_MAX_NAMED_CHARS = 80
+_MAX_REASON_CHARS = 200
+_FEW_BYTES = 10_000
+#: A page that a dying worker had not begun is sent to the next one, this often.
+_MAX_TRIES = 2
+
+
+@dataclass(eq=False, slots=True)
+class _Job:
+    """A page that waits for its text."""
+
+    head: JSONObject
+    body: bytes
+    #: What it is, in an error's sentence.
+    what: str
+    done: Deferred[Extracted]
+    patience: IDelayedCall | None = None
+    begun: bool = False
+    tries: int = 0
+
+    def fail(self, kind: Kind, message: str) -> None:
+        self._forget()
+        if not self.done.called:
+            self.done.errback(WebError(kind, one_line(message)))
+
+    def succeed(self, extracted: Extracted) -> None:
+        self._forget()
+        if not self.done.called:
+            self.done.callback(extracted)
+
+    def taken(self) -> None:
+        """It waits no longer."""
+        if self.patience is not None and self.patience.active():
+            self.patience.cancel()
+
+    def _forget(self) -> None:
+        self.taken()
+        self.body = b""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What happened so far."""
+
+    started: int = 0
+    killed: int = 0
+    done: int = 0
+    failed: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class _Shift:
+    """One worker from its start to its end."""
+
+    worker: Worker = field(init=False)
+    ready: bool = False
+    #: It was killed or dismissed, and gets no more pages.
+    leaving: bool = False
+    pages: int = 0
+
+
+class Extractor:
+    """Reads pages in a process of its own. `processes` and `clock` are both the reactor in a running program.
+
+    `environment` is where the worker's search path is taken from, the program's own when None; no more is passed on.
+    """
+
+    def __init__(
+        self,
+        processes: IReactorProcess,
+        clock: IReactorTime,
+        *,
+        limits: ExtractLimits | None = None,
+        environment: Mapping[str, str] | None = None,
+        command: tuple[str, ...] | None = None,
+    ) -> None:
+        self.limits = limits or ExtractLimits()
+        self.counts = Counts()
+        self._processes = processes
+        self._clock = clock
+        self._environment = worker_environment(os.environ if environment is None else environment)
+        self._command = command or worker_command(self.limits, sys.executable)
+        self._waiting: deque[_Job] = deque()
+        self._current: _Job | None = None
+        self._shift: _Shift | None = None
+        self._timer: IDelayedCall | None = None
+        self._stopped: list[Deferred[None]] | None = None
+
+    def extract(self, body: bytes, content_type: str, charset: str, url: str) -> Deferred[Extracted]:
+        """The text of a page found at `url`. Fails with WebError. Cancelling gives up the page's place.
+
+        `charset` is a codec of Python's, or empty: UTF-8, unless the body starts with a byte-order mark.
+        """
+        what = _told(body, content_type, url)
+        if self._stopped is not None:
+            return fail(WebError(Kind.SERVER, "the page reader has been stopped"))
+        if len(body) > self.limits.input_bytes:
+            return fail(WebError(Kind.PARSE, f"{what} is larger than {_size(self.limits.input_bytes)}"))
+        if len(self._waiting) >= self.limits.most_waiting:
+            return fail(WebError(Kind.RATE_LIMITED, "too many pages wait to be read; try again in a minute"))
+        done: Deferred[Extracted] = Deferred(lambda _: self._give_up(job))
+        head: JSONObject = {"content_type": content_type[:200], "charset": charset[:100], "url": url[:8192]}
+        job = _Job(head, body, what, done)
+        job.patience = self._clock.callLater(self.limits.wait_seconds, self._lose_patience, job)
+        self._waiting.append(job)
+        self._go_on()
+        return done
+
+    def stop(self) -> Deferred[None]:
+        """Fires when no worker is left. Pages that wait fail with CancelledError, and so does the one at work."""
+        self._stopped = self._stopped or []
+        for job in [*self._waiting, *([self._current] if self._current else [])]:
+            job.done.cancel()
+        if self._shift is None:
+            return succeed(None)
+        gone: Deferred[None] = Deferred()
+        self._stopped.append(gone)
+        self._shift.leaving = True
+        self._shift.worker.kill()
+        return gone
+
+    def _go_on(self) -> None:
+        """Give the worker its next page, if there is one and the worker can take it."""
+        if self._current is not None or self._stopped is not None:
+            return
+        shift = self._shift
+        if shift is None:
+            if self._waiting:
+                self._start()
+            return
+        if not shift.ready or shift.leaving:
+            return
+        if not self._waiting:
+            self._set_timer(self.limits.idle_seconds, self._dismiss)
+        elif shift.pages >= self.limits.pages_per_worker:
+            self._dismiss()
+        else:
+            self._send(shift, self._waiting.popleft())
+
+    def _send(self, shift: _Shift, job: _Job) -> None:
+        job.taken()
+        job.tries += 1
+        shift.pages += 1
+        self._current = job
+        self._set_timer(self.limits.seconds, self._too_late)
+        shift.worker.ask(job.head, job.body)
+
+    def _start(self) -> None:
+        shift = _Shift()
+        shift.worker = Worker(self._hear, lambda: self._ended(shift), self.limits)
+        self._shift = shift
+        self.counts.started += 1
+        self._set_timer(self.limits.start_seconds, self._kill)
+        try:
+            shift.worker.spawn(self._processes, self._command, self._environment)
+        except OSError as error:
+            self._shift = None
+            self._set_timer(None)
+            self._fail_all(f"{self._command[0]} could not be started ({error.strerror})")
+
+    def _hear(self, head: JSONObject, body: bytes) -> None:
+        """Take a message of the worker's."""
+        shift, job, say = self._shift, self._current, head.get("say")
+        if shift is None or shift.leaving:
+            return
+        if not shift.ready:
+            if say != "ready":
+                return
+            shift.ready = True
+            self._set_timer(None)
+            _log.info("the page reader runs; network refused by: {by}", by=head.get("network"))
+        elif job is not None and say == "begun":
+            job.begun = True
+            return
+        elif job is not None:  # "done" or "failed", or what a worker that a page took over says
+            self._current = None
+            self._set_timer(None)
+            self._answer(job, head, body)
+        self._go_on()
+
+    def _answer(self, job: _Job, head: JSONObject, body: bytes) -> None:
+        if head.get("say") == "done":
+            self.counts.done += 1
+            flags = head.get("flags")
+            known = frozenset(flag for flag in Flag if isinstance(flags, list) and flag in flags)
+            job.succeed(Extracted(str(head.get("title") or ""), body.decode("utf-8", "replace"), known))
+            return
+        self.counts.failed += 1
+        reason = str(head.get("message") or "")[:_MAX_REASON_CHARS]
+        job.fail(Kind.PARSE, f"{job.what} cannot be read: {reason}")
+
+    def _too_late(self) -> None:
+        """End the page at work, and the worker with it: there is no other way to stop a parser."""
+        job, self._current = self._current, None
+        self._kill(starting=False)
+        if job is not None:
+            self.counts.failed += 1
+            job.fail(Kind.TIMEOUT, f"{job.what} took longer than {self.limits.seconds:g} s to read")
+
+    def _kill(self, *, starting: bool = True) -> None:
+        if self._shift is not None:
+            self._shift.leaving = not starting
+            self.counts.killed += 1
+            self._shift.worker.kill()
+
+    def _dismiss(self) -> None:
+        """Let an idle worker go."""
+        if self._shift is not None:
+            self._shift.leaving = True
+            self._set_timer(self.limits.seconds, self._kill_leaving)
+            self._shift.worker.dismiss()
+
+    def _kill_leaving(self) -> None:
+        self._kill(starting=False)
+
+    def _ended(self, shift: _Shift) -> None:
+        """The worker is gone: start another if pages wait."""
+        self._shift = None
+        self._set_timer(None)
+        job, self._current = self._current, None
+        if job is not None:
+            self._bereave(job)
+        if self._stopped is not None:
+            for gone in self._stopped:
+                gone.callback(None)
+            self._stopped.clear()
+        elif not shift.ready and not shift.leaving:
+            self._fail_all(f"it ended at its start ({shift.worker.last_words()[:_MAX_REASON_CHARS] or 'in silence'})")
+        self._go_on()
+
+    def _bereave(self, job: _Job) -> None:
+        """A worker ended over a page, or before it saw it."""
+        if not job.begun and job.tries < _MAX_TRIES and not job.done.called:
+            self._waiting.appendleft(job)
+            return
+        self.counts.failed += 1
+        job.fail(Kind.PARSE, f"{job.what} cannot be read: the page reader broke down over it")
+
+    def _fail_all(self, reason: str) -> None:
+        waiting, self._waiting = self._waiting, deque()
+        for job in waiting:
+            job.fail(Kind.SERVER, f"the page reader does not run: {reason}")
+
+    def _give_up(self, job: _Job) -> None:
+        """Nobody wants the page any more. One at work is left to end: that is cheaper than a new worker."""
+        job.taken()
+        if job in self._waiting:
+            self._waiting.remove(job)
+
+    def _lose_patience(self, job: _Job) -> None:
+        self._waiting.remove(job)
+        job.fail(Kind.TIMEOUT, f"{job.what} waited {self.limits.wait_seconds:g} s for its turn to be read")
+
+    def _set_timer(self, seconds: float | None, act: object = None) -> None:
+        """One timer at a time: for the start, for a page, for idling."""
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        self._timer = None if seconds is None or not callable(act) else self._clock.callLater(seconds, act)
+
+
+def _told(body: bytes, content_type: str, url: str) -> str:
+    """What a page is: where from, of what type and how large, never its whole address."""
+    try:
+        host = urlsplit(url).hostname or "an unknown place"
+    except ValueError:
+        host = "an unknown place"
+    kind = content_type.partition(";")[0].strip() or "no type"
+    return f"the page at {host[:_MAX_NAMED_CHARS]} ({kind[:_MAX_NAMED_CHARS]}, {_size(len(body))})"
+
+
+def _size(count: int) -> str:
+    return f"{count:,} bytes" if count < _FEW_BYTES else f"{count // 1000:,} kB"

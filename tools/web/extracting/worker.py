@@ -1,0 +1,97 @@
+"""The program that parses pages: one after the other from its stdin, text to its stdout. It ends when stdin does.
+
+python -P -m tools.web.extracting.worker SECONDS MEMORY_BYTES INPUT_BYTES OUTPUT_CHARS PDF_PAGES
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from contextlib import suppress
+from dataclasses import fields
+from time import perf_counter
+from typing import BinaryIO
+
+from llm.messages import JSONObject
+from tools.web.errors import Kind
+from tools.web.extracting.confinement import Watchdog, confine
+from tools.web.extracting.documents import read_document
+from tools.web.extracting.extracted import ExtractLimits
+from tools.web.extracting.frames import BadFrame, pack, read_frame
+from tools.web.extracting.unreadable import Unreadable
+
+#: Loaded before the first page comes, so that its time is its own, and before files can no longer be opened freely.
+_HEAVY = ("lxml.html", "trafilatura", "html_to_markdown", "pypdf")
+#: What the limits of this process are called on its command line, in this order.
+ARGUMENTS = ("seconds", "memory_bytes", "input_bytes", "output_chars", "pdf_pages")
+_OUT_OF_MEMORY = 3
+
+
+def main(arguments: list[str]) -> None:
+    """Nothing, once there are no more pages."""
+    limits = limits_of(arguments)
+    pipe_in, pipe_out = _own_pipes()
+    for name in _HEAVY:
+        with suppress(ImportError):  # told when a page needs it
+            importlib.import_module(name)
+    _send(pipe_out, {"say": "ready", "network": confine(limits.memory_bytes)})
+    watchdog = Watchdog(limits.seconds)
+    with suppress(BadFrame, BrokenPipeError):
+        while (frame := read_frame(pipe_in, limits.input_bytes)) is not None:
+            _send(pipe_out, {"say": "begun"})
+            with watchdog:
+                head, body = answer(*frame, limits)
+            _send(pipe_out, head, body)
+            if head.get("out_of_memory"):
+                sys.exit(_OUT_OF_MEMORY)  # what is left of it is of no use
+
+
+def limits_of(arguments: list[str]) -> ExtractLimits:
+    """The limits as the command line has them."""
+    types = {field.name: float if "seconds" in field.name else int for field in fields(ExtractLimits)}
+    given = {name: types[name](value) for name, value in zip(ARGUMENTS, arguments, strict=True)}
+    return ExtractLimits(**given)  # type: ignore[arg-type]  # the types are looked up above
+
+
+def answer(head: JSONObject, body: bytes, limits: ExtractLimits) -> tuple[JSONObject, bytes]:
+    """What to say about one page."""
+    kind, charset, url = (str(head.get(name) or "") for name in ("content_type", "charset", "url"))
+    late_at = perf_counter() + 0.7 * limits.seconds  # a PDF's last page may take the rest
+    try:
+        found = read_document(body, kind, charset, url, limits=limits, is_late=lambda: perf_counter() > late_at)
+    except Unreadable as error:
+        return _failed(str(error)), b""
+    except ImportError as error:
+        name = (error.name or "a package").partition(".")[0].replace("_", "-")
+        return _failed(f"{name} is not installed (pip install 'mud-assistant[web]')"), b""
+    except MemoryError:
+        return {**_failed("it needs too much memory"), "out_of_memory": True}, b""
+    except RecursionError:
+        return _failed("it is nested too deep"), b""
+    except Exception as error:  # noqa: BLE001  (a parser's fault is this page's fault; the next may be read)
+        return _failed(f"the parser failed ({type(error).__name__})"), b""
+    said: JSONObject = {"say": "done", "title": found.title, "flags": sorted(found.flags)}
+    return said, found.markdown.encode("utf-8", "replace")
+
+
+def _failed(reason: str) -> JSONObject:
+    return {"say": "failed", "kind": Kind.PARSE, "message": reason}
+
+
+def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Our ends of the pipes. What a library prints goes nowhere, so that it cannot write into our messages."""
+    pipe_in, pipe_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    return pipe_in, pipe_out
+
+
+def _send(pipe: BinaryIO, head: JSONObject, body: bytes = b"") -> None:
+    pipe.write(pack(head, body))
+    pipe.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""Fake servers of the services the web tools speak to."""

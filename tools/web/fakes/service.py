@@ -1,0 +1,196 @@
+"""What the fake services share: recording, hits, and the ways to fail."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import orjson
+from twisted.internet.interfaces import IReactorTime
+from twisted.web.http import Request
+from twisted.web.resource import Resource
+from twisted.web.server import NOT_DONE_YET
+
+from llm.fakes.answer import Answer, Ending, Playing
+from llm.messages import JSON, JSONObject
+
+HTML = "text/html; charset=utf-8"
+#: More than any provider of ours reads.
+HUGE_BYTES = 1_500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A page that the fake finds."""
+
+    title: str
+    url: str
+    snippet: str = ""
+
+
+HITS = tuple(
+    Hit(f"The well, part {number}", f"https://wells.example.org/{number}", f"Where the well lies, part {number}.")
+    for number in range(1, 8)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as it came: header names in lower case, the first value of each query parameter, the JSON body."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    record: JSONObject
+    raw: bytes = field(repr=False)
+
+
+Fault = Callable[[Asked], Answer]
+
+
+class FakeService(Resource, ABC):
+    """A service that answers with `hits` (or what a function of the request finds), as the real one writes them.
+
+    `asked` are all requests, `abandoned` those whose client left before the answer was complete. With a `key`,
+    requests must carry it. `fail` makes it fail in one of the ways of `faults`.
+    """
+
+    isLeaf = True
+
+    def __init__(
+        self,
+        clock: IReactorTime,
+        hits: Sequence[Hit] | Callable[[Asked], Sequence[Hit]] = HITS,
+        key: str | None = None,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # Twisted 24.11 has no types here
+        self.asked: list[Asked] = []
+        self.abandoned: list[Asked] = []
+        self._clock = clock
+        self._hits = hits
+        self._key = key
+        self._fault: Fault | None = None
+        self._times = 0
+
+    def fail(self, name: str, times: int = 1_000_000) -> None:
+        """Fail the next `times` requests in the way of this name."""
+        self._fault, self._times = self.faults()[name], times
+
+    def fail_with(self, answer: Answer, times: int = 1_000_000) -> None:
+        """Give this answer to the next `times` requests."""
+        self._fault, self._times = (lambda _asked: answer), times
+
+    def hits(self, asked: Asked) -> Sequence[Hit]:
+        """What is found."""
+        return self._hits(asked) if callable(self._hits) else self._hits
+
+    def render(self, request: Request) -> int:
+        """Record the request and answer it."""
+        asked = _asked(request)
+        self.asked.append(asked)
+        Playing(self._clock, request, self._answer(asked), lambda: self.abandoned.append(asked)).start()
+        return NOT_DONE_YET
+
+    @classmethod
+    def usual_faults(cls) -> dict[str, Fault]:
+        """The faults that any server on the web may have."""
+        return {
+            "garbage": lambda _: page(200, "<html><body><h1>It works!</h1></body></html>"),
+            "hang": lambda _: Answer(0, {}, mute=True),
+            "hang-body": lambda _: Answer(200, {"Content-Type": "application/json"}, (b'{"res',), Ending.HANG),
+            "die": lambda _: Answer(200, {"Content-Type": "application/json"}, (b'{"res',), Ending.ABORT),
+            "huge": lambda _: Answer(200, {"Content-Type": "application/json"}, (b'{"a":"' + b"a" * HUGE_BYTES,)),
+            "huge-error": lambda _: Answer(500, {"Content-Type": HTML}, (b"<p>oops</p>" + b" " * HUGE_BYTES,)),
+            "redirect": lambda _: Answer(302, {"Location": "http://127.0.0.1:9/elsewhere"}),
+            "server-error": lambda _: page(500, "<html><title>500</title><h1>Internal Server Error</h1></html>"),
+            "unavailable": lambda _: page(503, "upstream connect error", {"Retry-After": "30"}),
+            "wrong-types": lambda _: answer({"results": {"title": 1}, "web": [], "query": None}),
+        }
+
+    def faults(self) -> dict[str, Fault]:
+        """The ways to fail, by name."""
+        return {**self.usual_faults(), **self.own_faults()}
+
+    @abstractmethod
+    def own_faults(self) -> dict[str, Fault]:
+        """The errors this service has, in its own shape."""
+
+    @abstractmethod
+    def good(self, asked: Asked) -> Answer:
+        """The answer when nothing is wrong."""
+
+    @abstractmethod
+    def credential(self, asked: Asked) -> str:
+        """The key that a request carries."""
+
+    @abstractmethod
+    def unauthorized(self) -> Answer:
+        """The answer to a wrong or missing key."""
+
+    def _answer(self, asked: Asked) -> Answer:
+        if self._fault is not None and self._times > 0:
+            self._times -= 1
+            return self._fault(asked)
+        if self._key is not None and self.credential(asked) != self._key:
+            return self.unauthorized()
+        return self.good(asked)
+
+
+def answer(record: JSON, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
+    """A JSON record as the whole response."""
+    body = orjson.dumps(record)
+    sizes = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+    return Answer(status, {**sizes, **(headers or {})}, (body,))
+
+
+def page(status: int, text: str, headers: Mapping[str, str] | None = None) -> Answer:
+    """A page of HTML as the whole response."""
+    return Answer(status, {"Content-Type": HTML, **(headers or {})}, (text.encode(),))
+
+
+def bearer(asked: Asked) -> str:
+    """The key of an Authorization header."""
+    return asked.headers.get("authorization", "").removeprefix("Bearer ")
+
+
+def matching(hits: Sequence[Hit], domains: object) -> list[Hit]:
+    """The hits on these domains and below them; all without domains."""
+    names = [name for name in domains if isinstance(name, str)] if isinstance(domains, list) else []
+    return [hit for hit in hits if not names or any(_is_on(hit.url, name) for name in names)]
+
+
+def number_in(value: object, low: int, high: int, otherwise: int) -> int | None:
+    """A whole number within bounds, `otherwise` for no value, None for a wrong one."""
+    if value is None:
+        return otherwise
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value)
+    return value if isinstance(value, int) and low <= value <= high else None
+
+
+def _is_on(url: str, domain: str) -> bool:
+    host = url.split("/")[2].lower()
+    return host == domain or host.endswith(f".{domain}")
+
+
+def _asked(request: Request) -> Asked:
+    raw = request.content.read() if request.content else b""
+    headers = {
+        name.decode("latin-1").lower(): ", ".join(value.decode("latin-1") for value in values)
+        for name, values in request.requestHeaders.getAllRawHeaders()
+    }
+    arguments: dict[bytes, list[bytes]] = request.args or {}
+    query = {
+        name.decode("utf-8", "replace"): values[0].decode("utf-8", "replace") for name, values in arguments.items()
+    }
+    return Asked(request.method.decode("latin-1"), request.path.decode("latin-1"), query, headers, _object(raw), raw)
+
+
+def _object(raw: bytes) -> JSONObject:
+    try:
+        record = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return {}
+    return record if isinstance(record, dict) else {}

@@ -1,0 +1,93 @@
+"""What the fakes of reading services share: pages, what was asked, a limit per minute."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from twisted.web.http import Request
+from twisted.web.resource import Resource
+
+
+@dataclass(frozen=True, slots=True)
+class FakePage:
+    """A page as the service sees it: its status, its text."""
+
+    title: str
+    content: str
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """What the service says instead of a page, once, with the status and headers given."""
+
+    status: int
+    body: Mapping[str, Any] | bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One question: the page it is for, and what came with it."""
+
+    url: str
+    method: str
+    headers: Mapping[str, str]
+    record: Mapping[str, Any]
+
+
+class FakeReader(Resource):
+    """Answers for `pages` by URL; `failures` are said first, one a question. `now` gives clock seconds."""
+
+    isLeaf = True
+
+    def __init__(self, now: Callable[[], float], pages: Mapping[str, FakePage], *, key: str = "") -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # Twisted 24.11 has no types here
+        self.now = now
+        self.pages = dict(pages)
+        self.key = key
+        self.failures: deque[Failing] = deque()
+        self.heard: list[Heard] = []
+        self._times: deque[float] = deque()
+
+    def seconds_over(self, most_per_minute: int) -> float:
+        """Count a question; the seconds until there is room again, 0 when there is."""
+        now = self.now()
+        while self._times and self._times[0] <= now - 60.0:
+            self._times.popleft()
+        if len(self._times) >= most_per_minute:
+            return self._times[0] + 60.0 - now
+        self._times.append(now)
+        return 0.0
+
+    def say(
+        self, request: Request, status: int, body: Mapping[str, Any] | bytes, headers: Mapping[str, str] | None = None
+    ) -> bytes:
+        """The body of this answer."""
+        request.setResponseCode(status)
+        request.setHeader("Content-Type", "text/html" if isinstance(body, bytes) else "application/json")
+        for name, value in (headers or {}).items():
+            request.setHeader(name, value)
+        return body if isinstance(body, bytes) else orjson.dumps(body)
+
+    def hear(self, request: Request, url: str = "") -> Heard:
+        """Note the question; its `url` in the body wins."""
+        raw = request.content.read() if request.content else b""
+        record: Any = {}
+        if raw:
+            record = orjson.loads(raw)
+        named = {
+            name.decode("latin-1").lower(): values[0].decode("latin-1")
+            for name, values in request.requestHeaders.getAllRawHeaders()
+        }
+        heard = Heard(record.get("url", url), request.method.decode("latin-1"), named, record)
+        self.heard.append(heard)
+        return heard
+
+    def is_locked(self, heard: Heard) -> bool:
+        """Whether a key is wanted and was not given."""
+        return bool(self.key) and heard.headers.get("authorization") != f"Bearer {self.key}"

@@ -1,0 +1,144 @@
+"""The safe fetcher: reads a page at a URL that a model chose, from addresses that nobody's text may change.
+
+Each step of the way (the URL, and every redirect) is parsed and refused before any look-up (`urls`), resolved once and
+judged (`judging`), and connected to at the judged addresses only (`connecting`). Nothing is sent that is ours: no
+cookie, no credential, no referrer. Proxies from the environment are not used. No connection is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.web.http_headers import Headers
+
+from resilience import (
+    BodyTooLarge,
+    Deadline,
+    DeadlineExceeded,
+    HttpExchange,
+    Limits,
+    Request,
+    ResilienceError,
+    TimedOut,
+)
+from tools.web.connecting import ClientTls, PinnedEndpoints, WrongPeer
+from tools.web.errors import Kind, WebError
+from tools.web.judging import UrlJudge, log_refusal
+from tools.web.page import Fetched, PageSink, Redirected
+from tools.web.resolving import Resolver
+from tools.web.seen import SeenUrls
+from tools.web.url_policy import UrlPolicy
+from tools.web.urls import SafeUrl, UrlRefused, join
+
+__all__ = ["FetchLimits", "Fetched", "SafeFetcher"]
+
+USER_AGENT = "mud-assistant (reads single pages on a person's request)"
+_ACCEPT = (
+    "text/html,application/xhtml+xml,text/markdown,text/plain,application/pdf;q=0.9,application/xml;q=0.8,*/*;q=0.1"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """What one page may cost: times in seconds, sizes in bytes, before and after unpacking."""
+
+    connect_seconds: float = 5.0
+    whole_seconds: float = 20.0
+    raw_bytes: int = 2_000_000
+    decoded_bytes: int = 2_000_000
+    redirects: int = 5
+
+
+class SafeFetcher:
+    """Fetches pages. `reactor` does TCP and time.
+
+    `trust_root` is whose certificates are believed, by default those of the platform.
+    """
+
+    def __init__(
+        self,
+        reactor: Any,  # Any: no one interface has TCP and time
+        resolver: Resolver,
+        policy: UrlPolicy | None = None,
+        limits: FetchLimits | None = None,
+        *,
+        trust_root: Any = None,  # Any: Twisted's interface for it is private
+        user_agent: str = USER_AGENT,
+    ) -> None:
+        self._reactor = reactor
+        self._judge = UrlJudge(policy or UrlPolicy(), resolver)
+        self._limits = limits or FetchLimits()
+        self._tls = ClientTls(trust_root)
+        self._headers = {"User-Agent": [user_agent], "Accept": [_ACCEPT], "Accept-Encoding": ["identity, gzip"]}
+
+    async def fetch(self, url: str, seen: SeenUrls | None = None) -> Fetched:
+        """The page at `url`. Raises WebError. Cancelling closes the connection.
+
+        `seen` are the URLs that were shown, which the policy `url_origin: seen` asks for.
+        """
+        work = Deferred.fromCoroutine(self._follow(url, seen))
+        try:
+            return await Deadline.after(self._reactor, self._limits.whole_seconds).bound(work)
+        except DeadlineExceeded:
+            seconds = self._limits.whole_seconds
+            raise WebError(Kind.TIMEOUT, f"the page did not come within {seconds:g} s") from None
+
+    async def _follow(self, url: str, seen: SeenUrls | None) -> Fetched:
+        """The page at the end of the redirects.
+
+        Whether it was shown is asked of the first URL only: its server chooses the others, not the model.
+        """
+        here = self._judge.admit(url, seen)
+        visited = {here}
+        while True:
+            try:
+                return await self._visit(here)
+            except Redirected as redirected:
+                here = self._next(here, redirected.location)
+            if here in visited:
+                raise WebError(Kind.BAD_REQUEST, "the page redirects in a circle")
+            if len(visited) > self._limits.redirects:
+                raise WebError(Kind.BAD_REQUEST, f"the page redirects more than {self._limits.redirects} times")
+            visited.add(here)
+
+    def _next(self, here: SafeUrl, location: str) -> SafeUrl:
+        try:
+            return join(here, location, self._judge.policy)
+        except UrlRefused as refused:
+            log_refusal(refused.rule, f"a redirect from {here.origin}")
+            raise
+
+    async def _visit(self, url: SafeUrl) -> Fetched:
+        """The page at `url` itself. Raises WebError or Redirected."""
+        addresses = await self._judge.addresses(url)
+        limits = self._limits
+        endpoints = PinnedEndpoints(self._reactor, url, addresses, limits.connect_seconds, self._tls)
+        whole = limits.whole_seconds
+        exchange = HttpExchange(
+            self._reactor, Limits(limits.connect_seconds, whole, whole, limits.raw_bytes, whole), endpoints=endpoints
+        )
+        sink = PageSink(limits.raw_bytes, limits.decoded_bytes, self._reactor.seconds())
+        try:
+            await exchange.perform(Request("GET", str(url), self._headers_for(url)), sink)
+        except ResilienceError as error:
+            raise _web_error(error, url) from error
+        return sink.page(str(url))
+
+    def _headers_for(self, url: SafeUrl) -> Headers:
+        headers = Headers({**self._headers, "Host": [url.netloc]})
+        if url.scheme == "http":
+            # Metadata services of clouds speak plain HTTP and refuse what looks forwarded: a second lock.
+            headers.setRawHeaders("X-Forwarded-For", ["true"])
+        return headers
+
+
+def _web_error(error: ResilienceError, url: SafeUrl) -> WebError:
+    """The same failure in the words of the web tools. The sentence names no more than the origin."""
+    if isinstance(error.__cause__, WrongPeer):
+        log_refusal("connected elsewhere", url.origin)
+        return UrlRefused("connected elsewhere")
+    if isinstance(error, TimedOut):
+        return WebError(Kind.TIMEOUT, error.message)
+    return WebError(Kind.PARSE if isinstance(error, BodyTooLarge) else Kind.NETWORK, error.message)

@@ -1,0 +1,105 @@
+"""What a URL's host may look like, and its one normal form: UTS-46, IDNA, lower case, no trailing dot. Pure.
+
+A host is either a public name of at least two labels or an address in its strict form. Everything a resolver, a
+browser or a library could read as an address in disguise is refused (WHATWG "ends in a number").
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from ipaddress import IPv4Address, IPv6Address
+
+import idna
+
+MAX_HOST_CHARS = 253
+MAX_LABEL_CHARS = 63
+
+#: Names that are somebody's own network, with everything below them: RFC 6761, 6762, 8375, ICANN's .internal, and those
+#: the root never delegates because home and company networks use them.
+LOCAL_NAMES = frozenset(
+    {"localhost", "local", "internal", "home.arpa", "localdomain", "lan", "intranet", "private", "corp", "home"}
+)
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?", re.ASCII)
+_NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*", re.ASCII)
+
+
+class BadHost(ValueError):
+    """A host that is refused; the message is the rule's name."""
+
+
+def normal_name(written: str) -> str:
+    """A name, or an IPv4 address, as it goes on the wire. Raises BadHost; says nothing about local names."""
+    if not written:
+        raise BadHost("no host")
+    if "%" in written:
+        raise BadHost("percent sign in the host")
+    if len(written) > MAX_HOST_CHARS + 1:
+        raise BadHost("host too long")
+    name = _encoded(written)
+    name = name.removesuffix(".")
+    labels = name.split(".")
+    if "" in labels:
+        raise BadHost("empty label")
+    if len(name) > MAX_HOST_CHARS:
+        raise BadHost("host too long")
+    if any(len(label) > MAX_LABEL_CHARS for label in labels):
+        raise BadHost("label too long")
+    if not all(_LABEL.fullmatch(label) for label in labels):
+        raise BadHost("character in the host")
+    if _NUMBER.fullmatch(labels[-1]) and ipv4(name) is None:
+        raise BadHost("number as a host")
+    return name
+
+
+def public_host(written: str) -> str:
+    """As normal_name, of a host that is an address or a name outside of local networks."""
+    name = normal_name(written)
+    if ipv4(name) is not None:
+        return name
+    if is_below(name, LOCAL_NAMES):
+        raise BadHost("local name")
+    if "." not in name:
+        raise BadHost("single-label name")
+    return name
+
+
+def ipv4(host: str) -> IPv4Address | None:
+    """The address that a strict dotted quad is, None for anything else."""
+    try:
+        return IPv4Address(host)
+    except ValueError:
+        return None
+
+
+def ipv6(host: str) -> IPv6Address:
+    """The address between brackets. Raises BadHost; a zone id has no place in a URL."""
+    if "%" in host:
+        raise BadHost("percent sign in the host")
+    try:
+        return IPv6Address(host)
+    except ValueError:
+        raise BadHost("broken IPv6 address") from None
+
+
+def is_below(name: str, domains: frozenset[str]) -> bool:
+    """Whether a name is one of the domains or below one."""
+    labels = name.split(".")
+    return any(".".join(labels[start:]) in domains for start in range(len(labels)))
+
+
+def _encoded(written: str) -> str:
+    """The name in ASCII. What two versions of the Unicode tables could read differently is refused."""
+    try:
+        mapped = written.lower() if written.isascii() else idna.uts46_remap(written, std3_rules=False)
+        if not mapped.isascii() and unicodedata.normalize("NFKC", mapped) != mapped:
+            raise BadHost("character in the host")
+        return ".".join(_label(label) for label in mapped.split("."))
+    except UnicodeError:  # idna's errors are
+        raise BadHost("character in the host") from None
+
+
+def _label(label: str) -> str:
+    if label.isascii() and not label.startswith("xn--"):
+        return label
+    return idna.alabel(label).decode("ascii")

@@ -1,0 +1,91 @@
+"""The judgement over where a URL leads: its name is resolved once and every answer is held against the table."""
+
+from __future__ import annotations
+
+import re
+
+from twisted.logger import Logger
+
+from tools.clean import one_line
+from tools.web.addresses import Address, Rule, judge, parse_address
+from tools.web.errors import Kind, WebError
+from tools.web.resolving import Resolver
+from tools.web.seen import SeenUrls
+from tools.web.url_policy import UrlOrigin, UrlPolicy
+from tools.web.urls import MAX_URL_CHARS, SafeUrl, UrlRefused, parse
+
+_log = Logger()
+_AUTHORITY_END = re.compile(r"[/?#\\]")
+
+
+class UrlJudge:
+    """What may be asked for under a policy: the same judgement for our own fetcher and for remote readers."""
+
+    def __init__(self, policy: UrlPolicy, resolver: Resolver) -> None:
+        self.policy = policy
+        self._resolver = resolver
+
+    def admit(self, url: str, seen: SeenUrls | None = None) -> SafeUrl:
+        """A URL of the model's as far as its text goes. Raises UrlRefused.
+
+        `seen` are the URLs that were shown; without them the policy `url_origin: seen` admits none.
+        """
+        try:
+            safe = parse(url, self.policy)
+            self._require_shown(safe, seen)
+        except UrlRefused as refused:
+            log_refusal(refused.rule, _shown(url))
+            raise
+        return safe
+
+    def _require_shown(self, url: SafeUrl, seen: SeenUrls | None) -> None:
+        if self.policy.url_origin is UrlOrigin.SEEN and (seen is None or url not in seen):
+            raise UrlRefused("not in a search result or a player's message")
+
+    async def addresses(self, url: SafeUrl) -> tuple[Address, ...]:
+        """Where `url` may be connected to: all that its name resolves to. Raises WebError if any one is refused."""
+        literal = url.address
+        answers = await self._resolver.resolve(url.host) if literal is None else [str(literal)]
+        judged: list[Address] = []
+        for answer in answers:
+            rule = judge(answer, nat64=self.policy.nat64, allowed=self.policy.allow_private)
+            address = parse_address(answer)
+            if rule is not None or address is None:
+                refused = rule or Rule("no address")
+                log_refusal(refused.name, url.origin, answer, str(refused.network or ""))
+                raise UrlRefused(refused.name)
+            judged.append(address)
+        if not judged:
+            raise WebError(Kind.NETWORK, f"the name {url.host} was not found")
+        return tuple(judged)
+
+
+async def judge_for_reader(url: str, policy: UrlPolicy, seen: SeenUrls | None, resolver: Resolver) -> SafeUrl:
+    """The URL that a remote reader may be given, by the judgement our own fetcher makes. Raises WebError.
+
+    A reader elsewhere cannot reach our network, but it must not be told of it, nor be sent what the model composed.
+    """
+    judge_of_urls = UrlJudge(policy, resolver)
+    safe = judge_of_urls.admit(url, seen)
+    await judge_of_urls.addresses(safe)
+    return safe
+
+
+def log_refusal(rule: str, origin: str = "", address: str = "", network: str = "") -> None:
+    """Tell the operator what the model is not told."""
+    _log.warn(
+        "a page was refused: {rule} {origin} {address} {network}",
+        log_event="web_refused",
+        rule=rule,
+        origin=origin,
+        address=address,
+        network=network,
+    )
+
+
+def _shown(url: str) -> str:
+    """What may be logged of a URL that could not be read: scheme and host, without user name, path or query."""
+    scheme, separator, rest = url[:MAX_URL_CHARS].partition("://")
+    if not separator:
+        return ""
+    return one_line(f"{scheme}://{_AUTHORITY_END.split(rest, maxsplit=1)[0].rpartition('@')[2]}", max_chars=100)

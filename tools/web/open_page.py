@@ -1,0 +1,78 @@
+"""The tool `open_page`: the text of a page of the web, or a part of a long one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pydantic import Field
+
+from tools.clean import clean_heard, one_line
+from tools.context import ToolContext
+from tools.tool import Arguments, Category, Tool
+from tools.trust import Source
+from tools.web.advice import UNTRUSTED, advice
+from tools.web.errors import Kind, WebError
+from tools.web.providers import ReadProvider
+from tools.web.results import OpenPageToolResult
+from tools.web.turn import WebTurn
+from tools.web.url_policy import UrlOrigin, UrlPolicy
+from tools.web.urls import parse
+
+#: Fetching, extracting, and a second reader when the first cannot, in seconds.
+TIMEOUT_SECONDS = 45.0
+
+
+class OpenPageArguments(Arguments):
+    """Which page, and which part of it."""
+
+    url: str = Field(
+        min_length=1, max_length=4096, description="the address, exactly as a search result or a person gave it"
+    )
+    max_length: int | None = Field(default=None, ge=100, le=200_000, description="most characters to read")
+    offset: int = Field(
+        default=0, ge=0, le=10_000_000, description="where to go on in a long page: a number of characters"
+    )
+
+
+def open_page_tool(provider: ReadProvider, policy: UrlPolicy, max_page_length: int, now: Callable[[], float]) -> Tool:
+    """The tool over this reader; `now` gives clock seconds."""
+
+    async def open_page(arguments: OpenPageArguments, context: ToolContext) -> OpenPageToolResult:
+        """The page, or a result that says what is wrong and what to do."""
+        turn = context.web or WebTurn()
+        try:
+            url = _allowed(arguments.url, policy, turn)
+            length = min(arguments.max_length or max_page_length, max_page_length)
+            page = await provider.read_url(url, offset=arguments.offset, max_length=length)
+        except WebError as error:
+            shown = one_line(arguments.url, max_chars=200)
+            return OpenPageToolResult(url=shown, status="error", error=advice(error, now()))
+        number = turn.citations.number(page.url, page.title)
+        return OpenPageToolResult(
+            citation_id=number,
+            url=page.url,
+            title=one_line(page.title),
+            content=clean_heard(page.content, max_page_length, keep_newlines=True),
+            content_length=page.content_length,
+            original_length=page.original_length,
+            truncated=page.truncated,
+            notes=[*page.notes, UNTRUSTED],
+        )
+
+    return Tool(
+        name="open_page",
+        description="Read a page of the web. Only addresses that a search found or a person wrote can be opened.",
+        arguments=OpenPageArguments,
+        category=Category.ASYNC_REQUIRED,
+        execute=open_page,
+        timeout_seconds=TIMEOUT_SECONDS,
+        source=Source.WEB,
+    )
+
+
+def _allowed(url: str, policy: UrlPolicy, turn: WebTurn) -> str:
+    """The address in its normal form. WebError when it may not be opened."""
+    safe = parse(url.strip(), policy)
+    if policy.url_origin is UrlOrigin.SEEN and safe not in turn.seen:
+        raise WebError(Kind.POLICY, "this address was in no search result and in nobody's words")
+    return str(safe)

@@ -1,0 +1,204 @@
+"""Not too fast for a provider: a token bucket, a short queue before it, and the provider's own wishes.
+
+    a token is left, nobody waits     the call goes at once
+    no token                          it waits in the queue, first come first served
+    the queue is full, or it would    RATE_LIMITED with the time a token would be there, and nothing is asked
+    wait longer than `patience`
+    an answer with `retry_at`         nobody goes before that time; those who would wait too long are told why
+    RATE_LIMITED without one          the same for `unsaid_seconds`
+
+A reader that fetches pages itself (`standing.CLIENTS`) heeds no wishes here: they are one site's.
+
+The limits that a language model's server tells in headers (`resilience.quota`) are learned; these here are set by the
+operator, because search services tell nothing before they refuse.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+
+from tools.web.errors import Kind, WebError
+from tools.web.providers import ReadProvider, ReadResult, SearchProvider, SearchQuery, SearchResult
+from tools.web.served import Trouble
+from tools.web.standing import CLIENTS
+
+A = TypeVar("A")
+#: Two moments this close, in seconds, are one: adding floats must not make a timer fire for ever.
+_SAME = 1e-6
+#: What says that this provider is not to be asked before `retry_at`.
+_WISHES = frozenset({Kind.RATE_LIMITED, Kind.QUOTA, Kind.SERVER})
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`burst` calls at once, then one each `seconds`; at most `queue` wait, none longer than `patience_seconds`.
+
+    `unsaid_seconds` is how long a provider is left alone that says "too fast" and not until when.
+    """
+
+    seconds: float = 1.0
+    burst: int = 2
+    queue: int = 20
+    patience_seconds: float = 10.0
+    unsaid_seconds: float = 5.0
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a bucket that never holds a token."""
+        if self.seconds < 0 or self.burst < 1 or self.queue < 0:
+            raise ValueError("a rate needs a burst of at least 1, and no negative seconds or queue")
+
+
+class Bucket:
+    """The pure part: when calls may go. Times in clock seconds."""
+
+    def __init__(self, rate: Rate) -> None:
+        self._rate = rate
+        #: When the bucket will be full again.
+        self._full_at = float("-inf")
+        self.wish: Trouble | None = None
+
+    def ready_at(self, ahead: int = 0) -> float:
+        """When a call may go that has `ahead` others before it."""
+        return self._after(self._full_at, ahead)
+
+    def take(self, now: float) -> None:
+        """A call goes."""
+        self._full_at = max(self._full_at, now) + self._rate.seconds
+
+    def hold(self, wish: Trouble) -> None:
+        """The provider wants to be left alone until the wish's `retry_at`; an earlier one than known is no news."""
+        if wish.retry_at is not None and (self.wish is None or wish.retry_at > (self.wish.retry_at or 0.0)):
+            self.wish = wish
+
+    def _after(self, full_at: float, ahead: int) -> float:
+        at = self._start(full_at)
+        for _ in range(ahead):
+            full_at = max(full_at, at) + self._rate.seconds
+            at = self._start(full_at)
+        return at
+
+    def _start(self, full_at: float) -> float:
+        held = self.wish.retry_at if self.wish is not None and self.wish.retry_at is not None else float("-inf")
+        return max(full_at - self._rate.seconds * (self._rate.burst - 1), held)
+
+
+class Pace:
+    """The gate before one provider, shared by all who ask it. No timer is left when nobody waits."""
+
+    def __init__(self, name: str, clock: IReactorTime, rate: Rate | None = None) -> None:
+        self.name = name
+        self._clock = clock
+        self._rate = rate or Rate()
+        self._bucket = Bucket(self._rate)
+        self._waiting: deque[Deferred[None]] = deque()
+        self._timer: IDelayedCall | None = None
+
+    async def call(self, ask: Callable[[], Awaitable[A]]) -> A:
+        """The answer, asked for in its turn. Raises WebError. Cancelling leaves the queue, or cancels the question."""
+        await self._turn()
+        try:
+            return await ask()
+        except WebError as error:
+            self._heed(error)
+            raise
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for their turn."""
+        return len(self._waiting)
+
+    def configuration_changed(self) -> None:
+        """Forget the provider's wishes: they were for other settings."""
+        self._bucket.wish = None
+        self._let_go()
+
+    def _turn(self) -> Deferred[None]:
+        now = self._clock.seconds()
+        at = self._bucket.ready_at(len(self._waiting))
+        if not self._waiting and at <= now + _SAME:
+            self._bucket.take(now)
+            return succeed(None)
+        if len(self._waiting) >= self._rate.queue or at - now > self._rate.patience_seconds:
+            raise self._refusal(at)
+        turn: Deferred[None] = Deferred(self._leave)
+        self._waiting.append(turn)
+        self._set_timer()
+        return turn
+
+    def _refusal(self, at: float) -> WebError:
+        """Why a call that could go at this time does not wait for it."""
+        now, wish = self._clock.seconds(), self._bucket.wish
+        if wish is not None and (wish.retry_at or 0.0) > now:
+            said = f"it wants to be left alone for another {(wish.retry_at or now) - now:.0f} s: {wish.message}"
+            return WebError(wish.kind, said, provider=self.name, retry_at=at)
+        many = f"{len(self._waiting)} questions are waiting for {self.name} already"
+        return WebError(Kind.RATE_LIMITED, many, provider=self.name, retry_at=at)
+
+    def _heed(self, error: WebError) -> None:
+        now = self._clock.seconds()
+        wish = Trouble.of(error, self.name)
+        if wish.kind is Kind.RATE_LIMITED and wish.retry_at is None:
+            wish = replace(wish, retry_at=now + self._rate.unsaid_seconds)
+        if wish.kind not in _WISHES or wish.retry_at is None or wish.retry_at <= now or self.name in CLIENTS:
+            return
+        self._bucket.hold(wish)
+        while self._waiting:  # the last wait longest
+            at = self._bucket.ready_at(len(self._waiting) - 1)
+            if at - now <= self._rate.patience_seconds:
+                break
+            refusal = self._refusal(at)
+            self._waiting.pop().errback(refusal)
+        self._set_timer()
+
+    def _leave(self, turn: Deferred[None]) -> None:
+        if turn in self._waiting:
+            self._waiting.remove(turn)
+            self._set_timer()
+
+    def _let_go(self) -> None:
+        now = self._clock.seconds()
+        while self._waiting and self._bucket.ready_at() <= now + _SAME:
+            self._bucket.take(now)
+            self._waiting.popleft().callback(None)
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        """Look again when the first may go, as long as somebody waits."""
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        self._timer = None
+        if self._waiting:
+            wait = self._bucket.ready_at() - self._clock.seconds()
+            self._timer = self._clock.callLater(max(0.0, wait), self._let_go)
+
+
+class PacedSearch:
+    """A search provider behind a gate."""
+
+    def __init__(self, provider: SearchProvider, pace: Pace) -> None:
+        self.name = provider.name
+        self._provider = provider
+        self._pace = pace
+
+    async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
+        """The provider's hits, in our turn. Raises WebError. May be cancelled."""
+        return await self._pace.call(lambda: self._provider.search(query))
+
+
+class PacedReader:
+    """A reader behind a gate."""
+
+    def __init__(self, provider: ReadProvider, pace: Pace) -> None:
+        self.name = provider.name
+        self._provider = provider
+        self._pace = pace
+
+    async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
+        """The provider's page, in our turn. Raises WebError. May be cancelled."""
+        return await self._pace.call(lambda: self._provider.read_url(url, offset=offset, max_length=max_length))

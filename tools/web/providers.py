@@ -1,0 +1,76 @@
+"""The two protocols of the web tools and what they give (ADR 013). A class may be both."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+
+class TimeRange(StrEnum):
+    """How old a result may be."""
+
+    DAY = "d"
+    WEEK = "w"
+    MONTH = "m"
+    YEAR = "y"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What is looked for: at most `limit` results, only from `allowed_domains` and what is below them, if any."""
+
+    text: str
+    limit: int = 5
+    allowed_domains: tuple[str, ...] = ()
+    time_range: TimeRange = TimeRange.ALL
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """One hit. All of it was written by strangers."""
+
+    title: str
+    url: str
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """One page as text (Markdown where there was structure).
+
+    `content` is what was kept of it, `content_length` its characters; `original_length` is the characters of the whole
+    page when known; `truncated` when `content` is not all of it. `notes` are our own sentences about the text, such as
+    that no main text was found.
+    """
+
+    url: str
+    title: str
+    content: str
+    content_length: int
+    original_length: int | None = None
+    truncated: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class SearchProvider(Protocol):
+    """Searches the web."""
+
+    #: What the provider is called in settings and messages.
+    name: str
+
+    def search(self, query: SearchQuery) -> Awaitable[Sequence[SearchResult]]:
+        """At most `query.limit` hits, best first, none when there is nothing. Raises WebError. May be cancelled."""
+        ...
+
+
+class ReadProvider(Protocol):
+    """Reads a page of the web."""
+
+    name: str
+
+    def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> Awaitable[ReadResult]:
+        """The page's text from character `offset`, at most `max_length` of them. Raises WebError. May be cancelled."""
+        ...

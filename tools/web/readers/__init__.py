@@ -1,0 +1,1 @@
+"""Who reads pages for us."""

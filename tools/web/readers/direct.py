@@ -1,0 +1,101 @@
+"""Reads pages itself: fetched by the safe fetcher, made text in the extraction process. Nobody else reads along."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from http import HTTPStatus
+from typing import Protocol
+
+from tools.web.errors import Kind, WebError
+from tools.web.extracting.extracted import SENTENCES, Extracted, Flag
+from tools.web.providers import ReadResult
+from tools.web.readers.paging import part_of
+
+
+class Page(Protocol):
+    """A page as the fetcher brings it. `url` is where it was found in the end; `charset` is a codec or empty."""
+
+    @property
+    def url(self) -> str:
+        """Where it was found in the end."""
+        ...
+
+    @property
+    def status(self) -> int:
+        """The answer's status."""
+        ...
+
+    @property
+    def content_type(self) -> str:
+        """Its media type."""
+        ...
+
+    @property
+    def charset(self) -> str:
+        """A codec of Python's, or empty."""
+        ...
+
+    @property
+    def body(self) -> bytes:
+        """The bytes, unpacked."""
+        ...
+
+
+class Fetcher(Protocol):
+    """Fetches pages, from public addresses only."""
+
+    def fetch(self, url: str) -> Awaitable[Page]:
+        """The page. Raises WebError. May be cancelled."""
+        ...
+
+
+class TextMaker(Protocol):
+    """Makes text of a page; `Extractor` is one."""
+
+    def extract(self, body: bytes, content_type: str, charset: str, url: str) -> Awaitable[Extracted]:
+        """The page's text. Raises WebError. May be cancelled."""
+        ...
+
+
+class DirectReadProvider:
+    """The reader that needs no key and no third party."""
+
+    name = "direct"
+
+    def __init__(self, fetcher: Fetcher, extractor: TextMaker) -> None:
+        self._fetcher = fetcher
+        self._extractor = extractor
+
+    async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
+        """The page's text from character `offset`, at most `max_length` of them, cut after a paragraph where possible.
+
+        Each call fetches; who pages through a page asks for the whole once (`read_whole`) and cuts it with `part_of`.
+        Raises WebError.
+        """
+        return part_of(await self.read_whole(url), offset, max_length)
+
+    async def read_whole(self, url: str) -> ReadResult:
+        """The page's whole text, up to the extraction's own cap. Raises WebError."""
+        page = await self._fetcher.fetch(url)
+        _check_status(page.status)
+        found = await self._extractor.extract(page.body, page.content_type, page.charset, page.url)
+        if not found.markdown.strip():
+            raise WebError(Kind.PARSE, "the page holds no text; perhaps scripts make it", provider=self.name)
+        notes = tuple(SENTENCES[flag] for flag in Flag if flag in found.flags)
+        length = len(found.markdown)
+        is_cut = bool(found.flags & {Flag.CUT, Flag.PAGES_LEFT_OUT})
+        return ReadResult(page.url, found.title, found.markdown, length, length, is_cut, notes)
+
+
+def _check_status(status: int) -> None:
+    """Nothing for a page. Raises WebError for what a server says instead of one."""
+    if status < HTTPStatus.BAD_REQUEST:
+        return
+    kind = Kind.BAD_REQUEST
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        kind = Kind.SERVER
+    elif status == HTTPStatus.TOO_MANY_REQUESTS:
+        kind = Kind.RATE_LIMITED
+    elif status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED, HTTPStatus.FORBIDDEN, 451}:
+        kind = Kind.BLOCKED_OR_EMPTY
+    raise WebError(kind, f"the page answered with status {status}", provider=DirectReadProvider.name)

@@ -1,0 +1,33 @@
+"""What a reader that is not us needs: a page's URL judged before it leaves, and time for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from resilience import Limits
+from tools.web.providers import ReadProvider, ReadResult
+
+#: The safe-fetch policy's judgement of a page's URL, made before the URL leaves: raises WebError of kind POLICY.
+Judge = Callable[[str], Awaitable[object]]
+MAX_PAGE_BYTES = 8 * 1024 * 1024
+
+
+def page_limits(seconds: float) -> Limits:
+    """What one answer may cost: a whole page in JSON, and all the time there is until its first byte."""
+    return Limits(
+        first_byte_seconds=seconds, idle_seconds=seconds, max_body_bytes=MAX_PAGE_BYTES, progress_seconds=seconds
+    )
+
+
+class JudgedReader:
+    """A reader that gets to know no URL but those that passed: for services that do not judge (Tavily)."""
+
+    def __init__(self, provider: ReadProvider, judge: Judge) -> None:
+        self.name = provider.name
+        self._provider = provider
+        self._judge = judge
+
+    async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
+        """The provider's page. Raises WebError, of kind POLICY when the URL must not leave. May be cancelled."""
+        await self._judge(url)
+        return await self._provider.read_url(url, offset=offset, max_length=max_length)

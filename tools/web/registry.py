@@ -1,0 +1,117 @@
+"""Which provider a name means. A new one is a file and a line here (docs/adding-a-search-provider.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from tools.web.providers import ReadProvider, SearchProvider
+from tools.web.search.api import Shared
+from tools.web.search.brave import BraveOptions, BraveSearchProvider
+from tools.web.search.duckduckgo import DuckDuckGoOptions, DuckDuckGoSearchProvider
+from tools.web.search.options import Options
+from tools.web.search.perplexity import PerplexityOptions, PerplexitySearchProvider
+from tools.web.search.searxng import SearxngOptions, SearxngSearchProvider
+from tools.web.search.tavily import TavilyOptions, TavilyProvider
+
+
+class Making(Protocol):
+    """A provider's class, or a function like one. Raises ValueError when it cannot work with these settings."""
+
+    def __call__(self, shared: Shared, key: str, url: str, options: Any) -> Any:  # Any: each has options of its own
+        """The provider."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """How to make a provider: its class, what its options are, and what it cannot do without."""
+
+    make: Making
+    options: type[Options] = Options
+    needs_key: bool = False
+    needs_url: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSettings:
+    """What the operator set for one provider. `key` is the key itself; who reads the reference to it is elsewhere."""
+
+    key: str = field(default="", repr=False)
+    url: str = ""
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+_TAVILY = Maker(TavilyProvider, TavilyOptions)
+
+SEARCH_PROVIDERS: dict[str, Maker] = {
+    "brave": Maker(BraveSearchProvider, BraveOptions, needs_key=True),
+    "duckduckgo": Maker(DuckDuckGoSearchProvider, DuckDuckGoOptions),
+    "perplexity": Maker(PerplexitySearchProvider, PerplexityOptions, needs_key=True),
+    "searxng": Maker(SearxngSearchProvider, SearxngOptions, needs_url=True),
+    "tavily": _TAVILY,
+}
+
+READ_PROVIDERS: dict[str, Maker] = {
+    "tavily": _TAVILY,
+}
+
+
+class Providers:
+    """Makes providers from their settings. One that both searches and reads is made once and serves both."""
+
+    def __init__(self, shared: Shared, settings: Mapping[str, ProviderSettings] | None = None) -> None:
+        self._shared = shared
+        self._settings = settings or {}
+        self._made: dict[tuple[str, Maker], Any] = {}
+
+    def search(self, name: str) -> SearchProvider:
+        """The search provider of this name. Raises ValueError with what is wrong with its settings."""
+        made: SearchProvider = self._provider(name, SEARCH_PROVIDERS, "search_provider")
+        return made
+
+    def read(self, name: str) -> ReadProvider:
+        """The read provider of this name. Raises ValueError with what is wrong with its settings."""
+        made: ReadProvider = self._provider(name, READ_PROVIDERS, "read_provider")
+        return made
+
+    def close(self) -> None:
+        """End what a provider has of its own, such as threads."""
+        for provider in self._made.values():
+            if hasattr(provider, "close"):
+                provider.close()
+        self._made.clear()
+
+    def _provider(self, name: str, makers: Mapping[str, Maker], setting: str) -> Any:
+        maker = makers.get(name)
+        if maker is None:
+            raise ValueError(f"{setting} {name!r} is unknown; there are {', '.join(sorted(makers))}")
+        if (name, maker) not in self._made:
+            self._made[name, maker] = made(name, maker, self._settings.get(name), self._shared)
+        return self._made[name, maker]
+
+
+def made(name: str, maker: Maker, settings: ProviderSettings | None, shared: Shared) -> Any:
+    """The provider that the settings describe. Raises ValueError."""
+    settings = settings or ProviderSettings()
+    if maker.needs_key and not settings.key:
+        raise ValueError(f"{name} needs a key")
+    if maker.needs_url and not settings.url:
+        raise ValueError(f"{name} needs the address (url) of your server")
+    try:
+        options = maker.options.model_validate(dict(settings.options))
+    except ValidationError as error:
+        raise ValueError(f"{name}: {_said(error, maker.options)}") from None
+    return maker.make(shared, settings.key, settings.url, options)
+
+
+def _said(error: ValidationError, options: type[Options]) -> str:
+    """The first thing wrong with the options, without their values."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        return f"there is no option {place!r}; there are {', '.join(options.model_fields) or 'none'}"
+    return f"option {place!r}: {first['msg']}"

@@ -1,0 +1,200 @@
+"""One JSON call to a provider's API: bounded, with its key in a header, every failure a WebError with a kind.
+
+The key goes nowhere but to the origin of the base URL: calls are made by path, and a redirect is told, not followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+from urllib.parse import urlencode, urlsplit
+
+import orjson
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.web.http_headers import Headers
+
+from llm.messages import JSON, JSONObject
+from resilience.deadline import Deadline
+from resilience.errors import BodyTooLarge, ConnectFailed, DeadlineExceeded, ResilienceError, TimedOut
+from resilience.request import Collected, Limits, Request, Sink
+from tools.web.errors import Kind, WebError
+from tools.web.search.refusals import Refusal, refusal_of
+
+MAX_BODY_BYTES = 1_000_000
+#: An error's explanation stands at its beginning; the rest of an error page is not read.
+MAX_ERROR_BYTES = 16 * 1024
+CALL_SECONDS = 15.0
+LIMITS = Limits(
+    first_byte_seconds=CALL_SECONDS,
+    idle_seconds=CALL_SECONDS,
+    max_body_bytes=MAX_BODY_BYTES,
+    progress_seconds=CALL_SECONDS,
+)
+_OK, _REDIRECT, _ERROR = 200, 300, 400
+
+
+class Exchange(Protocol):
+    """Whatever performs requests as HttpExchange does."""
+
+    async def perform(self, request: Request, sink: Sink, limits: Limits | None = None) -> None:
+        """Send and receive, or raise a ResilienceError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all providers of a process share: one exchange with its connections, and the reactor as their clock."""
+
+    exchange: Exchange
+    clock: IReactorTime
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What an API answered. `at` is when, in clock seconds."""
+
+    status: int
+    headers: Headers
+    body: bytes
+    at: float
+
+    def header(self, name: str) -> str:
+        """A header's last value, empty without one."""
+        values = self.headers.getRawHeaders(name) or [""]
+        return values[-1]
+
+    @cached_property
+    def record(self) -> JSONObject:
+        """The body as a JSON object, empty when it is none."""
+        try:
+            read = orjson.loads(self.body)
+        except orjson.JSONDecodeError:
+            return {}
+        return read if isinstance(read, dict) else {}
+
+
+#: The refusal that an answer with an error status is.
+Explain = Callable[[Reply], Refusal]
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """A provider's API below `base_url`. `headers` may hold its key; `secrets` never occur in a message.
+
+    `explain` reads the errors of a service that has its own shapes. `seconds` is how long a call may take in all,
+    `limits` what its phases may.
+    """
+
+    shared: Shared
+    provider: str
+    base_url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    explain: Explain = refusal_of
+    seconds: float = CALL_SECONDS
+    limits: Limits = LIMITS
+
+    def __post_init__(self) -> None:
+        """Refuse a base URL that could send the key elsewhere than it says, and a key that is no header."""
+        try:
+            parts = urlsplit(self.base_url)
+            is_plain = bool(parts.hostname) and not (parts.username or parts.password or parts.query or parts.fragment)
+            _ = parts.port
+        except ValueError:
+            is_plain = False
+        else:
+            is_plain = is_plain and parts.scheme in {"http", "https"} and self.base_url.isascii()
+        if not is_plain or any(sign.isspace() or not sign.isprintable() for sign in self.base_url):
+            raise ValueError(f"{self.provider}: its address is http(s)://host[:port][/path] and nothing else")
+        if any(not (key.isascii() and key.isprintable()) for key in self.headers.values()):
+            raise ValueError(f"{self.provider}: its key holds characters that no key has")
+
+    async def get(self, path: str, parameters: Mapping[str, str]) -> Reply:
+        """The answer to a GET with these parameters. Raises WebError."""
+        return await self._call("GET", f"{self._url(path)}?{urlencode(parameters, errors='replace')}")
+
+    async def post(self, path: str, record: JSONObject) -> Reply:
+        """The answer to a JSON record. Raises WebError."""
+        return await self._call("POST", self._url(path), encoded(record))
+
+    def listed(self, reply: Reply, name: str) -> list[object]:
+        """The list that a good answer has under `name`. Raises WebError when there is none."""
+        found = reply.record.get(name)
+        if isinstance(found, list):
+            return found
+        raise self.error(Kind.PARSE, f"answered without a list of {name}")
+
+    def error(self, kind: Kind, message: str, retry_at: float | None = None) -> WebError:
+        """A WebError of this provider, its message without keys."""
+        for secret in filter(None, self.secrets):
+            message = message.replace(secret, "[key]")
+        return WebError(kind, f"{self.provider} {message}", provider=self.provider, retry_at=retry_at)
+
+    def _url(self, path: str) -> str:
+        return f"{self.base_url.rstrip('/')}/{path}"
+
+    async def _call(self, method: str, url: str, body: bytes = b"") -> Reply:
+        headers = Headers({name: [value] for name, value in self.headers.items()})
+        headers.setRawHeaders("Accept", ["application/json"])
+        if body:
+            headers.setRawHeaders("Content-Type", ["application/json"])
+        sink = _Answer()
+        sending = self.shared.exchange.perform(Request(method, url, headers, body), sink, self.limits)
+        try:
+            await Deadline.after(self.shared.clock, self.seconds).bound(Deferred.fromCoroutine(sending))
+        except ResilienceError as error:
+            # An error status says more than why the rest of its page did not arrive.
+            if sink.status < _ERROR:
+                raise self._failure(error) from error
+        return self._checked(Reply(sink.status, sink.headers, sink.body, self.shared.clock.seconds()))
+
+    def _failure(self, error: ResilienceError) -> WebError:
+        match error:
+            case TimedOut() | DeadlineExceeded():
+                return self.error(Kind.TIMEOUT, f"did not answer within {self.seconds:g} s")
+            case BodyTooLarge():
+                return self.error(Kind.PARSE, f"answered more than {self.limits.max_body_bytes} bytes")
+            case ConnectFailed():
+                return self.error(Kind.NETWORK, f"could not be reached: {error}")
+            case _:
+                return self.error(Kind.NETWORK, f"broke off: {error}")
+
+    def _checked(self, reply: Reply) -> Reply:
+        if _REDIRECT <= reply.status < _ERROR:
+            message = f"answered with a redirect ({reply.status}), which is not followed; check its address"
+            raise self.error(Kind.SERVER, message)
+        if reply.status != _OK:
+            refusal = self.explain(reply)
+            raise self.error(refusal.kind, refusal.message, refusal.retry_at)
+        if not reply.record:
+            raise self.error(Kind.PARSE, "answered what is no JSON object")
+        return reply
+
+
+class _Answer(Collected):
+    """Keeps a whole good answer, and the beginning of an error."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._size = 0
+
+    def data(self, piece: bytes) -> bool:
+        """Keep the piece; of an error no more than explains it."""
+        self._size += len(piece)
+        super().data(piece)
+        return self.status >= _ERROR and self._size >= MAX_ERROR_BYTES
+
+
+def encoded(record: Mapping[str, JSON]) -> bytes:
+    """The record as JSON. Half of a surrogate pair, which a model can write and no JSON may hold, becomes `?`."""
+    try:
+        return orjson.dumps(record)
+    except orjson.JSONEncodeError:
+        return orjson.dumps({name: _whole(value) for name, value in record.items()})
+
+
+def _whole(value: JSON) -> JSON:
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

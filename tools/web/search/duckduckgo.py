@@ -1,0 +1,157 @@
+"""DuckDuckGo and its like through the library ddgs: without a key. It reads the pages that people see.
+
+The library blocks, has no cancel, and tells "blocked" and "nothing found" with the same words. So it runs in threads
+of its own under our own deadline, and its "no results" is trouble that another provider may be spared.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, MutableMapping
+from concurrent.futures import thread as executors
+from threading import Thread
+
+from twisted.internet.defer import CancelledError
+
+from resilience.deadline import Deadline
+from resilience.errors import DeadlineExceeded
+from tools.web.errors import Kind, WebError
+from tools.web.providers import SearchQuery, SearchResult, TimeRange
+from tools.web.search.api import Shared
+from tools.web.search.options import Options
+from tools.web.search.query import domains_of, text_of, with_sites
+from tools.web.search.results import taken
+from tools.web.search.threads import DaemonThreads, FromThread, Full
+
+#: By name, because the library's "auto" always begins with two encyclopaedias.
+BACKENDS = ("duckduckgo", "brave", "mojeek", "startpage", "yahoo")
+#: These find the same whatever time range is asked for.
+TIMELESS = frozenset({"mojeek"})
+MAX_RESULTS = 20
+CALL_SECONDS = 12.0
+#: For each engine. A call asks five of them, two at a time.
+ENGINE_SECONDS = 4
+MISSING = "needs the package ddgs: pip install 'mud-assistant[web]'"
+_NAME = "duckduckgo"
+
+#: One search of the library: words, time limit, engines, number of results. It blocks.
+Text = Callable[[str, str | None, str, int], object]
+
+
+class DuckDuckGoOptions(Options):
+    """`region` is where to search from, such as `us-en` or `wt-wt`; `proxy` an http or socks5 address."""
+
+    region: str = "us-en"
+    proxy: str = ""
+
+
+class DuckDuckGoSearchProvider:
+    """Searches DuckDuckGo, Brave, Mojeek, Startpage and Yahoo as a person would. `close` it at the end."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        key: str = "",
+        url: str = "",
+        options: DuckDuckGoOptions | None = None,
+        *,
+        text: Text | None = None,
+        threads: DaemonThreads[object] | None = None,
+    ) -> None:
+        if key or url:
+            raise ValueError("duckduckgo takes neither a key nor an address")
+        self.name = _NAME
+        self._clock = shared.clock
+        self._text = text or Ddgs(options or DuckDuckGoOptions())
+        reactor: FromThread = shared.clock  # type: ignore[assignment]  # a reactor; a bare clock comes with `threads`
+        self._threads = threads or DaemonThreads(reactor, "ddgs")
+
+    async def search(self, query: SearchQuery) -> list[SearchResult]:
+        """At most `query.limit` results. Raises WebError; BLOCKED_OR_EMPTY when nothing came."""
+        words = with_sites(text_of(query, self.name), domains_of(query, self.name))
+        limit = max(1, min(query.limit, MAX_RESULTS))
+        timed = query.time_range is not TimeRange.ALL
+        timelimit = query.time_range.value if timed else None
+        engines = ",".join(name for name in BACKENDS if not (timed and name in TIMELESS))
+        try:
+            work = self._threads.run(lambda: self._text(words, timelimit, engines, limit))
+            found = await Deadline.after(self._clock, CALL_SECONDS).bound(work)
+        except Full as error:
+            raise self._error(Kind.RATE_LIMITED, "is busy: too many searches wait for it") from error
+        except DeadlineExceeded as error:
+            raise self._error(Kind.TIMEOUT, f"did not answer within {CALL_SECONDS:g} s") from error
+        except (WebError, CancelledError):
+            raise
+        except Exception as error:
+            raise _failure(error) from error
+        if not isinstance(found, list):
+            raise self._error(Kind.PARSE, "answered without a list of results")
+        results = taken(found, limit, snippet="body", url="href")
+        if not results:
+            raise self._error(Kind.BLOCKED_OR_EMPTY, "gave nothing: there is nothing, or it blocks us")
+        return results
+
+    def close(self) -> None:
+        """End. A search that has begun is left to itself, and neither we nor the interpreter wait for it."""
+        self._threads.close()
+        forget_workers()
+
+    def _error(self, kind: Kind, message: str) -> WebError:
+        return WebError(kind, f"{self.name} {message}", provider=self.name)
+
+
+class Ddgs:
+    """The library itself, imported at the first search. `make` is its class, by default the real one."""
+
+    def __init__(self, options: DuckDuckGoOptions, make: Callable[..., object] | None = None) -> None:
+        self._options = options
+        self._make = make
+
+    def __call__(self, words: str, timelimit: str | None, engines: str, limit: int) -> object:
+        """The library's records. One object for each call: its engines keep the query on themselves."""
+        make = self._make or _library()
+        library = make(proxy=self._options.proxy or None, timeout=ENGINE_SECONDS)
+        return library.text(  # type: ignore[attr-defined]  # the library is not imported for its types
+            words,
+            region=self._options.region,
+            safesearch="moderate",
+            timelimit=timelimit,
+            max_results=limit,
+            backend=engines,
+        )
+
+
+def _library() -> Callable[..., object]:
+    try:
+        found: Callable[..., object] = importlib.import_module("ddgs").DDGS
+    except ImportError as error:
+        raise WebError(Kind.AUTH, f"{_NAME} {MISSING}", provider=_NAME) from error
+    return found
+
+
+def _failure(error: Exception) -> WebError:
+    """The error for what the library raised. Its words hold addresses and whole answers, so they are not repeated."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    words = str(error)[:1000].lower()
+    if "RatelimitException" in kinds:
+        kind, message = Kind.RATE_LIMITED, "is asked too fast"
+    elif "TimeoutException" in kinds:
+        kind, message = Kind.TIMEOUT, "did not answer in time"
+    elif "DDGSException" in kinds and "no results" in words:
+        kind, message = Kind.BLOCKED_OR_EMPTY, "gave nothing: there is nothing, or it blocks us"
+    elif "connect" in words or "dns" in words:
+        kind, message = Kind.NETWORK, "could not be reached"
+    else:
+        kind, message = Kind.PARSE, f"could not be read ({type(error).__name__})"
+    return WebError(kind, f"{_NAME} {message}", provider=_NAME)
+
+
+def forget_workers() -> None:
+    """Keep the interpreter's end from waiting for the threads that ddgs starts for its engines.
+
+    They are daemons, as ours are that start them, but concurrent.futures joins each thread it ever started.
+    """
+    known: MutableMapping[Thread, object] = getattr(executors, "_threads_queues", {})
+    for thread in list(known):
+        if thread.name.startswith("DDGS"):
+            known.pop(thread, None)

@@ -1,0 +1,42 @@
+"""What every provider does with a query before it is sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tools.web.errors import Kind, WebError
+from tools.web.providers import SearchQuery, TimeRange
+
+#: A host name, in any script: no blank, no operator of a search language, no address.
+_DOMAIN = re.compile(r"(?=.{1,253}\Z)[^\W_](?:[\w-]*[^\W_])?(?:\.[^\W_](?:[\w-]*[^\W_])?)+\.?")
+_WORDS = {TimeRange.DAY: "day", TimeRange.WEEK: "week", TimeRange.MONTH: "month", TimeRange.YEAR: "year"}
+
+
+def text_of(query: SearchQuery, provider: str) -> str:
+    """The query's words on one line. Raises WebError when there are none."""
+    words = " ".join(query.text.split())
+    if not words:
+        raise WebError(Kind.BAD_REQUEST, f"{provider} needs words to search for", provider=provider)
+    return words
+
+
+def domains_of(query: SearchQuery, provider: str) -> list[str]:
+    """The allowed domains in lower case. Raises WebError when one is none: it could hold search operators."""
+    domains = [domain.strip().lower() for domain in query.allowed_domains]
+    if any(not _DOMAIN.fullmatch(domain) for domain in domains):
+        raise WebError(Kind.BAD_REQUEST, f"{provider} takes domains such as example.org", provider=provider)
+    return [domain.rstrip(".") for domain in dict.fromkeys(domains)]
+
+
+def with_sites(text: str, domains: Iterable[str]) -> str:
+    """The words and, in the search engines' own language, where they must be found."""
+    sites = " OR ".join(f"site:{domain}" for domain in domains)
+    if not sites:
+        return text
+    return f"{text} ({sites})" if " OR " in sites else f"{text} {sites}"
+
+
+def range_word(time_range: TimeRange) -> str | None:
+    """The time range as most services call it, None for all of time."""
+    return _WORDS.get(time_range)

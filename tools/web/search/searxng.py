@@ -1,0 +1,86 @@
+"""SearXNG: the operator's own search engine over many others, without a key.
+
+Its address is the operator's and may well be on this machine or in a private network. The rules for the addresses of
+pages are not asked about it, and about nothing else: no redirect is followed, and its results are pages like any other.
+"""
+
+from __future__ import annotations
+
+from tools.clean import one_line
+from tools.web.errors import Kind, WebError
+from tools.web.providers import SearchQuery, SearchResult
+from tools.web.search.api import Api, Reply, Shared
+from tools.web.search.options import Options
+from tools.web.search.query import domains_of, range_word, text_of, with_sites
+from tools.web.search.refusals import Refusal, refusal_of
+from tools.web.search.results import taken
+
+JSON_IS_OFF = "answers no JSON (403): JSON is off: add json to search.formats in settings.yml"
+#: A second page is asked for when the first was this long and yet held too few that can be used.
+FULL_PAGE = 10
+_FORBIDDEN = 403
+_MAX_ENGINES = 5
+
+
+class SearxngOptions(Options):
+    """`engines` and `categories` are names with commas between them; `language` a code or `all`."""
+
+    engines: str = ""
+    categories: str = ""
+    language: str = ""
+
+
+class SearxngSearchProvider:
+    """Searches with the SearXNG (or searx) at `url`. `key`, if any, is for a proxy before it that wants a bearer."""
+
+    def __init__(self, shared: Shared, key: str = "", url: str = "", options: SearxngOptions | None = None) -> None:
+        self.name = "searxng"
+        self._options = options or SearxngOptions()
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._api = Api(shared, self.name, url, headers, (key,), _refusal)
+
+    async def search(self, query: SearchQuery) -> list[SearchResult]:
+        """At most `query.limit` results. Raises WebError, also when its engines failed and nothing came of it."""
+        parameters = {
+            "q": with_sites(text_of(query, self.name), domains_of(query, self.name)),
+            "format": "json",
+            "pageno": "1",
+        }
+        if word := range_word(query.time_range):
+            parameters["time_range"] = word
+        parameters |= {name: value for name, value in self._options if value}
+        reply = await self._api.get("search", parameters)
+        entries = self._api.listed(reply, "results")
+        results = taken(entries, query.limit)
+        if not results:
+            self._complain(reply)
+        if len(results) < query.limit and len(entries) >= FULL_PAGE:
+            results = taken([*entries, *await self._second_page(parameters)], query.limit)
+        return results
+
+    async def _second_page(self, parameters: dict[str, str]) -> list[object]:
+        """More entries; none when the first page must do."""
+        try:
+            return self._api.listed(await self._api.get("search", parameters | {"pageno": "2"}), "results")
+        except WebError:
+            return []
+
+    def _complain(self, reply: Reply) -> None:
+        """Nothing found by engines that failed is not nothing."""
+        if failed := _unresponsive(reply.record.get("unresponsive_engines")):
+            message = f"found nothing, and some of its engines failed: {failed}"
+            raise self._api.error(Kind.BLOCKED_OR_EMPTY, message)
+
+
+def _unresponsive(engines: object) -> str:
+    """The engines that failed and why, as far as it is told: pairs of name and reason."""
+    pairs = [pair for pair in engines if isinstance(pair, list) and pair] if isinstance(engines, list) else []
+    told = [one_line(": ".join(part for part in pair[:2] if isinstance(part, str)), max_chars=80) for pair in pairs]
+    return ", ".join([word for word in told if word][:_MAX_ENGINES])
+
+
+def _refusal(reply: Reply) -> Refusal:
+    """SearXNG's errors. The most usual by far is a 403 with a page: JSON is off unless somebody puts it on."""
+    if reply.status == _FORBIDDEN and not reply.record:
+        return Refusal(Kind.AUTH, JSON_IS_OFF)
+    return refusal_of(reply)

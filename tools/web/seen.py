@@ -1,0 +1,68 @@
+"""Which URLs stood word for word in a search result or in a player's message, for the policy `url_origin: seen`.
+
+A model that obeys a stranger's text can carry secrets out in a URL it composes; it cannot do so in one it was given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from itertools import islice
+
+from tools.web.urls import SafeUrl, UrlRefused, normalise
+
+#: People write `example.org/news` as often as the whole URL.
+_WRITTEN = re.compile(
+    r"https?://[^\s<>\"]+|(?<![\w@/.-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_]{2,24}(?::\d+)?(?:/[^\s<>\"]*)?",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile(r"https?://", re.IGNORECASE)
+_TRAILING = ".,;:!?)]}'*_~…。、\uff09"
+_MOST_TRAILING = 6
+_MOST_IN_TEXT = 50
+_MAX_TEXT_CHARS = 20_000
+
+
+class SeenUrls:
+    """The last `most` URLs that were shown, in the normal form of `urls.normalise`."""
+
+    def __init__(self, most: int = 1000) -> None:
+        self._most = most
+        self._urls: OrderedDict[str, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._urls)
+
+    def __contains__(self, url: object) -> bool:
+        """Whether a URL was shown."""
+        return isinstance(url, SafeUrl) and str(url) in self._urls
+
+    def add(self, url: str) -> None:
+        """Note a URL; one that could not be asked for anyway is left out."""
+        try:
+            normal = str(normalise(url))
+        except UrlRefused:
+            return
+        self._urls[normal] = None
+        self._urls.move_to_end(normal)
+        while len(self._urls) > self._most:
+            self._urls.popitem(last=False)
+
+    def add_text(self, text: str) -> None:
+        """Note the URLs in a text, each as it stands and without the punctuation that may end a sentence.
+
+        One without a scheme counts with either. Of a long text only the first fifty count.
+        """
+        for match in islice(_WRITTEN.finditer(text[:_MAX_TEXT_CHARS]), _MOST_IN_TEXT):
+            written = match[0]
+            for candidate in _readings(written):
+                for scheme in ("",) if _SCHEME.match(candidate) else ("https://", "http://"):
+                    self.add(scheme + candidate)
+
+
+def _readings(written: str) -> list[str]:
+    """What was written, and what it is without one, two... marks that may belong to the sentence."""
+    bare = written.rstrip(_TRAILING)
+    ends = range(max(len(bare) + 1, len(written) - _MOST_TRAILING), len(written) + 1)
+    return [bare, *(written[:end] for end in ends)]

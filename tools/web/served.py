@@ -1,0 +1,78 @@
+"""Who answered, and who could not: what a chain adds to hits and pages without changing what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import overload
+
+from tools.web.errors import Kind, WebError
+from tools.web.providers import ReadResult, SearchResult
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A WebError as a value: no traceback, so it may be kept and be raised again. `retry_at` in clock seconds."""
+
+    kind: Kind
+    message: str
+    provider: str = ""
+    retry_at: float | None = None
+
+    @classmethod
+    def of(cls, error: WebError, provider: str = "") -> Trouble:
+        """What the error says; `provider` where it names none."""
+        return cls(error.kind, error.message, error.provider or provider, error.retry_at)
+
+    def error(self) -> WebError:
+        """The error, anew."""
+        return WebError(self.kind, self.message, provider=self.provider, retry_at=self.retry_at)
+
+    def __str__(self) -> str:
+        """The reason for a list of reasons."""
+        is_named = self.message.startswith(self.provider)
+        return self.message if is_named else f"{self.provider}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hits(Sequence[SearchResult]):
+    """Results of a search, who gave them, and what went wrong before."""
+
+    results: tuple[SearchResult, ...]
+    served_by: str = ""
+    failed: tuple[Trouble, ...] = ()
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.results)
+
+    @overload
+    def __getitem__(self, index: int) -> SearchResult: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[SearchResult, ...]: ...
+    def __getitem__(self, index: int | slice) -> SearchResult | tuple[SearchResult, ...]:
+        """A result, or some."""
+        return self.results[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Page(ReadResult):
+    """A page, who read it, and what went wrong before."""
+
+    served_by: str = ""
+    failed: tuple[Trouble, ...] = ()
+
+
+def hits(found: Sequence[SearchResult], served_by: str, failed: tuple[Trouble, ...] = ()) -> Hits:
+    """The results with these facts; those of a chain within a chain stay."""
+    if isinstance(found, Hits):
+        return Hits(found.results, found.served_by or served_by, failed + found.failed)
+    return Hits(tuple(found), served_by, failed)
+
+
+def page(read: ReadResult, served_by: str, failed: tuple[Trouble, ...] = ()) -> Page:
+    """The page with these facts; those of a chain within a chain stay."""
+    if isinstance(read, Page):
+        served_by, failed = read.served_by or served_by, failed + read.failed
+    plain = {field.name: getattr(read, field.name) for field in fields(ReadResult)}
+    return Page(**plain, served_by=served_by, failed=failed)

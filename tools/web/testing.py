@@ -1,0 +1,133 @@
+"""Fake web services for tests, benches and people: `python -m tools.web.testing --help` serves one.
+
+A fake speaks its service's protocol over real HTTP, finds what it is told to, records what it is asked, and can fail in
+every way the service was seen or said to fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from twisted.internet.defer import Deferred
+from twisted.internet.endpoints import TCP4ServerEndpoint
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import Clock
+
+from llm.fakes.serving import CountedConnections, serve
+from resilience.foreground import serve_until_interrupted
+from tools.web.fakes.brave import FakeBrave
+from tools.web.fakes.perplexity import FakePerplexity
+from tools.web.fakes.proxy import MODES, FakeProxy, SearchPages
+from tools.web.fakes.searxng import FakeSearxng
+from tools.web.fakes.service import HITS, Asked, FakeService, Hit
+from tools.web.fakes.site import FakeSite, serve_site
+from tools.web.fakes.tavily import FakeTavily
+
+__all__ = [
+    "HITS",
+    "SERVICES",
+    "Asked",
+    "FakeBrave",
+    "FakePerplexity",
+    "FakeProxy",
+    "FakeSearxng",
+    "FakeService",
+    "FakeSite",
+    "FakeTavily",
+    "Hit",
+    "SearchPages",
+    "main",
+    "serve",
+    "serve_proxy",
+    "serve_site",
+]
+
+#: What `python -m tools.web.testing` can serve, beside the proxy.
+SERVICES: dict[str, type[FakeService]] = {
+    "brave": FakeBrave,
+    "perplexity": FakePerplexity,
+    "searxng": FakeSearxng,
+    "tavily": FakeTavily,
+}
+_PROXY = "proxy"
+
+_EPILOG = """\
+The address that is printed is the provider's url. A fake finds the same seven pages for every query, those on
+example.org.
+example: start `python -m tools.web.testing brave --port 11600 --key made-up --fault rate-limit`, then
+  curl -i -H 'X-Subscription-Token: made-up' 'http://127.0.0.1:11600/web/search?q=well'
+
+`proxy` is for the provider duckduckgo, whose library takes a proxy and no address: it stands for all search engines.
+Its certificate is its own, so a client that checks certificates, as ours does, sees a network that fails.
+
+ways to fail:
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve a fake until interrupted; the exit status."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.fault and options.fault not in _faults(options.name):
+        parser.error(f"{options.name} cannot fail with {options.fault!r}: {', '.join(_faults(options.name))}")
+    return serve_until_interrupted(lambda reactor: _serve_for_ever(options, reactor))
+
+
+@asynccontextmanager
+async def serve_proxy(pages: SearchPages, reactor: IReactorTime, port: int = 0) -> AsyncIterator[tuple[str, FakeProxy]]:
+    """The URL and the factory of a proxy on a loopback port; 0 takes a free one. `reactor` must be a real one."""
+    proxy = FakeProxy(pages)
+    counted = CountedConnections(proxy)  # type: ignore[arg-type]  # it wraps any factory
+    listening = await TCP4ServerEndpoint(reactor, port, interface="127.0.0.1").listen(counted)
+    try:
+        yield f"http://127.0.0.1:{listening.getHost().port}", proxy
+    finally:
+        await listening.stopListening()
+        await counted.close()
+
+
+def _parser() -> argparse.ArgumentParser:
+    ways = "\n".join(f"  {name}: {', '.join(_faults(name))}" for name in [*SERVICES, _PROXY])
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.web.testing",
+        description="Serve a fake search service on this machine, which needs neither the web nor a key.",
+        epilog=_EPILOG + ways,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", choices=[*SERVICES, _PROXY], help="the service to be")
+    parser.add_argument("--port", type=int, default=0, help="the port to listen on; 0, the default, takes a free one")
+    parser.add_argument("--fault", help="fail like this at every request; the ways are below")
+    parser.add_argument("--key", help="refuse requests without this made-up key")
+    return parser
+
+
+def _faults(name: str) -> list[str]:
+    """The ways in which a service can fail."""
+    if name == _PROXY:
+        return sorted(set(MODES) - {"answer"})
+    return sorted(SERVICES[name](Clock()).faults())
+
+
+async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) -> None:
+    if options.name == _PROXY:
+        async with serve_proxy(SearchPages(mode=options.fault or "answer"), reactor, options.port) as (url, _):
+            await _told(url)
+        return
+    service = SERVICES[options.name](reactor, key=options.key)
+    if options.fault:
+        service.fail(options.fault)
+    async with serve(service, reactor, options.port) as url:
+        await _told(url)
+
+
+async def _told(url: str) -> None:
+    sys.stdout.write(f"{url}\n")
+    sys.stdout.flush()
+    await Deferred()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,22 @@
+"""What one conversation turn knows of the web: the numbers of its sources, and which addresses were seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tools.web.citations import Citations, checked, footer
+from tools.web.seen import SeenUrls
+
+
+@dataclass(frozen=True, slots=True)
+class WebTurn:
+    """One turn of one assistant; `seen` outlives it."""
+
+    seen: SeenUrls = field(default_factory=SeenUrls)
+    citations: Citations = field(default_factory=Citations)
+
+    def cited(self, words: str) -> str:
+        """The words without marks of sources that there are none of, and below them the sources that they name."""
+        found = checked(words, self.citations)
+        sources = footer(self.citations.of(found.used))
+        return f"{found.text}\n{sources}" if sources else found.text

@@ -1,0 +1,82 @@
+"""Takes a body out of its packing, piece by piece, and never makes more of it than was agreed."""
+
+from __future__ import annotations
+
+import zlib
+
+_GZIP = 31  # zlib's window bits for gzip with its header and checksum
+#: Files that were joined have a few; each costs its own set-up, so that a body of tiny ones would cost seconds.
+MOST_MEMBERS = 256
+
+
+class BrokenPacking(ValueError):
+    """The bytes are no gzip."""
+
+
+class TooMuch(ValueError):
+    """There is more in the body than was agreed."""
+
+
+class Plain:
+    """A body without packing, at most `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+
+    def feed(self, data: bytes) -> bytes:
+        """The bytes themselves. Raises TooMuch."""
+        self._left -= len(data)
+        if self._left < 0:
+            raise TooMuch
+        return data
+
+    def end(self) -> None:
+        """Nothing can be missing."""
+
+
+class Gunzip:
+    """The content of a gzip body, of all its members together at most `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+        self._members = 0
+        self._member: zlib._Decompress | None = None
+
+    def feed(self, data: bytes) -> bytes:
+        """What the bytes unpack to. Raises TooMuch or BrokenPacking."""
+        pieces = []
+        while data:
+            if self._member is None:
+                data = data.lstrip(b"\0") if self._members else data  # padding between members, as gzip(1) allows
+                if not data:
+                    break
+                self._begin()
+            assert self._member is not None
+            piece, data = self._unpack(self._member, data)
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def end(self) -> None:
+        """Raises BrokenPacking when the last member is not complete."""
+        if self._member is not None:
+            raise BrokenPacking("it ends early")
+
+    def _begin(self) -> None:
+        self._members += 1
+        if self._members > MOST_MEMBERS:
+            raise BrokenPacking("it has too many parts")
+        self._member = zlib.decompressobj(_GZIP)
+
+    def _unpack(self, member: zlib._Decompress, data: bytes) -> tuple[bytes, bytes]:
+        """What of `data` could be unpacked, and the bytes behind the member's end."""
+        try:
+            piece = member.decompress(data, self._left + 1)
+        except zlib.error:
+            raise BrokenPacking("it is damaged") from None
+        self._left -= len(piece)
+        if self._left < 0:
+            raise TooMuch
+        if not member.eof:
+            return piece, b""  # room was left, so that all of the input was taken
+        self._member = None
+        return piece, member.unused_data
