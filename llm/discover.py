@@ -48,7 +48,19 @@ async def ollama_model(provider: LLMProvider, name: str, exchange: HttpExchange,
 async def chat_models(provider: LLMProvider, exchange: HttpExchange, deadline: Deadline) -> list[OfferedModel]:
     """The models an OpenAI-compatible server lists. Raises LLMError."""
     answer = await _get(provider, provider.get_models_url(), exchange, deadline)
-    return [OfferedModel(name) for name in _names(answer.get("data"), ("id",))]
+    records = answer.get("data")
+    entries = records if isinstance(records, list) else []
+    contexts = {str(entry.get("id")): _context_of(entry) for entry in entries if isinstance(entry, Mapping)}
+    return [OfferedModel(name, context_tokens=contexts.get(name)) for name in _names(records, ("id",))]
+
+
+def _context_of(record: Mapping[str, Any]) -> int | None:
+    """The context length in an entry of the list: vLLM, OpenRouter, Groq and llama.cpp each have a field for it."""
+    meta = record.get("meta")
+    inner = meta if isinstance(meta, Mapping) else {}
+    told = [record.get(name) for name in ("max_model_len", "context_length", "context_window")]
+    told += [inner.get(name) for name in ("n_ctx", "n_ctx_train")]
+    return next((length for length in told if isinstance(length, int) and length > 0), None)
 
 
 def _names(listed: object, keys: Sequence[str]) -> list[str]:

@@ -1,0 +1,37 @@
+"""The model that comes with the program: whether it can be started. It is neither fetched nor loaded for that."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from assistant.doctor.finding import Trouble, Unclear
+from llm.embedded.models import DEFAULT_MODEL
+
+_MB = 1_000_000
+
+
+def runs_here() -> str:
+    """That the package that runs it is there. Raises Trouble."""
+    if find_spec("xllamacpp") is None:
+        raise Trouble(
+            "the embedded model needs a package that is not here: pip install 'mud-assistant[embedded]', "
+            "or set model.provider to another"
+        )
+    return "the embedded model can run here"
+
+
+def file_there(chosen: str, folder: Path) -> str:
+    """That its file is there. Raises Trouble, and Unclear for one that the first start would fetch. Blocks."""
+    if chosen:
+        path = Path(chosen)
+        if not path.is_file():
+            raise Trouble(f"there is no model file {path}: give the path of a GGUF file in model.model")
+        with path.open("rb") as file:
+            if file.read(4) != b"GGUF":
+                raise Trouble(f"{path} is no GGUF file: give another in model.model")
+        return f"{path} is a model file"
+    path = folder / DEFAULT_MODEL.file_name
+    if not path.is_file() or path.stat().st_size != DEFAULT_MODEL.size_bytes:
+        raise Unclear(f"the first start fetches {DEFAULT_MODEL.name} ({DEFAULT_MODEL.size_bytes // _MB} MB)")
+    return f"{DEFAULT_MODEL.name} is there"

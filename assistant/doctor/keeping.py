@@ -1,0 +1,99 @@
+"""The journal's file and the disk it is on. Blocks: for another thread."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Collection
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from assistant.config import JournalConfig
+from assistant.doctor.finding import Trouble
+from assistant.journal.files import connect, make_durable
+from assistant.key_binding import KeyBinding
+from assistant.replay.opening import CannotRead, opened
+
+#: `PRAGMA synchronous` when it is FULL.
+_FULL = 2
+#: Below this a disk counts as full, whatever the journal may still grow to.
+LEAST_FREE_BYTES = 64 * 1024 * 1024
+_MIB = 1024 * 1024
+
+
+def sound(path: Path, now: float) -> str:
+    """That the file can be read whole. It is only read. Raises Trouble. `now` in seconds since 1970."""
+    if not path.exists():
+        return f"{path} is not there yet and will be made"
+    try:
+        with opened(path, now) as found:
+            if found.damage:
+                raise Trouble(f"{path}: {found.damage}; the next start repairs it and keeps the damaged file")
+    except CannotRead as error:
+        raise Trouble(f"{error}; name another file in journal.file, or move this one away") from error
+    if not os.access(path, os.W_OK):
+        raise Trouble(f"{path} cannot be written by this user: see its owner and its mode")
+    return f"{path} is sound"
+
+
+def durable(path: Path) -> str:
+    """That what is committed in this folder is on disk when it is said to be. Raises Trouble.
+
+    Tried on a database beside the journal: network file systems take no write-ahead log.
+    """
+    folder = path.parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent  # the journal makes the folders it lacks
+    try:
+        with TemporaryDirectory(prefix=".mud-assistant-doctor-", dir=folder) as scratch:
+            mode, synchronous = _pragmas(Path(scratch, "try.sqlite"))
+    except OSError as error:
+        raise Trouble(f"nothing can be written in {folder}: {error.strerror}; change its owner or its mode") from error
+    except sqlite3.Error as error:
+        raise Trouble(f"SQLite cannot work in {folder} ({error}): put the journal on a local disk") from error
+    if mode != "wal" or synchronous != _FULL:
+        raise Trouble(
+            f"the file system of {folder} gives journal_mode={mode} and synchronous={synchronous} where wal and "
+            f"{_FULL} are needed: put the journal on a local disk"
+        )
+    return "journal_mode=wal and synchronous=full work there"
+
+
+def _pragmas(path: Path) -> tuple[str, int]:
+    """How a database made here is kept: its journal mode, and when it is synced."""
+    with closing(connect(path, how="mode=rwc")) as db:
+        make_durable(db)
+        db.execute("CREATE TABLE tried (once INTEGER)")
+        db.execute("INSERT INTO tried VALUES (1)")
+        mode = db.execute("PRAGMA journal_mode").fetchone()[0]
+        return str(mode), int(db.execute("PRAGMA synchronous").fetchone()[0])
+
+
+def room(path: Path, config: JournalConfig) -> str:
+    """That the journal can grow to what the settings allow. Raises Trouble."""
+    folder = path.parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    used = path.stat().st_size if path.is_file() else 0
+    wanted = max(config.max_bytes - used, LEAST_FREE_BYTES)
+    if free < wanted:
+        raise Trouble(
+            f"{free // _MIB} MiB are free and the journal may take {wanted // _MIB} MiB more: "
+            "make room, or lower journal.max_bytes"
+        )
+    return f"{free // _MIB} MiB are free"
+
+
+def bindings(path: Path, now: float) -> Collection[KeyBinding]:
+    """Which key was given for which server, as far as this journal remembers; nothing when it cannot be read."""
+    if not path.is_file():
+        return ()
+    try:
+        with opened(path, now) as found:
+            rows = found.db.execute("SELECT reference, origin FROM key_bindings").fetchall()
+    except (CannotRead, sqlite3.Error):
+        return ()
+    return frozenset(KeyBinding(*row) for row in rows)

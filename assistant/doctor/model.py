@@ -1,0 +1,266 @@
+"""One model of the settings: its key, its server, whether it is there, takes tools, and holds what it is to hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assistant.bound_keys import BoundKeys
+from assistant.choose_model import LOOK_SECONDS, PROBE_SECONDS
+from assistant.config import ModelConfig
+from assistant.doctor.asking import asked
+from assistant.doctor.embedded import file_there, runs_here
+from assistant.doctor.examination import Examination
+from assistant.doctor.finding import Trouble, Unclear
+from assistant.keys import KeyReferenceError, KeySources, resolve_key
+from llm import (
+    PROVIDER_NAMES,
+    BadCredential,
+    LLMError,
+    LLMProvider,
+    LLMResponse,
+    ModelNotFound,
+    ProtocolError,
+    QuotaExhausted,
+    Rejected,
+    ToolsUnsupported,
+    Unavailable,
+    get_provider,
+)
+from llm.discover import OfferedModel, chat_models, ollama_model, ollama_models
+from resilience import Deadline, HttpExchange
+
+#: How long a key may take that somebody must unlock first, in seconds.
+KEY_SECONDS = 60.0
+#: How long the question to the model may take in all, in seconds, beside what its settings allow for a first byte.
+ANSWER_SECONDS = 60.0
+#: Providers on the internet, which want a key.
+HOSTED = frozenset({"anthropic", "openai", "openrouter"})
+#: Of those, the ones that list their models only to who has a key.
+_LISTS_FOR_KEYS = frozenset({"anthropic", "openai"})
+_SHOWN = 10
+
+
+@dataclass(slots=True)
+class ModelChecks:
+    """The checks of one model, in their order; `place` is what it is called in the settings."""
+
+    place: str
+    config: ModelConfig
+    exchange: HttpExchange
+    keys: KeySources
+    bound: BoundKeys
+    models: Path
+    examination: Examination
+    _provider: LLMProvider | None = None
+    _key: str = field(default="", repr=False)
+    _listed: list[OfferedModel] | None = None
+    _refused: LLMError | None = None
+    _answer: LLMResponse | LLMError | None = None
+
+    async def run(self) -> None:
+        """Make them; what depends on one that failed is skipped."""
+        check, place = self.examination.check, self.place
+        if not await check(f"{place} key", KEY_SECONDS, self._reference):
+            return self._skip(("server", "key accepted", "name", "tools", "context"), "its key cannot be had")
+        if self.config.provider == "embedded" or self.config.model.endswith(".gguf"):
+            return await self._embedded()
+        late = "start it, or give another address in model.url"
+        if not await check(f"{place} server", LOOK_SECONDS + PROBE_SECONDS, self._server, late):
+            return self._skip(("key accepted", "name", "tools", "context"), "its server cannot be used")
+        if self._provider is None:
+            return await self._embedded()
+        seconds = self.config.first_byte_seconds + ANSWER_SECONDS
+        if not await check(f"{place} key accepted", seconds, self._accepted):
+            return self._skip(("name", "tools", "context"), "its server refuses the key")
+        if not await check(f"{place} name", LOOK_SECONDS, self._named):
+            return self._skip(("tools", "context"), "the model is not there")
+        late = "a smaller model, or a larger model.first_byte_seconds, may help"
+        await check(f"{place} tools", seconds, self._tools, late)
+        await check(f"{place} context", LOOK_SECONDS, self._context)
+        return None
+
+    def _skip(self, names: tuple[str, ...], because: str) -> None:
+        self.examination.skip(tuple(f"{self.place} {name}" for name in names), because)
+
+    async def _embedded(self) -> None:
+        check = self.examination.check
+
+        async def package() -> str:
+            return runs_here()
+
+        async def file() -> str:
+            return await self.keys.in_thread(lambda: file_there(self.config.model, self.models))
+
+        await check(f"{self.place} package", LOOK_SECONDS, package)
+        await check(f"{self.place} file", LOOK_SECONDS, file)
+
+    async def _reference(self) -> str:
+        """That the reference leads to a key that may go to this server."""
+        config = self.config
+        if config.provider not in {"auto", "embedded", *PROVIDER_NAMES}:
+            known = ", ".join(sorted({"auto", "embedded", *PROVIDER_NAMES}))
+            raise Trouble(f"there is no provider '{config.provider}'; choose one of: {known}")
+        if not config.key:
+            if config.provider in HOSTED:
+                usual = f"env:{config.provider.upper()}_API_KEY"
+                raise Trouble(
+                    f"the provider '{config.provider}' needs a key: set model.key, for example to \"{usual}\""
+                )
+            return "none is set"
+        try:
+            self.bound.check(config)
+            self._key = await resolve_key(config.key, self.keys)
+        except KeyReferenceError as error:
+            raise Trouble(str(error)) from error
+        return f"{config.key} leads to one"
+
+    async def _server(self) -> str:
+        """That something answers at the address as this provider does."""
+        config = self.config
+        if config.provider == "local" and not config.url:
+            raise Trouble("the provider 'local' needs the address of the server: set model.url to http://HOST:PORT/v1")
+        if config.provider == "auto":
+            return await self._any_server()
+        return await self._at(config.provider, LOOK_SECONDS)
+
+    async def _any_server(self) -> str:
+        """For "auto": an Ollama, an OpenAI-compatible server at the URL, or none: the embedded model."""
+        try:
+            return await self._at("ollama", PROBE_SECONDS)
+        except Trouble as trouble:
+            if self.config.url:
+                return await self._at("local", LOOK_SECONDS)
+            if self.config.model:
+                raise
+            self._provider = None
+            return f"{trouble}; so the embedded model is used"
+
+    async def _at(self, name: str, seconds: float) -> str:
+        """That a provider's server is there; its models are listed. Raises Trouble."""
+        extra = {"num_ctx": self.config.context_tokens} if name == "ollama" else {}
+        provider = get_provider(name, self.config.url, self.config.model, key=self._key, **extra)
+        ask = ollama_models if name == "ollama" else chat_models
+        self._provider = provider
+        try:
+            self._listed = await ask(provider, self.exchange, Deadline.after(self.examination.clock, seconds))
+        except (BadCredential, QuotaExhausted) as error:
+            self._refused = error
+        except (ModelNotFound, Rejected):
+            if name == "ollama":
+                raise Trouble(f"what answers at {provider.api_url} is no Ollama: see model.url") from None
+        except Unavailable as error:
+            start = "start it with 'ollama serve'" if name == "ollama" else "start it"
+            raise Trouble(f"{error.message}; {start if name not in HOSTED else 'check the connection'}") from error
+        except ProtocolError as error:
+            raise Trouble(f"{provider.api_url} {error.message}") from error
+        except LLMError as error:
+            raise Unclear(f"{provider.api_url} answers, and not well: {error.message}") from error
+        return f"{provider.api_url} answers"
+
+    async def _accepted(self) -> str:
+        """That the server takes the key."""
+        provider = self._asked
+        if self._refused is None and self._key and provider.name not in _LISTS_FOR_KEYS and await self._pick():
+            answer = await self._ask()
+            self._refused = answer if isinstance(answer, BadCredential | QuotaExhausted) else None
+        match self._refused:
+            case QuotaExhausted():
+                raise Trouble(f"{provider.api_url} takes the key, and the account has no credit left: buy more there")
+            case BadCredential() if self._key:
+                raise Trouble(f"{provider.api_url} refuses the key of {self.config.key}: put the right one there")
+            case BadCredential():
+                raise Trouble(f"{provider.api_url} wants a key: set model.key to env:NAME, file:PATH or keyring:NAME")
+        return f"{provider.api_url} takes it" if self._key else "the server wants none"
+
+    async def _named(self) -> str:
+        """That the model of the settings is there, or that one can be chosen."""
+        provider, model = self._asked, self.config.model
+        names = [offered.name for offered in self._listed or ()]
+        if not await self._pick():
+            if self._listed is None or provider.name in HOSTED:
+                raise Trouble(f"the server needs the name of a model: set model.model{_among(names)}")
+            pull = ": run 'ollama pull qwen3:4b' or another" if provider.name == "ollama" else ""
+            raise Trouble(f"the server at {provider.api_url} has no model{pull}")
+        if model and names and not {model, f"{model}:latest"} & set(names):
+            raise Trouble(f"the server has no model '{model}'; set model.model{_among(names)}")
+        if self._listed is None:
+            answer = await self._ask()
+            if isinstance(answer, ModelNotFound):
+                raise Trouble(f"the server has no model '{model}', and does not list those it has: {answer.message}")
+            return f"{provider.model}, which the server does not list"
+        return f"{provider.model} is there" if model else f"none is named, so it is {provider.model}"
+
+    async def _tools(self) -> str:
+        """That the model, asked to, calls a tool."""
+        answer = await self._ask()
+        name = self._asked.model
+        match answer:
+            case ToolsUnsupported():
+                raise Trouble(f"{name} takes no tools, and calls none in text either: choose another model")
+            case BadCredential():
+                raise Trouble(f"{self._asked.api_url} refuses the key of {self.config.key}: put the right one there")
+            case LLMError():
+                raise Trouble(f"{name} was asked a question and failed: {answer.message}")
+        if not answer.tool_calls:
+            raise Trouble(
+                f"{name} was asked to call a tool and did not: choose a larger model, "
+                'or set model.tool_choice = "required" where the server can enforce it'
+            )
+        return f"{name} calls tools{' in its text' if answer.from_fallback else ''}"
+
+    async def _context(self) -> str:
+        """That the model can hold what the settings say."""
+        wanted = self.config.context_tokens
+        most = await self._holds()
+        if most is None:
+            raise Unclear(f"the server does not say how much the model holds; {wanted} tokens are used, as set")
+        if most < wanted:
+            raise Trouble(f"the model holds {most} tokens and model.context_tokens is {wanted}: set it to {most}")
+        return f"{wanted} tokens are used of the {most} the model can hold"
+
+    async def _holds(self) -> int | None:
+        """The context length that the server tells, in tokens."""
+        provider = self._asked
+        if provider.name != "ollama":
+            return next((at.context_tokens for at in self._listed or () if at.name == provider.model), None)
+        try:
+            deadline = Deadline.after(self.examination.clock, LOOK_SECONDS)
+            return (await ollama_model(provider, provider.model, self.exchange, deadline)).context_tokens
+        except LLMError:
+            return None
+
+    @property
+    def _asked(self) -> LLMProvider:
+        assert self._provider is not None
+        return self._provider
+
+    async def _pick(self) -> str:
+        """The model to ask: the one that is named, else the one that would be chosen; empty for none."""
+        provider = self._asked
+        if not provider.model and self._listed and provider.name not in HOSTED:
+            provider.model = await self._best([offered.name for offered in self._listed])
+        return provider.model
+
+    async def _best(self, names: list[str]) -> str:
+        """On an Ollama the first that says it knows tools, as choose_model.py chooses; else the first."""
+        for name in names[:_SHOWN] if self._asked.name == "ollama" else ():
+            try:
+                deadline = Deadline.after(self.examination.clock, LOOK_SECONDS)
+                offered = await ollama_model(self._asked, name, self.exchange, deadline)
+            except LLMError:
+                break
+            if "tools" in offered.capabilities:
+                return name
+        return names[0]
+
+    async def _ask(self) -> LLMResponse | LLMError:
+        """What the model answers when it is asked to call a tool. Asked once."""
+        if self._answer is None:
+            self._answer = await asked(self._asked, self.config, self.exchange, self.examination.clock)
+        return self._answer
+
+
+def _among(names: list[str]) -> str:
+    """The names that may be set, as the end of a sentence."""
+    return f" to one of: {', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}" if names else ""

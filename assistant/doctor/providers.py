@@ -1,0 +1,91 @@
+"""The web providers of the settings, made with their keys, for the checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from assistant.config import WebConfig, WebProviderConfig
+from assistant.doctor.examination import Examination
+from assistant.doctor.finding import State, Trouble
+from assistant.doctor.model import KEY_SECONDS
+from assistant.doctor.web import reads, searches
+from assistant.keys import KeyReferenceError, KeySources, resolve_key
+from assistant.web import WebProviders
+
+#: The longest a search may take here, and a page, in seconds: providers give up by themselves before.
+SEARCH_SECONDS = 30.0
+PAGE_SECONDS = 60.0
+_NOT_SET = 'the web is not set up: set web.search_provider, for example to ["duckduckgo"], or run mud-assistant setup'
+
+#: Makes the providers of these settings, by name, with their keys.
+MakeProviders = Callable[[WebConfig, Mapping[str, str]], WebProviders]
+
+
+@dataclass(frozen=True, slots=True)
+class WebChecks:
+    """The checks of all providers of [web], each on its own: a fallback must work too."""
+
+    config: WebConfig
+    keys: KeySources
+    examination: Examination
+    page: str
+    make: MakeProviders
+
+    async def run(self) -> None:
+        """Make them."""
+        config = self.config
+        if not config.search_provider:
+            self.examination.note("web", State.WRONG, _NOT_SET)
+            return
+        keys: dict[str, str] = {}
+        for name in dict.fromkeys((*config.search_provider, *config.read_provider)):
+            if (key := await self._key(name)) is not None:
+                keys[name] = key
+        providers = self.make(config, keys)
+        try:
+            await self._each(providers, keys)
+        finally:
+            await providers.stop()
+
+    async def _each(self, providers: WebProviders, keys: Collection[str]) -> None:
+        """Ask each whose key could be had."""
+        check = self.examination.check
+        for name in self.config.search_provider:
+            if name in keys:
+                await check(f"search {name}", SEARCH_SECONDS, partial(self._search, providers, name))
+        for name in self.config.read_provider:
+            if name in keys:
+                await check(f"read {name}", PAGE_SECONDS, partial(self._read, providers, name))
+
+    async def _key(self, name: str) -> str | None:
+        """The provider's key, empty when it has none, None when it cannot be had."""
+        config = self.config.providers.get(name, WebProviderConfig())
+        key = ""
+
+        async def reference() -> str:
+            nonlocal key
+            try:
+                key = await resolve_key(config.key, self.keys)
+            except KeyReferenceError as error:
+                raise Trouble(f"{error} (web.providers.{name}.key)") from error
+            return f"{config.key} leads to one"
+
+        if config.key and not await self.examination.check(f"key {name}", KEY_SECONDS, reference):
+            return None
+        return key
+
+    async def _search(self, providers: WebProviders, name: str) -> str:
+        try:
+            provider = providers.search(name)
+        except ValueError as error:
+            raise Trouble(f"{error}: see web.providers.{name}") from error
+        return await searches(provider, self.examination.clock)
+
+    async def _read(self, providers: WebProviders, name: str) -> str:
+        try:
+            provider = providers.read(name)
+        except ValueError as error:
+            raise Trouble(f"{error}: see web.providers.{name}") from error
+        return await reads(provider, self.page, self.examination.clock)

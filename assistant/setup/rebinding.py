@@ -1,0 +1,52 @@
+"""A key that was entered anew may go to its new server: the journal, which remembers the old one, is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from assistant.bound_keys import BoundKeys, binding_of, binding_of_provider
+from assistant.config import Config
+from assistant.doctor.keeping import bindings
+from assistant.journal import JournalError, ReadOnly, Refused
+from assistant.key_binding import Voided, bound
+from assistant.keys import anchored
+from assistant.off_thread import in_daemon_thread
+from assistant.storage import JournalFile
+from resilience import DeadlineExceeded
+
+_SECONDS = 60.0
+
+
+# Any: the reactor as clock and as what other threads call into.
+async def rebind(
+    reactor: Any, wall: Callable[[], float], folder: Path, config: Config, entered: Collection[str]
+) -> None:
+    """Let the keys of these references go where the settings now say. A journal that cannot be used stays as it is."""
+    path = folder / config.journal.file
+    maybe = [binding_of(model, folder) for model in (config.model, *config.fallback)]
+    maybe += [binding_of_provider(name, provider, folder) for name, provider in config.web.providers.items()]
+    wanted = [found for found in maybe if found]
+    entered = {anchored(reference, folder) for reference in entered}
+    if not config.journal.file or not entered:
+        return
+    try:
+        known = await in_daemon_thread(reactor, _SECONDS, partial(bindings, path, wall()))
+    except DeadlineExceeded:  # the doctor will tell of it
+        return
+    states = [bound(each.reference, each.origin, known) for each in wanted if each.reference in entered]
+    if not any(isinstance(state, Voided) for state in states):
+        return
+    journal = JournalFile(path, reactor, wall, config.journal)
+    try:
+        if isinstance(await journal.open(), Refused | ReadOnly):
+            return
+        keys = BoundKeys(await journal.bindings.load())
+        keys.admit(wanted, entered)
+        await journal.bindings.remember(keys.remembered)
+    except JournalError:  # the same
+        return
+    finally:
+        await journal.close()

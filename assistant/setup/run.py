@@ -1,0 +1,214 @@
+"""The command `mud-assistant setup`, once it is known that nothing of ours is hidden."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from twisted.internet.defer import CancelledError
+
+from assistant.config import Config
+from assistant.doctor.run import Visit, examine
+from assistant.doctor.screen import Screen
+from assistant.doctor.web import PAGE
+from assistant.keyring_entry import SERVICE
+from assistant.keys import KeySources
+from assistant.off_thread import in_daemon_thread
+from assistant.redaction import Secrets
+from assistant.settings import SettingsError, read_settings
+from assistant.setup.dialogue import Dialogue, NotSetUp
+from assistant.setup.draft import Draft, NewKey
+from assistant.setup.rebinding import rebind
+from assistant.setup.searching import WebQuestions
+from assistant.setup.thinking import ModelQuestions
+from assistant.setup.toml_edit import CannotEdit, edited, written
+from assistant.setup.typed import StandardInput
+from assistant.setup.writing import CannotWrite, put_key, put_settings
+from resilience import DeadlineExceeded, HttpExchange
+
+#: Exit status when nothing was written.
+NOTHING_WRITTEN = 2
+#: How long a keyring may take that somebody must unlock first, in seconds.
+KEY_SECONDS = 60.0
+_NEW = "# Settings of mud-assistant. All there are: docs/settings.md\n"
+_NO_JOURNAL = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What is to be set up. `wall` gives seconds since 1970."""
+
+    path: Path
+    environment: Mapping[str, str]
+    wall: Callable[[], float]
+    secrets: Secrets = field(default_factory=Secrets)
+    #: What the readers of the web are tried on.
+    page: str = PAGE
+
+
+# Any: the reactor has no one interface for time, network and threads.
+async def install(reactor: Any, installation: Installation) -> int:
+    """The exit status: that of the doctor once the settings are written, else 2. Cancelling writes nothing."""
+    exchange = HttpExchange(reactor)
+    try:
+        entered, is_web = await _Setup(reactor, installation, exchange).run()
+    except (NotSetUp, CannotWrite) as error:
+        _complain(f"{installation.secrets.scrub(str(error))}; the settings were not written")
+        return NOTHING_WRITTEN
+    except CancelledError:
+        _complain("left; the settings were not written")
+        raise
+    finally:
+        await exchange.close()
+    config = read_settings(installation.path, {})
+    await rebind(reactor, installation.wall, installation.path.parent, config, entered)
+    return await _tested(reactor, installation, config, is_web=is_web)
+
+
+async def _tested(reactor: Any, installation: Installation, config: Config, *, is_web: bool) -> int:
+    """The exit status of the doctor for what is now in the file."""
+    screen = Screen()
+    _say("\n")
+    return await examine(
+        reactor,
+        Visit(
+            config,
+            installation.path.parent,
+            installation.environment,
+            installation.wall,
+            screen.show,
+            screen.waiting,
+            installation.secrets,
+            web=is_web,
+            page=installation.page,
+        ),
+    )
+
+
+class _Setup:
+    """One dialogue."""
+
+    def __init__(self, reactor: Any, installation: Installation, exchange: HttpExchange) -> None:
+        self._reactor = reactor
+        self._path = installation.path
+        self._secrets = installation.secrets
+        self._environment = installation.environment
+        self._exchange = exchange
+        self._dialogue = Dialogue(StandardInput(reactor), _say)
+
+    async def run(self) -> tuple[Collection[str], bool]:
+        """The references of keys given anew, and whether the web is used, once all is written.
+
+        Raises NotSetUp, CannotWrite.
+        """
+        text = self._text()
+        draft = Draft(self._path.parent, self._before(text), self._environment)
+        if text and not await self._dialogue.yes(f"{self._path} is there already; change it?", proposed=True):
+            raise NotSetUp("it stays as it is")
+        in_thread = partial(in_daemon_thread, self._reactor, KEY_SECONDS)
+        keys = KeySources(self._environment, in_thread, draft.folder, self._secrets)
+        await ModelQuestions(self._dialogue, draft, self._exchange, self._reactor, keys).ask()
+        is_web = await WebQuestions(self._dialogue, draft, self._secrets).ask()
+        await self._journal(draft)
+        new = self._new(text, draft)
+        self._show(draft)
+        if not await self._dialogue.yes(f"Write this to {self._path}?", proposed=True):
+            raise NotSetUp("as you wish")
+        await self._write(text, new, draft)
+        return draft.entered, is_web
+
+    def _text(self) -> str:
+        """What the file holds, empty when it is not there. Raises NotSetUp."""
+        try:
+            return self._path.read_bytes().decode()
+        except FileNotFoundError:
+            return ""
+        except UnicodeDecodeError:
+            raise NotSetUp(f"{self._path} is not UTF-8 text") from None
+        except OSError as error:
+            raise NotSetUp(f"{self._path} cannot be read: {error.strerror}") from error
+
+    def _before(self, text: str) -> Config:
+        """The settings there are. Raises NotSetUp for a file with a mistake: what it means is not known."""
+        try:
+            return read_settings(self._path, {}) if text else Config()
+        except SettingsError as error:
+            raise NotSetUp(f"mend this first, or move the file away: {error}") from error
+
+    async def _journal(self, draft: Draft) -> None:
+        old = draft.before.journal.file
+        self._dialogue.tell(f"Where is it kept what was heard and done? ({_NO_JOURNAL}: nowhere, it is then forgotten)")
+        file = await self._dialogue.text("Journal, from the folder of the settings", old or "assistant.journal")
+        draft.set("journal", "file", value="" if file == _NO_JOURNAL else file)
+
+    def _new(self, text: str, draft: Draft) -> str:
+        """The text to write, known to be valid. Raises NotSetUp."""
+        try:
+            new = edited(text or _NEW, draft.changes)
+            Config.model_validate(tomllib.loads(new))
+        except CannotEdit as error:
+            raise NotSetUp(
+                f"the way {self._path} writes '{error}' cannot be changed here: change it by hand"
+            ) from error
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise NotSetUp(f"{place} would not be valid: {first['msg']}") from None
+        return new
+
+    def _show(self, draft: Draft) -> None:
+        """What will be set, and where keys will be; no key is in it."""
+        self._dialogue.tell("")
+        for path, value in draft.changes.items():
+            if value is not None:
+                self._dialogue.tell(f"  {'.'.join(path)} = {written(value)}")
+        for key in draft.keys.values():
+            where = key.path or f"the keyring's entry {key.entry}"
+            self._dialogue.tell(f"  and the key into {where}")
+
+    async def _write(self, text: str, new: str, draft: Draft) -> None:
+        """Keys first: settings must not lead to where there is none. Raises NotSetUp, CannotWrite."""
+        for key in draft.keys.values():
+            if key.path is None:
+                await self._into_keyring(key)
+        if self._text() != text:
+            raise NotSetUp(f"{self._path} was changed by somebody else meanwhile")
+        for key in draft.keys.values():
+            if key.path is not None:
+                put_key(key.path, key.value)
+        put_settings(self._path, new)
+        self._dialogue.tell(f"{self._path} is written.")
+
+    async def _into_keyring(self, key: NewKey) -> None:
+        """Put a key into the desktop's keyring. Raises NotSetUp."""
+
+        def work() -> str:
+            try:
+                import_module("keyring").set_password(SERVICE, key.entry, key.value)
+            except Exception as error:  # noqa: BLE001  (each system's keyring has errors of its own, which may tell the key)
+                return type(error).__name__
+            return ""
+
+        try:
+            failed = await in_daemon_thread(self._reactor, KEY_SECONDS, work)
+        except DeadlineExceeded as error:
+            raise NotSetUp("the keyring did not answer: see whether it waits to be unlocked") from error
+        if failed:
+            raise NotSetUp(f"the keyring did not take the key ({failed}): keep it in a file or in the environment")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"\nmud-assistant: {text}\n")
+    sys.stderr.flush()

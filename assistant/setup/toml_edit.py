@@ -1,0 +1,176 @@
+"""New values in the text of a TOML file. Comments, order and whatever else is in it stay as they are. Pure.
+
+The text is changed line by line, and the result compared with what it must mean: a file that is written in a way in
+which this does not succeed is refused, and never damaged.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+Value = str | bool | int | Sequence[str]
+Path = tuple[str, ...]
+
+_NAME = r"(?:\"[^\"\\]+\"|'[^']+'|[\w-]+)"
+_NAMES = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
+_TABLE = re.compile(rf"\s*(\[\[?)\s*({_NAMES})\s*\]")
+_KEY = re.compile(rf"\s*({_NAMES})\s*=\s*")
+
+
+class CannotEdit(Exception):
+    """The file is written in a way that cannot be changed line by line."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The lines from `first` to before `last`: a table's header, or a setting of it (then `name` is its path)."""
+
+    table: tuple[str | int, ...]
+    first: int
+    last: int
+    name: tuple[str | int, ...] | None = None
+
+
+def edited(text: str, changes: Mapping[Path, Value | None]) -> str:
+    """The text with each path set to its value, or taken out for None. Raises CannotEdit."""
+    wanted: dict[str, Any] = tomllib.loads(text)
+    for path, value in changes.items():
+        if _get(wanted, path) == _plain(value):
+            continue
+        wanted = _changed(wanted, path, value)
+        text = _with(text, path, value)
+        try:
+            is_right = _full(tomllib.loads(text)) == _full(wanted)
+        except tomllib.TOMLDecodeError:
+            is_right = False
+        if not is_right:
+            raise CannotEdit(".".join(path))
+    return text
+
+
+def written(value: Value) -> str:
+    """The value as TOML has it. Text is one line of printable characters."""
+    if isinstance(value, bool | int):
+        return json.dumps(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return f"[{', '.join(map(written, value))}]"
+
+
+def _plain(value: Value | None) -> object:
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+def _get(data: Mapping[str, Any], path: Path) -> object:
+    """The value at a path, None when there is none."""
+    for part in path[:-1]:
+        inner = data.get(part)
+        if not isinstance(inner, Mapping):
+            return None
+        data = inner
+    return data.get(path[-1])
+
+
+def _changed(data: Mapping[str, Any], path: Path, value: Value | None) -> dict[str, Any]:
+    """What the file must mean afterwards. Raises CannotEdit where a table is something else."""
+    whole: dict[str, Any] = deepcopy(dict(data))
+    table = whole
+    for part in path[:-1]:
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            raise CannotEdit(".".join(path))
+    if value is None:
+        table.pop(path[-1], None)
+    else:
+        table[path[-1]] = _plain(value)
+    return whole
+
+
+def _full(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The same without empty tables, which mean nothing."""
+    inner = {name: _full(value) if isinstance(value, dict) else value for name, value in data.items()}
+    return {name: value for name, value in inner.items() if value != {}}
+
+
+def _with(text: str, path: Path, value: Value | None) -> str:
+    lines = text.split("\n")
+    end = "\r" if lines[0].endswith("\r") else ""
+    places = list(_places(lines))
+    found = next((place for place in places if place.name == path), None)
+    if found is not None:
+        new = [] if value is None else [_replaced(lines[found.first : found.last], value)]
+        lines[found.first : found.last] = new
+    elif value is not None:
+        line = f"{path[-1]} = {written(value)}{end}"
+        table = [place for place in places if place.table == path[:-1]]
+        if table:
+            lines.insert(table[-1].last, line)
+        else:
+            _append(lines, [f"[{'.'.join(path[:-1])}]{end}", line], end)
+    return "\n".join(lines)
+
+
+def _append(lines: list[str], new: Sequence[str], end: str) -> None:
+    """Add lines at the end, behind an empty one."""
+    while lines and not lines[-1].strip():
+        lines.pop()
+    lines += [*([end] if lines else []), *new, ""]
+
+
+def _replaced(old: Sequence[str], value: Value) -> str:
+    """The line with another value; its name and a comment behind it stay."""
+    key = _KEY.match(old[0])
+    assert key is not None
+    line = old[0].removesuffix("\r")
+    comment = next(
+        (f"  {line[at:]}" for at, sign in enumerate(line) if sign == "#" and _parses(line[:at]) and len(old) == 1), ""
+    )
+    return f"{key.group(0)}{written(value)}{comment}{old[0][len(line) :]}"
+
+
+def _places(lines: Sequence[str]) -> Iterator[_Place]:
+    """Every header and every setting, with all lines of a value that has several."""
+    table: tuple[str | int, ...] = ()
+    counts: Counter[tuple[str | int, ...]] = Counter()
+    at = 0
+    while at < len(lines):
+        last = at + 1
+        if header := _TABLE.match(lines[at]):
+            table = _split(header.group(2))
+            if header.group(1) == "[[":
+                counts[table] += 1
+            if counts[table]:
+                table = (*table, counts[table] - 1)
+            yield _Place(table, at, last)
+        elif key := _KEY.match(lines[at]):
+            last = _end(lines, at)
+            yield _Place(table, at, last, (*table, *_split(key.group(1))))
+        at = last
+
+
+def _end(lines: Sequence[str], first: int) -> int:
+    """The line behind the value that begins here."""
+    for last in range(first + 1, len(lines) + 1):
+        if _parses("\n".join((*lines[first:last], ""))):
+            return last
+    return first + 1
+
+
+def _parses(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _split(names: str) -> tuple[str, ...]:
+    """The parts of a dotted name, without their quotes."""
+    return tuple(part.strip("\"'") for part in re.findall(_NAME, names))

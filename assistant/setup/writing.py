@@ -1,0 +1,69 @@
+"""Files that are there whole or not at all, and keys where nobody else reads them. Blocks, and briefly."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+_KEY_MODE, _FOLDER_MODE, _SETTINGS_MODE = 0o600, 0o700, 0o644
+
+
+class CannotWrite(Exception):
+    """A file was not written; the message says why, in one sentence."""
+
+
+def put_settings(path: Path, text: str) -> None:
+    """Write the settings; a link stays one, and a file its mode. Raises CannotWrite."""
+    target = path.resolve()
+    try:
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else _SETTINGS_MODE
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _put(target, text.encode(), mode)
+    except OSError as error:
+        raise CannotWrite(f"{path} cannot be written: {error.strerror}") from error
+
+
+def put_key(path: Path, key: str) -> None:
+    """Write a key into a file that only this user may read, in a folder only he may enter. Raises CannotWrite."""
+    folder = path.parent
+    try:
+        folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+        status = folder.stat()
+        if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise CannotWrite(
+                f"others can change what is in {folder}: close it with: chmod 700, or keep the key elsewhere"
+            )
+        if not (ignored := folder / ".gitignore").exists():
+            _put(ignored, b"*\n", _KEY_MODE)  # the settings' folder may be under version control
+        _put(path, f"{key}\n".encode(), _KEY_MODE)
+    except OSError as error:
+        raise CannotWrite(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _put(path: Path, data: bytes, mode: int) -> None:
+    """Write under a name of its own, then give it the file's: whoever looks finds the old one or the new one."""
+    with NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent, delete=False) as file:
+        new = Path(file.name)
+        try:
+            file.write(data)
+            file.flush()
+            new.chmod(mode)
+            os.fsync(file.fileno())
+            new.replace(path)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Have the new name on disk, where directories can be synced."""
+    if os.name == "nt":
+        return
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

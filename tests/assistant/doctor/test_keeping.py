@@ -1,0 +1,82 @@
+"""The journal's file and its disk."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from assistant.config import JournalConfig
+from assistant.doctor.finding import Trouble
+from assistant.doctor.keeping import bindings, durable, room, sound
+from assistant.journal.files import create
+from assistant.journal.schema import SCHEMA
+from assistant.key_binding import KeyBinding
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    path = tmp_path / "sage.journal"
+    create(path, SCHEMA)
+    return path
+
+
+def test_a_sound_file_is_sound_and_is_left_as_it_is(journal: Path) -> None:
+    before = (journal.read_bytes(), sorted(journal.parent.iterdir()))
+    assert sound(journal, 0.0) == f"{journal} is sound"
+    assert (journal.read_bytes(), sorted(journal.parent.iterdir())) == before
+
+
+def test_a_file_that_is_not_there_yet(tmp_path: Path) -> None:
+    assert "will be made" in sound(tmp_path / "a" / "b", 0.0)
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_damaged_file_is_told_and_not_touched(journal: Path) -> None:
+    data = bytearray(journal.read_bytes())
+    data[4096 * 2 : 4096 * 2 + 600] = b"\xff" * 600
+    journal.write_bytes(data)
+    with pytest.raises(Trouble, match=r"damaged.*the next start repairs it"):
+        sound(journal, 0.0)
+    assert journal.read_bytes() == bytes(data)
+
+
+@pytest.mark.parametrize("data", [b"Dear diary\n" * 100, b"SQLite format 3\x00" + b"\x01" * 5000])
+def test_another_file_is_told(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "diary"
+    path.write_bytes(data)
+    with pytest.raises(Trouble, match=r"name another file in journal\.file"):
+        sound(path, 0.0)
+
+
+def test_a_folder_is_no_journal(tmp_path: Path) -> None:
+    with pytest.raises(Trouble, match="it is a directory"):
+        sound(tmp_path, 0.0)
+
+
+def test_this_disk_keeps_what_is_committed_and_nothing_stays_behind(tmp_path: Path) -> None:
+    assert durable(tmp_path / "not" / "there" / "yet") == "journal_mode=wal and synchronous=full work there"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Trouble, match="nothing can be written in"):
+        durable(tmp_path / "file" / "sage.journal")
+
+
+def test_room_for_all_that_the_settings_allow(tmp_path: Path) -> None:
+    assert room(tmp_path / "j", JournalConfig(max_bytes=1024 * 1024)).endswith("MiB are free")
+    with pytest.raises(Trouble, match=r"lower journal\.max_bytes"):
+        room(tmp_path / "j", JournalConfig(max_bytes=10**18))
+
+
+def test_which_key_went_where_is_read(journal: Path, tmp_path: Path) -> None:
+    with sqlite3.connect(journal) as db:
+        db.execute("INSERT INTO key_bindings VALUES ('env:A', 'https://a.example:443', 1.0)")
+    db.close()
+    assert bindings(journal, 0.0) == {KeyBinding("env:A", "https://a.example:443")}
+    assert bindings(tmp_path / "none", 0.0) == ()
+    (tmp_path / "diary").write_text("Dear diary")
+    assert bindings(tmp_path / "diary", 0.0) == ()

@@ -1,0 +1,99 @@
+"""What a provider's trouble is called, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+from twisted.internet.task import Clock
+
+from assistant.doctor.finding import Trouble
+from assistant.doctor.web import PAGE, explained, reads, searches
+from tools.web.errors import Kind, WebError
+from tools.web.providers import ReadResult, SearchQuery, SearchResult
+
+REMEDIES = {
+    Kind.POLICY: "--page URL",
+    Kind.BAD_REQUEST: "web.providers.brave.url",
+    Kind.AUTH: "web.providers.brave.key",
+    Kind.QUOTA: "buy more",
+    Kind.RATE_LIMITED: "web.providers.brave.per_minute",
+    Kind.TIMEOUT: "firewall",
+    Kind.NETWORK: "proxy",
+    Kind.SERVER: "the provider's own trouble",
+    Kind.PARSE: "something else",
+    Kind.BLOCKED_OR_EMPTY: "may block this machine",
+}
+
+
+@dataclass
+class Scripted:
+    """A provider of both kinds that gives what it was made with, or raises it."""
+
+    gives: Sequence[SearchResult] | ReadResult | WebError
+    name: str = "brave"
+
+    async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
+        if isinstance(self.gives, WebError):
+            raise self.gives
+        assert not isinstance(self.gives, ReadResult)
+        return self.gives
+
+    async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
+        if isinstance(self.gives, WebError):
+            raise self.gives
+        assert isinstance(self.gives, ReadResult)
+        return self.gives
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_of_trouble_has_a_remedy_in_the_same_sentence(kind: Kind) -> None:
+    told = explained(WebError(kind, "brave said so."), "brave", 0.0)
+    assert told.startswith("brave said so; ")
+    assert REMEDIES[kind] in told
+    assert "\n" not in told
+    assert ". " not in told
+
+
+@pytest.mark.parametrize(
+    ("retry_at", "told"), [(1000.4, "wait 1 s, or "), (1042.0, "wait 42 s, or "), (1600.0, "wait 10 minutes, or ")]
+)
+def test_when_to_come_back_is_told(retry_at: float, told: str) -> None:
+    error = WebError(Kind.QUOTA, "brave has no quota left", retry_at=retry_at)
+    assert explained(error, "brave", 1000.0) == (
+        f"brave has no quota left; {told}buy more there, or put another provider before it"
+    )
+
+
+@pytest.mark.parametrize("message", ["needs it: pip install 'mud-assistant[web]'", "add json in settings.yml"])
+def test_what_names_its_remedy_gets_no_other(message: str) -> None:
+    assert explained(WebError(Kind.AUTH, message), "searxng", 0.0) == message
+
+
+async def test_a_search_that_finds_something_is_well() -> None:
+    found = [SearchResult("Wikipedia", "https://example.org", "")]
+    told = await searches(Scripted(found), Clock())
+    assert told == "brave answers: 1 results for 'Wikipedia encyclopedia'"
+
+
+async def test_a_search_that_finds_nothing_is_not() -> None:
+    with pytest.raises(Trouble, match="finds nothing"):
+        await searches(Scripted([]), Clock())
+
+
+async def test_a_page_is_read() -> None:
+    told = await reads(Scripted(ReadResult(PAGE, "Example", "An example.", 11)), PAGE, Clock())
+    assert told == f"brave reads {PAGE}: 11 characters"
+
+
+async def test_a_page_without_text_is_trouble() -> None:
+    with pytest.raises(Trouble, match="no text"):
+        await reads(Scripted(ReadResult(PAGE, "", " \n", 2)), PAGE, Clock())
+
+
+@pytest.mark.parametrize("work", [lambda p: searches(p, Clock()), lambda p: reads(p, PAGE, Clock())])
+async def test_an_error_is_told(work: object) -> None:
+    assert callable(work)
+    with pytest.raises(Trouble, match=r"^brave refused the key; see web\.providers\.brave\.key"):
+        await work(Scripted(WebError(Kind.AUTH, "brave refused the key")))
