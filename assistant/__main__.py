@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Coroutine, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,9 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import globalLogBeginner, textFileLogObserver
 from twisted.python.failure import Failure
 
+from assistant.command_line import RANKS, parser
+from assistant.doctor.finding import Finding, State
+from assistant.doctor.screen import Screen
 from assistant.log_redaction import redacting
 from assistant.redaction import Secrets
 from assistant.shadows import shadowed
@@ -22,16 +24,8 @@ from assistant.shadows import shadowed
 if TYPE_CHECKING:
     from assistant.config import Config
 
-_EPILOG = """examples:
-  mud-assistant trial
-      a local Ollama when one answers, else the small embedded model
-  mud-assistant trial --provider ollama --model qwen3:4b
-  mud-assistant trial --url http://127.0.0.1:8080/v1
-      any OpenAI-compatible server: llama.cpp, LM Studio, vLLM
-  printf 'Hello Sage\\n' | mud-assistant trial --json
-      one JSON object for each step of the assistant's thinking
-
-Settings are read from assistant.toml in this folder; options come before settings."""
+#: Exit status of a doctor or a setup that was left with Ctrl-C, as shells count it.
+_INTERRUPTED = 130
 
 
 class _CannotStartError(Exception):
@@ -39,9 +33,11 @@ class _CannotStartError(Exception):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit status: 0 after a conversation, 2 when there is no model or a setting is wrong."""
-    options = _parser().parse_args(arguments)
+    """The exit status: 0 after a conversation, 2 when there is no model or a setting is wrong; or the command's own."""
+    options = parser().parse_args(arguments)
     secrets = Secrets()
+    if options.command in _ALONE:
+        return _ALONE[options.command](options, secrets)
     try:
         config = _prepare(options, secrets)
     except _CannotStartError as error:
@@ -51,14 +47,77 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from twisted.internet import asyncioreactor  # noqa: PLC0415  (must be installed before any reactor import)
 
         asyncioreactor.install()
-    from assistant.trial.run import TrialOptions, run_trial  # noqa: PLC0415  (after the reactor is chosen)
+    from assistant.trial.converse import TrialOptions  # noqa: PLC0415  (after the reactor is chosen)
+    from assistant.trial.run import run_trial  # noqa: PLC0415  (the same)
 
     wall = time.time  # noqa: TID251  (the composition root)
     folder = options.config.absolute().parent if options.config else Path.cwd()
-    trial = TrialOptions(config, wall, options.json, options.trace, folder, secrets)
+    rank = RANKS.index(options.rank)
+    trial = TrialOptions(config, wall, options.json, options.trace, folder, secrets, options.key or "", rank)
     from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
 
     return _run(reactor, run_trial(reactor, trial, os.environ), secrets)
+
+
+def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
+    """The exit status of reading a journal. No reactor is needed for that, and none is made."""
+    if in_the_way := shadowed():
+        print(f"mud-assistant: {in_the_way}", file=sys.stderr)
+        return 2
+    from assistant.replay.command import Wanted, replay  # noqa: PLC0415  (after the check)
+
+    _begin_logging(None, secrets)
+    wanted = Wanted(**{name: value for name, value in vars(options).items() if name != "command"})
+    try:
+        return replay(wanted, time.time)  # noqa: TID251  (the composition root)
+    except BrokenPipeError:
+        return _explain(Failure(), secrets)
+
+
+def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
+    """The exit status of the checks. The first two come before anything of ours is imported, and before the reactor."""
+    screen = Screen(json=options.json)
+    if in_the_way := shadowed():
+        screen.show(Finding("packages", State.WRONG, in_the_way))
+        return 1
+    screen.show(Finding("packages", State.OK, "none of mud-assistant's own is hidden by another"))
+    from assistant.doctor.run import Visit, examine  # noqa: PLC0415  (after the check)
+    from assistant.doctor.web import PAGE  # noqa: PLC0415  (the same)
+    from assistant.settings import DEFAULT_FILE, SettingsError, read_settings  # noqa: PLC0415  (the same)
+
+    path = options.config or DEFAULT_FILE
+    try:
+        config = read_settings(options.config, {})
+    except SettingsError as error:
+        screen.show(Finding("settings", State.WRONG, str(error)))
+        return 1
+    there = f"{path} is valid" if path.exists() else f"there is no {path} here, so the defaults are used"
+    screen.show(Finding("settings", State.OK, there))
+    _begin_logging(None, secrets)
+    wall, page = time.time, options.page or PAGE  # noqa: TID251  (the composition root)
+    folder = path.absolute().parent
+    visit = Visit(config, folder, os.environ, wall, screen.show, screen.waiting, secrets, options.web, page)
+    from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
+
+    return _run(reactor, examine(reactor, visit), secrets, _INTERRUPTED)
+
+
+def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
+    """The exit status of the dialogue that writes the settings."""
+    if in_the_way := shadowed():
+        print(f"mud-assistant: {in_the_way}", file=sys.stderr)
+        return 2
+    from assistant.doctor.web import PAGE  # noqa: PLC0415  (after the check)
+    from assistant.settings import DEFAULT_FILE  # noqa: PLC0415  (the same)
+    from assistant.setup.run import Installation, install  # noqa: PLC0415  (the same)
+
+    _begin_logging(None, secrets)
+    path = (options.config or DEFAULT_FILE).absolute()
+    wall, page = time.time, options.page or PAGE  # noqa: TID251  (the composition root)
+    installation = Installation(path, os.environ, wall, secrets, page)
+    from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
+
+    return _run(reactor, install(reactor, installation), secrets, _INTERRUPTED)
 
 
 def _prepare(options: argparse.Namespace, secrets: Secrets) -> Config:
@@ -73,7 +132,8 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> Config:
     if options.key:
         options.key = anchored(options.key, Path.cwd())
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
-    overrides = {"model": model, "assistant": {"name": options.name} if options.name else {}}
+    journal = {"file": str(options.journal.absolute())} if options.journal else {}
+    overrides = {"model": model, "assistant": {"name": options.name} if options.name else {}, "journal": journal}
     try:
         config = read_settings(options.config, overrides)
         _begin_logging(options.log, secrets)
@@ -84,8 +144,11 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> Config:
     return config
 
 
-def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secrets) -> int:
-    """Run the reactor until `work` is over; Ctrl-C and SIGTERM cancel it and wait for its clean end."""
+def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secrets, cancelled: int = 0) -> int:
+    """Run the reactor until `work` is over; Ctrl-C and SIGTERM cancel it and wait for its clean end.
+
+    `cancelled` is the exit status of work that was.
+    """
     status = 1
     leaving = False
     over: Deferred[None] = Deferred()
@@ -103,7 +166,7 @@ def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secret
 
     def end(result: int | Failure) -> None:
         nonlocal status
-        status = _explain(result, secrets) if isinstance(result, Failure) else result
+        status = _explain(result, secrets, cancelled) if isinstance(result, Failure) else result
         over.callback(None)
         if not leaving:
             reactor.stop()
@@ -113,10 +176,10 @@ def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secret
     return status
 
 
-def _explain(failure: Failure, secrets: Secrets) -> int:
+def _explain(failure: Failure, secrets: Secrets, cancelled: int = 0) -> int:
     """The exit status for what ended the work, after one sentence about it where one is due."""
     if failure.check(CancelledError):
-        return 0
+        return cancelled
     if failure.check(BrokenPipeError):  # whoever read our output has left; Python's own last flush must not fail
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -127,39 +190,14 @@ def _explain(failure: Failure, secrets: Secrets) -> int:
     return 1
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="mud-assistant",
-        description="AI characters that live inside a text game.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"mud-assistant {version('mud-assistant')}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    trial = commands.add_parser(
-        "trial",
-        help="talk to an assistant in a small place, in this terminal",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    trial.add_argument(
-        "--provider", help="auto, embedded, ollama, local, openai, anthropic or openrouter (default: auto)"
-    )
-    trial.add_argument("--model", help="the model's name; for the embedded model the path of a GGUF file")
-    trial.add_argument("--url", help="the server's address, such as http://127.0.0.1:8080/v1")
-    trial.add_argument("--key", metavar="WHERE", help="where the key is: env:NAME, file:PATH or keyring:NAME")
-    trial.add_argument("--name", help="what the assistant is called (default: Sage)")
-    trial.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")
-    trial.add_argument("--trace", action="store_true", help="show each step of the thinking (as /trace does)")
-    trial.add_argument("--json", action="store_true", help="print one JSON object per step instead of the transcript")
-    trial.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file")
-    return parser
-
-
 def _begin_logging(path: Path | None, secrets: Secrets) -> None:
     """Log to a file, without keys, or not at all: the terminal belongs to the conversation."""
     observers = [redacting(textFileLogObserver(path.open("a", encoding="utf-8")), secrets)] if path else []
     globalLogBeginner.beginLoggingTo(observers, discardBuffer=True, redirectStandardIO=False)
+
+
+#: The commands that need neither a conversation nor what the options lay over the settings.
+_ALONE = {"replay": _replay, "doctor": _doctor, "setup": _setup}
 
 
 if __name__ == "__main__":

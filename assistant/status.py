@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from assistant.journal import Parked, UnknownEffect
 from resilience import Amount, Snapshot
 from resilience.budget import AccountState
 from resilience.snapshot import QuotaState, UpstreamState
@@ -19,6 +22,19 @@ def status_text(snapshot: Snapshot) -> str:
         lines += [line for quota in snapshot.quotas if quota.origin == upstream.origin and (line := _quota(quota))]
     lines += [_account(account) for account in snapshot.accounts]
     return "\n".join(lines) or "Nothing was asked yet."
+
+
+def trouble_text(parked: Sequence[Parked], unknown: Sequence[UnknownEffect]) -> str:
+    """What an operator must know of the journal; empty when there is nothing."""
+    lines = [f"put aside after crashes: event {event.event_id} ({_short(event.reason)})" for event in parked]
+    lines += [
+        f"outcome unknown: {_short(effect.call.name) if effect.call else 'a call'} of {effect.run_id}: the program "
+        "died while it was under way"
+        for effect in unknown
+    ]
+    if len(lines) > _SHOWN:
+        lines = [*lines[:_SHOWN], f"and {len(lines) - _SHOWN} more: mud-assistant replay FILE --parked, --unknown"]
+    return "\n".join(lines)
 
 
 def _upstream(upstream: UpstreamState, now: float) -> list[str]:

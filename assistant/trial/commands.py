@@ -8,6 +8,8 @@ from tools.clean import clean_heard
 
 #: Characters of one line that are said; a longer line is cut and the player told.
 MAX_LINE_CHARS = 2000
+#: Digits of the number of an approval.
+_MAX_DIGITS = 9
 
 HELP = """A plain line is said aloud. Commands:
   /whisper TEXT        whisper to the assistant (or: /whisper NAME = TEXT)
@@ -16,6 +18,10 @@ HELP = """A plain line is said aloud. Commands:
   /go EXIT             leave by an exit
   /who                 who is in the hamlet
   /status              the model's server, its limits, and what was used today
+  /memory              what the assistant remembers of you
+  /forget              let it forget all of that
+  /mute, /unmute       let it neither hear nor remember you, and the other way
+  /approvals           what it asks leave to do; /approve N and /decline N answer, when you may do that yourself
   /trace               show each step of the assistant's thinking, or stop showing it
   /quit                leave (so does Ctrl-C, and the end of the input)"""
 
@@ -57,8 +63,16 @@ class Go:
 
 
 @dataclass(frozen=True, slots=True)
+class Decide:
+    """Allow or decline what the assistant asked for as this number."""
+
+    number: int
+    allow: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Simple:
-    """A command without arguments: who, status, trace, help, quit."""
+    """A command without arguments."""
 
     name: str
 
@@ -70,10 +84,16 @@ class Note:
     text: str
 
 
-Command = Say | Whisper | Emote | Look | Go | Simple | Note
+Command = Say | Whisper | Emote | Look | Go | Decide | Simple | Note
 
-_SIMPLE = {"who", "status", "trace", "help", "quit"}
-_NEEDS = {"whisper": "what to whisper", "emote": "what to do", "go": "which way to go"}
+_SIMPLE = {"who", "status", "memory", "forget", "mute", "unmute", "approvals", "trace", "help", "quit"}
+_NEEDS = {
+    "whisper": "what to whisper",
+    "emote": "what to do",
+    "go": "which way to go",
+    "approve": "the number of what you allow",
+    "decline": "the number of what you decline",
+}
 
 
 def parse(line: str) -> tuple[Command, str]:
@@ -113,6 +133,9 @@ def _slash(word: str, rest: str) -> Command:
             return Look(rest)
         case "go":
             return Go(rest)
+        case "approve" | "decline":
+            is_number = rest.isascii() and rest.isdigit() and len(rest) <= _MAX_DIGITS
+            return Decide(int(rest), word == "approve") if is_number else Note(f"Say {_NEEDS[word]}, as in /help.")
         case _ if word in _SIMPLE:
             return Simple(word)
         case _:

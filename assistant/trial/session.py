@@ -7,13 +7,14 @@ from typing import Protocol, assert_never
 
 from assistant.character import Assistant
 from assistant.outcome import Failed, LimitReached, Outcome
-from assistant.status import status_text
+from assistant.status import status_text, trouble_text
 from assistant.trace import StepTrace
-from assistant.trial.commands import HELP, Command, Emote, Go, Look, Note, Say, Simple, Whisper, parse
+from assistant.trial.commands import HELP, Command, Decide, Emote, Go, Look, Note, Say, Simple, Whisper, parse
+from assistant.trial.rights_text import approvals_text, forgotten_text, remembered_text
 from assistant.trial.show import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
 from assistant.worlds.embedded import Body
 from resilience import Pipeline
-from tools import Principal, ToolFailed
+from tools import Denied, Principal, ToolFailed
 from tools.clean import one_line
 
 
@@ -137,6 +138,8 @@ class Session:
                 self.screen.show(shown)
             case Go(direction):
                 self.screen.show(scene_text(await self.body.move(direction)))
+            case Decide(number, allow):
+                self.screen.remark(f"({self._decided(number, allow=allow)})")
             case Simple(name):
                 await self._simple(name)
             case Note(text):
@@ -152,9 +155,36 @@ class Session:
         if name == "who":
             self.screen.show(who_text(await self.body.who()))
         elif name == "status":
-            self.screen.remark(status_text(self.pipeline.snapshot()))
+            journal = self.assistant.mind.journal
+            trouble = trouble_text(await journal.parked(), await journal.unknown_effects())
+            self.screen.remark("\n".join(filter(None, [status_text(self.pipeline.snapshot()), trouble])))
+        elif name == "approvals":
+            self.screen.remark(approvals_text(self.assistant.mind.approvals.pending()))
+        elif name in {"memory", "forget", "mute", "unmute"}:
+            self.screen.remark(f"({await self._right(name)})")
         elif name == "trace":
             self.observer.tracing = not self.observer.tracing
             self.screen.remark(f"(tracing is {'on' if self.observer.tracing else 'off'})")
         else:
             self.screen.remark(HELP)
+
+    def _decided(self, number: int, *, allow: bool) -> str:
+        """What came of the visitor's leave, or of his refusal."""
+        me = self.body.principal
+        answer = self.assistant.approve(number, me) if allow else self.assistant.decline(number, me)
+        if isinstance(answer, Denied):
+            return answer.reason
+        return f"{self.assistant_name} may do that once" if allow else f"{self.assistant_name} may not do that"
+
+    async def _right(self, name: str) -> str:
+        """What came of a right that the visitor used."""
+        me, rights = self.body.principal, self.assistant.rights
+        if name == "memory":
+            return remembered_text(self.assistant_name, await rights.see(me))
+        if name == "forget":
+            return forgotten_text(self.assistant_name, await self.assistant.forget(me))
+        if name == "mute":
+            await rights.mute(me)
+            return f"{self.assistant_name} neither hears nor remembers you from now on"
+        await rights.unmute(me)
+        return f"{self.assistant_name} hears you again"

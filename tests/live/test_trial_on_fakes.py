@@ -174,6 +174,10 @@ def _turn() -> Any:
     return deferLater(reactor, 0.01)
 
 
+#: Of "Sage is thinking", which a terminal is sent only as far as it differs from what stood there.
+THINKING = "think"
+
+
 @pytest.mark.parametrize("leave", [b"\x03", b"\x04", b"/quit\r"])
 async def test_at_a_terminal_there_is_a_prompt_a_sign_and_a_way_out(leave: bytes) -> None:
     slow = Reply(calls=(Call("say", {"text": "I am Sage."}),), delay_seconds=0.5)
@@ -182,7 +186,7 @@ async def test_at_a_terminal_there_is_a_prompt_a_sign_and_a_way_out(leave: bytes
         transport: Any = command.transport
         await command.saw("/help for commands")
         transport.write(b"Hello Sage\r")
-        await command.saw("Sage is thinking")
+        await command.saw(THINKING)
         await command.saw('Sage says, "I am Sage."')
         # While something is printed the terminal reads whole lines, and makes a NUL of a Ctrl-D typed just then.
         await command.saw("Ctrl-C", after='Sage says, "I am Sage."')
@@ -202,7 +206,7 @@ async def test_a_signal_at_a_terminal_leaves_cleanly(number: int, thinking: bool
         await command.saw("/help for commands")
         if thinking:
             transport.write(b"Hello Sage\r")
-            await command.saw("Sage is thinking")
+            await command.saw(THINKING)
         transport.signalProcess(number)
         result = await command.ended
     assert result.status == 0, result.out

@@ -7,6 +7,7 @@ import re
 import signal
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -19,7 +20,9 @@ pytestmark = [
 ]
 #: No Ollama that happens to run on this machine takes the embedded model's place.
 EMBEDDED = ("trial", "--provider", "embedded")
-SOURCES = {SOURCES_VARIABLE: "file,parts"}
+#: What only the processes of these trials have in their environment: other tests may run model servers beside them.
+MARK = uuid4().hex
+SOURCES = {SOURCES_VARIABLE: "file,parts", "STARTED_BY": MARK}
 
 
 def answers(result: Result) -> list[str]:
@@ -71,8 +74,9 @@ def children_of_trials() -> list[str]:
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
                 line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                ours = MARK.encode() in (entry / "environ").read_bytes()
             except OSError:
                 continue
-            if "llm.embedded.server" in line:
+            if ours and "llm.embedded.server" in line:
                 found.append(line)
     return found

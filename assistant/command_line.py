@@ -1,0 +1,178 @@
+"""What the command `mud-assistant` can be told, and what it says of itself in --help. Reads nothing but the words."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # A class that argparse hands out and does not name in its public part.
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+
+#: The ladder of `tools.policy`, which is not imported before it is known that no other `tools` is in the way.
+RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
+#: The runs that `replay` shows when it is not told how many.
+LAST_RUNS = 20
+
+_TRIAL_EXAMPLES = """  mud-assistant trial
+      a local Ollama when one answers, else the small embedded model
+  mud-assistant trial --provider ollama --model qwen3:4b
+  mud-assistant trial --journal sage.journal
+      a character that remembers: the next trial goes on where this one ended, however it ended
+  mud-assistant trial --url http://127.0.0.1:8080/v1
+      any OpenAI-compatible server: llama.cpp, LM Studio, vLLM
+  printf 'Hello Sage\\n' | mud-assistant trial --json
+      one JSON object for each step of the assistant's thinking"""
+
+_REPLAY_EXAMPLES = """  mud-assistant replay journal.sqlite
+      the last 20 runs as a transcript, also while a game is writing the file
+  mud-assistant replay journal.sqlite --run run-12 --run run-13
+  mud-assistant replay journal.sqlite --assistant Sage --last 3
+  mud-assistant replay journal.sqlite --parked
+      the events that are not tried any more, and why
+  mud-assistant replay journal.sqlite --unknown
+      the calls of which nobody knows whether they happened
+  mud-assistant replay journal.sqlite --all --json | jq 'select(.outcome.kind == "failed")'
+  mud-assistant replay journal.sqlite --offline --config assistant.toml
+      run them again with the recorded answers and the settings of now, without a network:
+      exit status 0 when everything comes out as it did, 1 when something does not"""
+
+_DOCTOR_EXAMPLES = """  mud-assistant doctor
+      is the model there, does it take the key, does it call tools, is the journal sound?
+  mud-assistant doctor --web
+      and does each provider of [web] answer?
+  mud-assistant doctor --web --page https://docs.python.org/3/
+      let the readers read this page instead of example.com
+  mud-assistant doctor --json | jq 'select(.state == "wrong")'"""
+
+_SETUP_EXAMPLES = """  mud-assistant setup
+      asks for the model, the web and the journal, writes assistant.toml and tests it
+  mud-assistant setup --config games/hamlet.toml
+      keys are kept beside it, in games/keys/
+  printf '%s\\n' local http://127.0.0.1:8080/v1 no qwen3 no hamlet.journal yes | mud-assistant setup
+      one answer a line; an empty line takes what is proposed"""
+
+_EPILOG = f"""examples:
+{_TRIAL_EXAMPLES}
+{_REPLAY_EXAMPLES}
+{_DOCTOR_EXAMPLES}
+{_SETUP_EXAMPLES}
+
+Settings are read from assistant.toml in this folder; options come before settings."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command; `command` says which one was asked for."""
+    whole = argparse.ArgumentParser(
+        prog="mud-assistant",
+        description="AI characters that live inside a text game.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    whole.add_argument("--version", action="version", version=f"mud-assistant {version('mud-assistant')}")
+    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_trial(commands)
+    _add_replay(commands)
+    _add_doctor(commands)
+    _add_setup(commands)
+    return whole
+
+
+def _add_trial(commands: Commands) -> None:
+    trial = commands.add_parser(
+        "trial",
+        help="talk to an assistant in a small place, in this terminal",
+        epilog=f"examples:\n{_TRIAL_EXAMPLES}\n\n"
+        "Settings are read from assistant.toml in this folder; options come before settings.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    trial.add_argument(
+        "--provider", help="auto, embedded, ollama, local, openai, anthropic or openrouter (default: auto)"
+    )
+    trial.add_argument("--model", help="the model's name; for the embedded model the path of a GGUF file")
+    trial.add_argument("--url", help="the server's address, such as http://127.0.0.1:8080/v1")
+    trial.add_argument("--key", metavar="WHERE", help="where the key is: env:NAME, file:PATH or keyring:NAME")
+    trial.add_argument("--name", help="what the assistant is called (default: Sage)")
+    trial.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")
+    trial.add_argument(
+        "--journal", type=Path, metavar="FILE", help="remember everything in this file (default: nothing outlives it)"
+    )
+    trial.add_argument(
+        "--rank",
+        choices=RANKS,
+        default="player",
+        help="what you may do in the game yourself, and so allow the assistant (default: player)",
+    )
+    trial.add_argument("--trace", action="store_true", help="show each step of the thinking (as /trace does)")
+    trial.add_argument("--json", action="store_true", help="print one JSON object per step instead of the transcript")
+    trial.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file")
+
+
+def _add_replay(commands: Commands) -> None:
+    replay = commands.add_parser(
+        "replay",
+        help="read a journal: what was heard, thought and done; or run it again without a network",
+        description="Shows the runs of a journal, or runs them again with the answers that were recorded. "
+        "The file is only read.",
+        epilog=f"examples:\n{_REPLAY_EXAMPLES}\n\n"
+        "Exit status: 0, 1 when --offline finds a difference, 2 when the file cannot be read or is damaged.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    replay.add_argument("file", type=Path, metavar="FILE", help="the journal")
+    replay.add_argument("--assistant", metavar="NAME", help="only this assistant's")
+    which = replay.add_mutually_exclusive_group()
+    which.add_argument("--run", action="append", metavar="RUN", help="only this run, such as run-12; may be repeated")
+    which.add_argument("--last", type=_count, metavar="N", help=f"only the last N runs (default: {LAST_RUNS})")
+    which.add_argument("--all", action="store_true", help="every run")
+    what = replay.add_mutually_exclusive_group()
+    what.add_argument("--parked", action="store_true", help="the events that are not tried any more, and why")
+    what.add_argument("--unknown", action="store_true", help="the calls of which nobody knows whether they happened")
+    what.add_argument(
+        "--offline", action="store_true", help="run them again with the recorded answers, and say what differs"
+    )
+    replay.add_argument(
+        "--config", type=Path, metavar="FILE", help="settings for --offline (default: assistant.toml, if there)"
+    )
+    replay.add_argument("--json", action="store_true", help="print one JSON object per run, event or call")
+
+
+def _add_doctor(commands: Commands) -> None:
+    doctor = commands.add_parser(
+        "doctor",
+        help="say what stands in an assistant's way: settings, key, model, journal, web",
+        description="Makes one check after the other and prints a line for each: what is well, or what is wrong and "
+        "what to do. The model is asked one short question, the web one harmless query. No key is shown.",
+        epilog=f"examples:\n{_DOCTOR_EXAMPLES}\n\nExit status: 0 when nothing is wrong, else 1.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    doctor.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")
+    doctor.add_argument("--web", action="store_true", help="ask each provider of searches and pages, too")
+    doctor.add_argument("--page", metavar="URL", help="the page to read with --web (default: https://example.com/)")
+    doctor.add_argument("--json", action="store_true", help="print one JSON object for each check")
+
+
+def _add_setup(commands: Commands) -> None:
+    setup = commands.add_parser(
+        "setup",
+        help="ask for what an assistant needs, write assistant.toml and test it",
+        description="Asks which model thinks, whether the web is used, and where things are remembered; writes the "
+        "settings and tests them. What is in the file already is proposed, and what it is not asked for stays as it "
+        "is. Keys are asked for without showing them, and kept outside the settings: in a file closed to others, in "
+        "the environment or in the keyring.",
+        epilog=f"examples:\n{_SETUP_EXAMPLES}\n\n"
+        "Exit status: 0 when the settings are written and all is well, 1 when they are written and the doctor found\n"
+        "something wrong, 2 when they are not written, 130 after Ctrl-C: before the last answer nothing is written.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    setup.add_argument("--config", type=Path, metavar="FILE", help="the settings to write (default: assistant.toml)")
+    setup.add_argument("--page", metavar="URL", help="the page to try the readers on (default: https://example.com/)")
+
+
+def _count(text: str) -> int:
+    """The number that `text` is; argparse explains what it must be when it is none."""
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError("give a number from 1")
+    return number

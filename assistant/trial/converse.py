@@ -1,0 +1,194 @@
+"""The parts of one trial, made and put away together: the place, the assistant in it, and the visitor."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred
+
+from assistant.build import Surroundings, build_assistant
+from assistant.character import Assistant
+from assistant.chosen_model import ChosenModel
+from assistant.config import Config
+from assistant.ears import AssistantEars
+from assistant.redaction import Secrets
+from assistant.spending import Spending
+from assistant.storage import JournalFile, Storage, in_memory
+from assistant.trial.discreet import DiscreetScreen
+from assistant.trial.lines import PipeLines
+from assistant.trial.plain import PlainScreen
+from assistant.trial.session import Screen, Session, TrialObserver, VisitorEars
+from assistant.trial.show import scene_text
+from assistant.web import Web
+from assistant.worlds.embedded import EmbeddedWorld
+from llm import Capabilities, LLMError
+from resilience import Caller, Deadline, HttpExchange, Launcher, Ledger, Pipeline
+from tools import Kind, Principal, Registry
+from tools.clean import clean_heard
+from tools.world import ALL_WORLD_TOOLS
+
+#: Characters of a line of input that the transcript repeats.
+SHOWN_CHARS = 200
+#: How long warming the embedded model's cache may take, in seconds.
+WARM_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class TrialOptions:
+    """What the command line asked for."""
+
+    config: Config
+    #: Seconds since 1970.
+    wall: Callable[[], float]
+    as_json: bool = False
+    tracing: bool = False
+    #: What a relative path of a key file starts from.
+    folder: Path = Path()
+    #: What must not be shown.
+    secrets: Secrets = field(default_factory=Secrets)
+    #: The reference of a key that was named on the command line: it may go to a new server.
+    entered_key: str = ""
+    #: What the visitor may do in the game.
+    visitor_permission: int = 1
+
+
+class Lines(Protocol):
+    """Where lines come from."""
+
+    def next(self) -> Deferred[str | None]:
+        """The next line, None when there are no more."""
+        ...
+
+    def close(self) -> None:
+        """Stop reading."""
+        ...
+
+
+class Trial:
+    """The parts of one trial, made and put away together."""
+
+    def __init__(
+        self,
+        reactor: Any,
+        options: TrialOptions,
+        models: Sequence[ChosenModel],
+        exchange: HttpExchange,
+        *,
+        journal: JournalFile | None,
+        web: Web | None,
+    ) -> None:
+        self._reactor = reactor
+        self._options = options
+        self._models = models
+        self._exchange = exchange
+        self._journal = journal
+        self._web = web
+        offset = options.config.budget.utc_offset_hours * 3600
+        ledger = Ledger(reactor.seconds, options.wall, offset)
+        self._spending = Spending(ledger, journal.usage) if journal else None
+        keep = self._spending.keep if self._spending else None
+        self._pipeline = Pipeline(reactor, Random(), ledger, keep)  # noqa: S311  (jitter)
+        self._launcher = Launcher()
+        self._assistant: Assistant | None = None
+        self._lines: Lines | None = None
+
+    async def converse(self) -> int:
+        """Read lines until the visitor leaves."""
+        if self._spending is not None:
+            await self._spending.restore()
+        screen, lines, is_terminal = self._front()
+        self._lines = lines
+        session = await self._session(DiscreetScreen(screen, self._options.secrets))
+        screen.show(scene_text(await session.body.look()))
+        while (line := await lines.next()) is not None:
+            if not is_terminal:
+                screen.show(f"> {clean_heard(line, SHOWN_CHARS)}")
+            if not await session.obey(line):
+                break
+            if not is_terminal:
+                await session.assistant.settled()
+        return 0
+
+    async def close(self) -> None:
+        """Stop everything, the child process last."""
+        if self._lines is not None:
+            self._lines.close()
+        if self._assistant is not None:
+            await self._assistant.stop()
+        await self._launcher.stop()
+        await self._pipeline.kept()
+        if self._web is not None:
+            await self._web.stop()
+        for model in self._models:
+            if model.embedded is not None:
+                await model.embedded.stop()
+
+    def _front(self) -> tuple[Screen, Lines, bool]:
+        if sys.stdin.isatty() and sys.stdout.isatty() and not self._options.as_json:
+            from assistant.trial.terminal import Terminal  # noqa: PLC0415  (a quarter of a second that pipes need not pay)
+
+            terminal = Terminal()
+            return terminal, terminal, True
+        return PlainScreen(quiet=self._options.as_json), PipeLines(sys.stdin.fileno(), self._reactor), False
+
+    async def _storage(self, me: Principal) -> Storage:
+        """What the assistant remembers in."""
+        limit = self._options.config.assistant.inbox_limit
+        if self._journal is None:
+            return in_memory(self._reactor.seconds, limit)
+        return await self._journal.storage_of(me.id, limit)
+
+    async def _session(self, screen: Screen) -> Session:
+        """The place with the assistant and the visitor in it."""
+        settings = self._options.config.assistant
+        world = EmbeddedWorld()
+        me = Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
+        visitor = Principal("player:1", "Visitor", Kind.PLAYER, self._options.visitor_permission)
+        storage = await self._storage(me)
+        observer = TrialObserver(screen, settings.name, as_json=self._options.as_json, tracing=self._options.tracing)
+        home = world.add(me, description=f"This is {settings.name}, who keeps the library.")
+        around = Surroundings(
+            me=me,
+            world=home,
+            storage=storage,
+            registry=Registry([*ALL_WORLD_TOOLS, *(self._web.tools(me.id) if self._web else ())]),
+            exchange=self._exchange,
+            capabilities=Capabilities(),
+            pipeline=self._pipeline,
+            clock=self._reactor,
+            observer=observer,
+            budget=self._options.config.budget,
+            scrub=self._options.secrets.scrub,
+            wall=self._options.wall,
+        )
+        assistant = build_assistant(settings, self._models, around, observer.failed)
+        home.ears = AssistantEars(assistant, me, self._reactor, home.alone_with, self._launcher, storage.life)
+        body = world.add(visitor, ears=VisitorEars(screen, visitor), description="A visitor from far away.")
+        self._assistant = assistant
+        await assistant.rights.load()
+        assistant.start()
+        if self._models[0].embedded is not None:
+            self._launcher.launch(self._warm(assistant), "warming the model")
+        return Session(body, assistant, settings.name, observer, screen, self._pipeline)
+
+    async def _warm(self, assistant: Assistant) -> None:
+        """Let the embedded model read the unchanging front of every prompt before somebody waits for it."""
+        mind = assistant.mind
+        specs = mind.registry.specs(mind.rules.grant)
+        deadline = Deadline.after(self._reactor, WARM_SECONDS)
+        try:
+            await mind.client.links[0].client.chat_completion(
+                mind.front,
+                specs,
+                mind.model.tool_choice,
+                deadline=deadline,
+                caller=Caller(mind.me.id, is_urgent=False),
+                max_tokens=1,
+            )
+        except LLMError:
+            return  # only a matter of speed; the first real call will say what is wrong

@@ -1,0 +1,119 @@
+"""The trial with a journal, as its user has it: what it remembers, what a kill leaves, what the operator is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.task import deferLater
+
+from assistant.command_line import RANKS
+from llm.testing import Call, FakeChat, FakeOllama, Hang, RecordedRequest, Reply, Step, serve
+from tests.live.command import reactor, run, start
+from tools import policy
+
+YES = Reply(calls=(Call("say", {"text": "Yes."}),))
+
+
+def test_the_command_line_knows_the_ladder_of_the_policy() -> None:
+    assert RANKS == policy.RANKS
+
+
+def arguments(url: str, folder: Path, *more: str) -> list[str]:
+    return ["trial", "--url", url, "--model", "sage", "--journal", str(folder / "sage.journal"), *more]
+
+
+def words(request: RecordedRequest) -> str:
+    return json.dumps(request.messages, ensure_ascii=False)
+
+
+async def test_the_next_trial_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:
+    answers = [
+        Reply(calls=(Call("remember", {"text": "The visitor keeps bees."}), Call("say", {"text": "Bees!"}))),
+        YES,
+    ]
+    fake = FakeOllama(reactor, answers)
+    async with serve(fake, reactor) as url:
+        first = await run(arguments(url, tmp_path), b"Hello Sage, I keep bees\n/quit\n")
+        second = await run(arguments(url, tmp_path), b"Sage, do you remember?\n/memory\n/forget\n/memory\n")
+    assert "A new journal was made" in first.err
+    assert "journal" not in second.err
+    assert "I keep bees" in words(fake.chats[1])
+    assert "  - The visitor keeps bees." in second.out
+    assert "has noted down nothing about you" in second.out.split("/memory")[-1]
+    assert b"bees" not in (tmp_path / "sage.journal").read_bytes()
+
+
+async def test_a_trial_that_was_killed_while_the_model_thought_answers_in_the_next_one(tmp_path: Path) -> None:
+    fake = FakeOllama(reactor, [Reply(calls=(Call("look"),)), Hang("headers"), YES])
+    async with serve(fake, reactor) as url:
+        command = start(*arguments(url, tmp_path))
+        transport: Any = command.transport
+        transport.write(b"Hello Sage\n")
+        while len(fake.chats) < 2:
+            await deferLater(reactor, 0.01, lambda: None)
+        transport.signalProcess("KILL")
+        assert (await command.ended).status is None
+        after = await run(arguments(url, tmp_path), b"/who\n/status\n")
+    assert 'Sage says, "Yes."' in after.out
+    assert len(fake.chats) == 3
+    # What was read before the kill is not read again.
+    assert [message["role"] for message in fake.chats[2].messages][-3:] == ["user", "assistant", "tool"]
+    transcript = await run(["replay", str(tmp_path / "sage.journal")], b"")
+    assert transcript.status == 0
+    assert "Yes." in transcript.out
+    offline = await run(["replay", str(tmp_path / "sage.journal"), "--offline"], b"")
+    assert offline.status == 0
+    assert offline.out.splitlines()[-1].endswith("run again: all as they were.")
+
+
+async def test_a_key_is_not_sent_to_a_new_address_until_it_is_named_again(tmp_path: Path) -> None:
+    (tmp_path / "assistant.toml").write_text("[model]\nprovider = 'local'\nmodel = 'sage'\nkey = 'env:K'\n")
+    settings = ["--config", str(tmp_path / "assistant.toml")]
+    ours, other = FakeChat(reactor, [YES], "the key"), FakeChat(reactor, [YES], "the key")
+    key = {"K": "the key"}
+    async with serve(ours, reactor) as url, serve(other, reactor) as elsewhere:
+        first = await run(arguments(f"{url}/v1", tmp_path, *settings), b"Hello Sage\n", key)
+        refused = await run(arguments(f"{elsewhere}/v1", tmp_path, *settings), b"Hello Sage\n", key)
+        assert other.requests == []
+        entered = await run(arguments(f"{elsewhere}/v1", tmp_path, *settings, "--key", "env:K"), b"Hello Sage\n", key)
+    assert 'Sage says, "Yes."' in first.out
+    assert refused.status == 2
+    assert "is not sent to" in refused.err
+    assert "--key env:K" in refused.err
+    assert 'Sage says, "Yes."' in entered.out
+
+
+def commanding(request: RecordedRequest) -> Step:
+    last = request.messages[-1]
+    if last["role"] == "tool":
+        return Reply(calls=(Call("say", {"text": f"It came to this: {last['content']}"}),))
+    return Reply(calls=(Call("execute_command", {"command": "destroy old map"}),))
+
+
+@pytest.mark.parametrize(("rank", "comes_to"), [("player", "Only a builder"), ("builder", "may do that once")])
+async def test_what_the_assistant_may_not_do_waits_for_who_may(rank: str, comes_to: str, tmp_path: Path) -> None:
+    lines = b"Sage, destroy the old map\n/approvals\n/approve 1\n/look\n"
+    async with serve(FakeOllama(reactor, commanding), reactor) as url:
+        result: Any = await run(arguments(url, tmp_path, "--rank", rank), lines)
+    assert "number 1: destroy old map (for Visitor; a builder may allow it)" in result.out
+    assert comes_to in result.out
+    assert ("old map" in result.out.split("> /look")[1]) is (rank == "player")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"this is no database", "is not used as the journal"), (b"SQLite format 3\0" + b"x" * 5000, "")],
+)
+async def test_a_file_that_is_no_journal_is_told_and_not_touched(content: bytes, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "sage.journal"
+    path.write_bytes(content)
+    async with serve(FakeOllama(reactor, [YES]), reactor) as url:
+        result = await run(arguments(url, tmp_path), b"Hello Sage\n")
+    if words:
+        assert (result.status, path.read_bytes()) == (2, content)
+        assert words in result.err
+    else:  # a damaged one is kept aside
+        assert "sage.journal" in result.err
