@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, field_validator, model_validator
 
 from assistant.classify import Verdict
 from assistant.keys import check_reference
@@ -21,6 +21,24 @@ DEFAULT_PERSONA = "You are an old, kind scholar who keeps the library of a small
 class _Settings(BaseModel):
     # Who gives a key where its reference belongs must not find it in an error.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+def _address(value: str) -> str:
+    if value and not _ADDRESS.fullmatch(value):
+        raise ValueError("give the address of a server, such as http://127.0.0.1:8080/v1")
+    return value
+
+
+def _by_reference(value: str) -> str:
+    if value:
+        check_reference(value)
+    return value
+
+
+#: The address of a server, empty for a usual place.
+Address = Annotated[str, AfterValidator(_address)]
+#: A reference to a key, never the key itself: env:NAME, file:PATH or keyring:NAME; empty for none.
+KeyReference = Annotated[str, AfterValidator(_by_reference)]
 
 
 class PriceConfig(_Settings):
@@ -40,9 +58,9 @@ class ModelConfig(_Settings):
     #: Empty: the provider's own choice where it has one. For the embedded model, the path of a GGUF file.
     model: str = ""
     #: Base URL; empty for the provider's usual place.
-    url: str = ""
+    url: Address = ""
     #: A reference to the key, never the key itself: env:NAME, file:PATH or keyring:NAME.
-    key: str = ""
+    key: KeyReference = ""
     #: The context window in tokens.
     context_tokens: int = Field(default=8192, ge=1024, le=2_000_000)
     #: The longest answer in tokens.
@@ -66,20 +84,6 @@ class ModelConfig(_Settings):
     idle_seconds: Seconds = 60.0
     #: How long nothing but signs of life may come.
     progress_seconds: Seconds = 300.0
-
-    @field_validator("url")
-    @classmethod
-    def _address(cls, value: str) -> str:
-        if value and not _ADDRESS.fullmatch(value):
-            raise ValueError("give the address of a server, such as http://127.0.0.1:8080/v1")
-        return value
-
-    @field_validator("key")
-    @classmethod
-    def _by_reference(cls, value: str) -> str:
-        if value:
-            check_reference(value)
-        return value
 
 
 class AssistantConfig(_Settings):
@@ -156,27 +160,13 @@ class WebProviderConfig(_Settings):
     """One provider of searches or pages."""
 
     #: A reference to its key, never the key itself: env:NAME, file:PATH or keyring:NAME.
-    key: str = ""
+    key: KeyReference = ""
     #: Its base URL, where it is your own server; empty for its usual place.
-    url: str = ""
+    url: Address = ""
     #: How often it may be asked; unset: what it allows without a contract.
     per_minute: float | None = Field(default=None, gt=0, le=10_000)
     #: What only this provider has, such as search_depth of tavily; docs/web.md lists them.
     options: dict[str, str | int | float | bool | tuple[str, ...]] = {}
-
-    @field_validator("url")
-    @classmethod
-    def _address(cls, value: str) -> str:
-        if value and not _ADDRESS.fullmatch(value):
-            raise ValueError("give the address of a server, such as http://127.0.0.1:8888")
-        return value
-
-    @field_validator("key")
-    @classmethod
-    def _by_reference(cls, value: str) -> str:
-        if value:
-            check_reference(value)
-        return value
 
 
 class WebConfig(_Settings):
