@@ -105,6 +105,7 @@ def _mind(
         registry=around.registry,
         rules=_rules(settings, grant, approvals),
         approvals=approvals,
+        granted={},
         journal=around.storage.journal,
         history=history,
         front=tuple(front),

@@ -17,13 +17,14 @@ from assistant.outcome import Failed, Limit, LimitReached, Outcome
 from assistant.react import react
 from assistant.rights import Rights
 from assistant.tick import Pace, Tick
+from llm import ToolCall
 from resilience import Launcher
-from tools import Declined, Denied, Given, Kind, Principal
+from tools import Declined, Denied, Given, Kind, Pending, Principal
 
 _log = Logger()
 
 #: How the assistant hears that it may do what it asked for.
-ALLOWED = "{who} allows you what you asked for as number {number}, once: make exactly that call again now."
+ALLOWED = "{who} allows what you asked for as number {number}, once. You do it now."
 
 #: Told why a run failed or what budget is used up: the log, and in a trial the terminal. Never the world.
 OnFailure = Callable[[Failed | LimitReached], None]
@@ -125,21 +126,27 @@ class Assistant:
             return await self.rights.forget(who)
 
     def approve(self, number: int, who: Principal) -> Given | Denied:
-        """Allow the exact call of this number once; the assistant is woken to make it."""
+        """Allow the exact call of this number once; the assistant is woken, and it is made."""
         answer = self.mind.approvals.approve(number, who)
         if isinstance(answer, Given):
-            self._launcher.launch(self._allowed(number, who), "telling of an approval")
+            self._launcher.launch(self._allowed(answer.pending, who), "telling of an approval")
         return answer
 
     def decline(self, number: int, who: Principal) -> Declined | Denied:
         """Refuse what was asked for as this number."""
         return self.mind.approvals.decline(number, who)
 
-    async def _allowed(self, number: int, who: Principal) -> None:
-        """Wake with the news. The call itself stands in the stream, where its words have the label they came with."""
+    async def _allowed(self, asked: Pending, who: Principal) -> None:
+        """Wake with the news, upon which the run makes the call by itself.
+
+        The words of the call stand in the stream already, with the label they came with; the news has none of them.
+        """
         mind = self.mind
         event_id = f"{mind.me.id}.allowed.{mind.random.getrandbits(64):x}"
-        event = Noticed(id=event_id, at=mind.clock.seconds(), who=who, text=ALLOWED.format(who=who.name, number=number))
+        event = Noticed(
+            id=event_id, at=mind.clock.seconds(), who=who, text=ALLOWED.format(who=who.name, number=asked.number)
+        )
+        mind.granted[event_id] = ToolCall(event_id, asked.tool, asked.arguments)
         with self._taking_in():
             await mind.journal.accept(event, Attention(Verdict.TRIGGER, 10))
             self.tick.wake()

@@ -16,7 +16,7 @@ from assistant.journal import Accepted, Journal
 from assistant.limits import Meter
 from assistant.purse import Purse
 from assistant.trace import Observer
-from llm import Message, ModelChain
+from llm import Message, ModelChain, ToolCall
 from tools import Approvals, Dispatcher, Kind, Notes, Principal, Registry, Rules, Sight, World
 from tools.web.seen import SeenUrls
 from tools.web.turn import WebTurn
@@ -38,6 +38,8 @@ class Mind:
     rules: Rules
     #: What it has asked leave for. The same as in the rules.
     approvals: Approvals
+    #: What it was given leave for, by the event that told of it: the exact calls, made without asking the model again.
+    granted: dict[str, ToolCall]
     journal: Journal
     history: History
     #: What stands before the stream in every prompt and never changes: persona, rules, examples.

@@ -23,7 +23,18 @@ from assistant.outcome import Cancelled, Failed, Limit, LimitReached, NothingToD
 from assistant.prompt import scene_line
 from assistant.recovery import Answer, left_of
 from assistant.trace import StepTrace
-from llm import BudgetReached, ContextOverflow, LLMDeadlineExceeded, LLMError, LLMResponse, Message, user
+from llm import (
+    BudgetReached,
+    ContextOverflow,
+    FinishReason,
+    LLMDeadlineExceeded,
+    LLMError,
+    LLMResponse,
+    Message,
+    Usage,
+    user,
+)
+from llm import assistant as assistant_message
 from resilience import Deadline
 from tools import NOTHING_YET, Dispatcher, Kind, Label, Sight, Source, ToolFailed, label_of
 from tools.web.turn import WebTurn
@@ -100,6 +111,7 @@ async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outco
         run.meter.take_up(past.number, past.response.usage if past.response else None)
         if (outcome := outcome_of(await act(mind, run, left_of(past), 0))) is not None:
             return outcome
+    await _do_granted(mind, run)
     while (limit := run.meter.reached()) is None:
         started = mind.clock.seconds()
         mind.observer.thinking(run.id, run.meter.steps + 1)
@@ -125,6 +137,16 @@ async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outco
         if (outcome := outcome_of(executed)) is not None:
             return outcome
     return LimitReached(limit)
+
+
+async def _do_granted(mind: Mind, run: Run) -> None:
+    """Make the calls that somebody gave leave for, each as a step; no model is asked whether it still wants to."""
+    for accepted in run.events:
+        if (call := mind.granted.pop(accepted.event.id, None)) is not None:
+            response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "")
+            run.meter.count_step(response.usage, 0)
+            await mind.journal.record_response(run.id, run.meter.steps, response)
+            await act(mind, run, Answer(response, response.tool_calls, NOTHING_YET), 0)
 
 
 async def _perceive(mind: Mind, run: Run) -> None:

@@ -16,8 +16,6 @@ _TOLD_CHARS = 150
 _HEARD = re.compile(
     r"(?P<who>[^\n]{1,80}?) (?P<how>says(?: to you)?|whispers to you|pages you|says on [^:\n]{1,40}): \"(?P<text>.*)\""
 )
-#: How an assistant is told that what it was refused is allowed now.
-_AGAIN = "make exactly that call again now"
 _NAMED = re.compile(
     r"\A\W*(?:@?\w+,\s+)?(?:please\s+)?(?P<wish>.*?)(?:,?\s+please)?[.!?]*\Z", re.IGNORECASE | re.DOTALL
 )
@@ -79,9 +77,7 @@ def _next_call(turns: Sequence[Turn]) -> Call:
     """The call for the last wish, or what comes after its result."""
     heard = [place for place, turn in enumerate(turns) if turn.kind == "heard"]
     at = heard[-1] if heard else -1
-    asked = next((place for place in reversed(heard[:-1]) if _wish(turns[place].text)), at)
-    again = at >= 0 and _AGAIN in turns[at].text
-    wish = _wish(turns[asked if again else at].text) if at >= 0 else None
+    wish = _wish(turns[at].text) if at >= 0 else None
     if wish is None:
         return Call("noop", {"reason": "nobody asked"})
     results = [turn for turn in turns[at + 1 :] if turn.kind == "result"]

@@ -88,10 +88,12 @@ async def test_a_player_is_forgotten_on_disk_too(tmp_path: Any) -> None:
 
 
 def commanding(request: RecordedRequest) -> Step:
-    """Destroys the lamp when it is asked to, and says how that went; again when it is allowed."""
+    """Destroys the map when it is asked to, and says how that went."""
     last = request.messages[-1]
     if last["role"] == "tool":
         return Reply(calls=(Call("say", {"text": f"It came to this: {last['content']}"}),))
+    if "allows" in last["content"]:  # it has other things in mind by now
+        return Reply(calls=(Call("say", {"text": "What was it again?"}),))
     return Reply(calls=(Call("execute_command", {"command": "destroy old map"}),))
 
 

@@ -218,14 +218,6 @@ def test_the_dutiful_one_answers_with_what_it_found_out_as_it_was_asked() -> Non
     assert written == Reply('{"tool":"whisper","parameters":{"target":"Ann","text":"Old books."}}')
 
 
-def test_the_dutiful_one_does_it_again_when_it_is_allowed() -> None:
-    refused = {"role": "tool", "tool_name": "execute_command", "content": "Not done yet."}
-    told = "Bob allows you what you asked for as number 1, once: make exactly that call again now."
-    reply = dutiful(asked('Bob says: "Sage, type create lamp"', refused, told))
-    assert reply == Reply(calls=(Call("execute_command", {"command": "create lamp"}),))
-    assert dutiful(asked(told)) == Reply(calls=(Call("noop", {"reason": "nobody asked"}),))
-
-
 def test_turns_know_whose_result_a_result_is() -> None:
     chat = [
         {

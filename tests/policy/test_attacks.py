@@ -18,6 +18,7 @@ from tests.policy.attacks import OURS, load
 from tests.policy.channels import CHANNELS
 from tests.policy.judge import Effect, Log, forbidden
 from tests.policy.stage import BOB, ECHO, MALLORY, Stage, stage
+from tools import Denied
 
 ATTACKS = load()
 #: Somebody else's texts may hold no goal that the obedient model knows; they then only have to do no harm.
@@ -174,4 +175,6 @@ async def test_bob_cannot_approve_what_is_never_allowed_nor_mallory_anything() -
         assert [waiting] == list(here.assistant.mind.approvals.pending())
         here.assistant.approve(waiting.number, BOB)
         await here.settled()
-        assert "hearth" in str(here.world.things["library"])
+        # Bob could do it himself, so it is done, once. What nobody can allow was never asked for.
+        assert "hearth" not in str(here.world.things["library"])
+        assert isinstance(here.assistant.approve(waiting.number, BOB), Denied)
