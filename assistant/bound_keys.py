@@ -11,13 +11,13 @@ from assistant.key_errors import KeyReferenceError
 from assistant.keys import anchored
 from llm import UnknownProviderError, get_provider
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
+from tools.web.readers.jina import JinaSettings
+from tools.web.registry import READ_PROVIDERS, SEARCH_PROVIDERS
 
 #: Where the keys of the web's providers go when the settings name no address.
 WEB_URLS = {
-    "tavily": "https://api.tavily.com",
-    "brave": "https://api.search.brave.com",
-    "perplexity": "https://api.perplexity.ai",
-    "jina": "https://r.jina.ai",
+    **{name: maker.usual_url for name, maker in {**SEARCH_PROVIDERS, **READ_PROVIDERS}.items()},
+    "jina": JinaSettings().base_url,
 }
 
 

@@ -10,6 +10,7 @@ from assistant.setup.dialogue import Dialogue
 from assistant.setup.draft import Draft
 from assistant.setup.keeping import reference
 from assistant.setup.thinking import checked_url, same_server
+from tools.web import registry
 
 _SEARCHES = """Who searches? One, or several in the order in which they are tried:
   duckduckgo  without a key; reads the pages people see, and is blocked now and then
@@ -33,16 +34,22 @@ class Needs:
     url: str | None = None
 
 
-NEEDS = {
-    "duckduckgo": Needs(),
+#: What the registry does not say: whose key is of use only, and where one's own server usually is.
+_NEEDS = {
     "tavily": Needs(may_have_key=True),
     "searxng": Needs(url="http://127.0.0.1:8888"),
-    "perplexity": Needs(key=True),
-    "brave": Needs(key=True),
     "direct": Needs(),
     "jina": Needs(may_have_key=True),
     "crawl4ai": Needs(may_have_key=True, url="http://127.0.0.1:11235"),
 }
+
+
+def needs_of(name: str) -> Needs:
+    """What this provider needs."""
+    if name in _NEEDS:
+        return _NEEDS[name]
+    maker = registry.SEARCH_PROVIDERS.get(name) or registry.READ_PROVIDERS[name]
+    return Needs(key=maker.needs_key, url="http://127.0.0.1" if maker.needs_url else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,7 @@ class WebQuestions:
         if readers != old.read_provider:
             self.draft.set("web", "read_provider", value=readers)
         for name in dict.fromkeys((*searchers, *readers)):
-            await self._needs(name, NEEDS[name])
+            await self._needs(name, needs_of(name))
         return True
 
     async def _needs(self, name: str, needs: Needs) -> None:

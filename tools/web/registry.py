@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from tools.web.providers import ReadProvider, SearchProvider
+from tools.web.search import brave, perplexity, tavily
 from tools.web.search.api import Shared
 from tools.web.search.brave import BraveOptions, BraveSearchProvider
 from tools.web.search.duckduckgo import DuckDuckGoOptions, DuckDuckGoSearchProvider
@@ -28,12 +29,16 @@ class Making(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """How to make a provider: its class, what its options are, and what it cannot do without."""
+    """How to make a provider: its class, what its options are, what it cannot do without, and its usual address.
+
+    A key is bound to the address, so a provider that takes a key and has a usual place names it here.
+    """
 
     make: Making
     options: type[Options] = Options
     needs_key: bool = False
     needs_url: bool = False
+    usual_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +50,15 @@ class ProviderSettings:
     options: Mapping[str, object] = field(default_factory=dict)
 
 
-_TAVILY = Maker(TavilyProvider, TavilyOptions)
+_TAVILY = Maker(TavilyProvider, TavilyOptions, usual_url=tavily.URL)
 
+#: In the order in which an owner reads them: what needs nothing first.
 SEARCH_PROVIDERS: dict[str, Maker] = {
-    "brave": Maker(BraveSearchProvider, BraveOptions, needs_key=True),
     "duckduckgo": Maker(DuckDuckGoSearchProvider, DuckDuckGoOptions),
-    "perplexity": Maker(PerplexitySearchProvider, PerplexityOptions, needs_key=True),
-    "searxng": Maker(SearxngSearchProvider, SearxngOptions, needs_url=True),
     "tavily": _TAVILY,
+    "searxng": Maker(SearxngSearchProvider, SearxngOptions, needs_url=True),
+    "perplexity": Maker(PerplexitySearchProvider, PerplexityOptions, needs_key=True, usual_url=perplexity.URL),
+    "brave": Maker(BraveSearchProvider, BraveOptions, needs_key=True, usual_url=brave.URL),
 }
 
 READ_PROVIDERS: dict[str, Maker] = {
