@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renews the three lock files: pinned versions with hashes, for every platform, and no addresses. Needs uv.
+# Renews the four lock files: pinned versions with hashes, for every platform, and no addresses. Needs uv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compile() {
@@ -12,4 +12,5 @@ echo 'setuptools>=77' >"$build" # pyproject's build system, installed beside the
 compile pyproject.toml "$build" --extra embedded --extra web -o requirements.lock
 compile pyproject.toml "$build" --extra embedded --extra web --extra dev -c requirements.lock -o requirements-dev.lock
 echo 'twisted==24.11.0' >"$oldest"
-compile pyproject.toml "$build" --extra web --extra dev -c "$oldest" -o requirements-oldest.lock
+compile pyproject.toml "$build" --extra embedded --extra web --extra evennia --extra dev -c "$oldest" -o requirements-oldest.lock
+compile pyproject.toml "$build" --extra embedded --extra web --extra evennia -c requirements-oldest.lock -o requirements-game.lock
