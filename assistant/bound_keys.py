@@ -19,13 +19,18 @@ WEB_URLS = {
     **{name: maker.usual_url for name, maker in {**SEARCH_PROVIDERS, **READ_PROVIDERS}.items()},
     "jina": JinaSettings().base_url,
 }
+#: How the owner of a trial gives a key anew.
+AT_THE_COMMAND_LINE = "name it on the command line: --key {reference}"
 
 
 class BoundKeys:
     """What is remembered of keys and servers. Without a journal nothing is: every key goes where the settings say."""
 
-    def __init__(self, remembered: Collection[KeyBinding] = (), folder: Path = Path()) -> None:
-        """A relative path of a key file starts from `folder`."""
+    def __init__(
+        self, remembered: Collection[KeyBinding] = (), folder: Path = Path(), again: str = AT_THE_COMMAND_LINE
+    ) -> None:
+        """A relative path of a key file starts from `folder`; `again` says how an owner gives a `{reference}` anew."""
+        self._again = again
         self.remembered = frozenset(remembered)
         self._folder = folder
 
@@ -50,7 +55,7 @@ class BoundKeys:
             return
         state = bound(binding.reference, binding.origin, self.remembered)
         if isinstance(state, Voided):
-            raise KeyReferenceError(f"{state}; to give it anew, name it on the command line: --key {binding.reference}")
+            raise KeyReferenceError(f"{state}; to give it anew, {self._again.format(reference=binding.reference)}")
 
 
 def binding_of(config: ModelConfig, folder: Path = Path()) -> KeyBinding | None:

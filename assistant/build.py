@@ -60,17 +60,21 @@ def build_assistant(
     Raises SettingsError when the settings grant a tool that does not exist.
     """
     grant = granted(settings, around.registry) - models[0].withheld
-    manners = Manners(
-        around.me.id,
+    mind = _mind(settings, models, around, grant)
+    rights = Rights(mind.history, mind.notes, around.storage.mutes, mind.journal)
+    return Assistant(mind, manners_of(settings, around.me), rights, _compactor(mind), on_failure)
+
+
+def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
+    """Who the assistant is and what it minds."""
+    return Manners(
+        me.id,
         settings.name,
         settings.aliases,
         min_permission=settings.min_permission,
         room_speech=settings.room_speech,
         channel_speech=settings.channel_speech,
     )
-    mind = _mind(settings, models, around, grant)
-    rights = Rights(mind.history, mind.notes, around.storage.mutes, mind.journal)
-    return Assistant(mind, manners, rights, _compactor(mind), on_failure)
 
 
 def granted(settings: AssistantConfig, registry: Registry) -> frozenset[str]:

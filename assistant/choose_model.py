@@ -9,7 +9,7 @@ from pathlib import Path
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.bound_keys import BoundKeys
-from assistant.chosen_model import ChosenModel
+from assistant.chosen_model import ChosenModel, Served
 from assistant.config import ModelConfig
 from assistant.keys import KeyReferenceError, KeySources, resolve_key
 from llm import (
@@ -26,7 +26,6 @@ from llm import (
 from llm.discover import OfferedModel, chat_models, ollama_model, ollama_models
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint
-from llm.embedded.supervisor import EmbeddedModel
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
 from resilience import Deadline, HttpExchange
 
@@ -61,7 +60,7 @@ class Chooser:
     exchange: HttpExchange
     clock: IReactorTime
     keys: KeySources
-    make_embedded: Callable[[Path | None, Callable[[Endpoint], None]], EmbeddedModel]
+    make_embedded: Callable[[Path | None, Callable[[Endpoint], None]], Served]
     bound: BoundKeys = field(default_factory=BoundKeys)
 
     async def choose(self, config: ModelConfig) -> ChosenModel:

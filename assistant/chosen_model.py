@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
+
+from twisted.internet.defer import Deferred
 
 from assistant.config import ModelConfig
 from llm import LLMProvider
-from llm.embedded.supervisor import EmbeddedModel
+from llm.embedded.progress import Endpoint
 from resilience import BreakerConfig, InFlightConfig, Limits, UpstreamConfig
 
 #: Requests on their way at once. A server of one's own queues what is more, where no player can come first.
 _IN_FLIGHT = {"ollama": 4, "local": 4}
+
+
+class Served(Protocol):
+    """A model whose server is ours to start and to stop."""
+
+    def start(self) -> Deferred[Endpoint]:
+        """Where it answers. Fails with EmbeddedUnavailable; cancelling it ends what was begun."""
+        ...
+
+    def stop(self) -> Deferred[None]:
+        """Fires when nothing of it runs any more."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +35,7 @@ class ChosenModel:
     provider: LLMProvider
     why: str
     config: ModelConfig
-    embedded: EmbeddedModel | None = None
+    embedded: Served | None = None
     #: Tools this model is better off without.
     withheld: frozenset[str] = frozenset()
     #: Whether it answered when it was chosen.

@@ -63,7 +63,8 @@ class JournalFile:
         self._reactor = reactor
         self._wall = wall
         self._config = config
-        self._journals: list[SqliteJournal] = []
+        #: The journals of those who live, by assistant.
+        self._journals: dict[str, SqliteJournal] = {}
         self._launcher = Launcher()
         self._next: IDelayedCall | None = None
 
@@ -81,11 +82,15 @@ class JournalFile:
         loaded = await StoredStream(journal.lease).load_stream()
         if loaded.unreadable:
             _log.warn("{count} entries of {name}'s memory cannot be read", count=loaded.unreadable, name=assistant)
-        self._journals.append(journal)
+        self._journals[assistant] = journal
         if self._next is None:
             self._next = self._reactor.callLater(next_prune_after(None), self._tidy)
         notes = StoredNotes(journal.lease, self._wall)
         return Storage(journal, notes, StoredMutes(journal.lease), loaded.entries, life)
+
+    def release(self, assistant: str) -> None:
+        """Look after the journal of this assistant no more: it does not live here any longer."""
+        self._journals.pop(assistant, None)
 
     async def close(self) -> None:
         """Finish what was asked for and close the file."""
@@ -100,7 +105,7 @@ class JournalFile:
     async def _prune(self) -> None:
         """Remove what is old of every assistant, and set the time of the next round."""
         removed = Pruned()
-        for journal in self._journals:
+        for journal in tuple(self._journals.values()):
             try:
                 removed += await journal.prune(self._config.keep_days, self._config.max_bytes)
             except JournalError as error:

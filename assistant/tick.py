@@ -73,6 +73,11 @@ class Tick:
         self._idle_waiters: list[Deferred[None]] = []
 
     @property
+    def started(self) -> bool:
+        """Whether it ticks: from `start` until `stop` or `halt`."""
+        return self._started
+
+    @property
     def busy(self) -> bool:
         """Whether a run is going."""
         return self._busy

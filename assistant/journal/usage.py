@@ -78,6 +78,15 @@ class StoredUsage:
         }
         return {"day": day, "spent": spent}
 
+    async def days(self, since: int) -> tuple[tuple[int, str, int, int, float], ...]:
+        """Day, account, calls, tokens and money of each account that spent anything since that day, newest first.
+
+        Days count from 1970. Raises JournalError.
+        """
+        query = """SELECT day, account, calls, tokens, money FROM usage WHERE day >= ? AND (calls > 0 OR tokens > 0)
+            ORDER BY day DESC, tokens DESC, account"""
+        return await self._store.read(lambda db: tuple(map(tuple, db.execute(query, (since,)))))
+
 
 def _sums(exported: Mapping[str, Any]) -> Sums:
     return {

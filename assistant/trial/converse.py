@@ -25,17 +25,16 @@ from assistant.trial.plain import PlainScreen
 from assistant.trial.session import Screen, Session, TrialObserver, VisitorEars
 from assistant.trial.show import scene_text
 from assistant.web import Web
+from assistant.wiring import warm
 from assistant.worlds.embedded import EmbeddedWorld
-from llm import Capabilities, LLMError
-from resilience import Caller, Deadline, HttpExchange, Launcher, Ledger, Pipeline
+from llm import Capabilities
+from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal, Registry
 from tools.clean import clean_heard
 from tools.world import ALL_WORLD_TOOLS
 
 #: Characters of a line of input that the transcript repeats.
 SHOWN_CHARS = 200
-#: How long warming the embedded model's cache may take, in seconds.
-WARM_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,22 +172,5 @@ class Trial:
         await assistant.rights.load()
         assistant.start()
         if self._models[0].embedded is not None:
-            self._launcher.launch(self._warm(assistant), "warming the model")
+            self._launcher.launch(warm(assistant, self._reactor), "warming the model")
         return Session(body, assistant, settings.name, observer, screen, self._pipeline)
-
-    async def _warm(self, assistant: Assistant) -> None:
-        """Let the embedded model read the unchanging front of every prompt before somebody waits for it."""
-        mind = assistant.mind
-        specs = mind.registry.specs(mind.rules.grant)
-        deadline = Deadline.after(self._reactor, WARM_SECONDS)
-        try:
-            await mind.client.links[0].client.chat_completion(
-                mind.front,
-                specs,
-                mind.model.tool_choice,
-                deadline=deadline,
-                caller=Caller(mind.me.id, is_urgent=False),
-                max_tokens=1,
-            )
-        except LLMError:
-            return  # only a matter of speed; the first real call will say what is wrong

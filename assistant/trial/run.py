@@ -9,19 +9,19 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.bound_keys import BoundKeys, binding_of, binding_of_provider
+from assistant.bound_keys import BoundKeys
 from assistant.build import granted
-from assistant.choose_model import EMBEDDED_CONTEXT, Chooser, NoModelError
+from assistant.choose_model import Chooser, NoModelError
 from assistant.chosen_model import ChosenModel
 from assistant.journal import JournalError, ReadOnly, Refused, Sound
-from assistant.keys import KeyReferenceError, KeySources, resolve_key
-from assistant.off_thread import in_daemon_thread
+from assistant.keys import KeyReferenceError, KeySources
 from assistant.settings import SettingsError
 from assistant.storage import JournalFile
 from assistant.trial.converse import Trial, TrialOptions
 from assistant.trial.progress import Progress
-from assistant.web import Web, WebProviders
-from llm.embedded.models import default_data_dir
+from assistant.web import Web
+from assistant.wiring import bindings_of, embedded_model, key_sources, web_of
+from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, Phase
 from llm.embedded.progress import Progress as ModelProgress
 from llm.embedded.supervisor import EmbeddedModel
@@ -32,8 +32,6 @@ from tools.world import ALL_WORLD_TOOLS
 _PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
 #: Exit status when there is no model or the settings are wrong.
 CANNOT_START = 2
-#: How long a key may take that somebody must unlock first, in seconds.
-KEY_SECONDS = 60.0
 
 
 # Any: the reactor has no one interface for time, network, processes and descriptors.
@@ -103,17 +101,14 @@ class _Start:
 
     @property
     def _keys(self) -> KeySources:
-        in_thread = partial(in_daemon_thread, self.reactor, KEY_SECONDS)
-        return KeySources(self.environment, in_thread, self.options.folder, self.options.secrets)
+        options = self.options
+        return key_sources(self.reactor, self.environment, options.folder, options.secrets)
 
     async def _bound(self, journal: JournalFile | None) -> BoundKeys:
         """Which key may go to which server: what is remembered, and what is new in the settings."""
-        options, config = self.options, self.options.config
-        folder = options.folder
-        wanted = [binding_of(model, folder) for model in (config.model, *config.fallback)]
-        wanted += [binding_of_provider(name, provider, folder) for name, provider in config.web.providers.items()]
+        folder = self.options.folder
         bound = BoundKeys(await journal.bindings.load() if journal else (), folder)
-        bound.admit([binding for binding in wanted if binding], {options.entered_key} - {""})
+        bound.admit(bindings_of(self.options.config, folder), {self.options.entered_key} - {""})
         if journal:
             await journal.bindings.remember(bound.remembered)
         return bound
@@ -121,18 +116,14 @@ class _Start:
     async def _web(self, bound: BoundKeys) -> Web | None:
         """The web of the settings, None when there is to be none. Raises SettingsError and KeyReferenceError."""
         config = self.options.config.web
-        if not config.search_provider:
-            return None
-        keys = {}
-        for name, provider in config.providers.items():
-            bound.check_binding(binding_of_provider(name, provider, self.options.folder))
-            keys[name] = await resolve_key(provider.key, self._keys)
-        providers = WebProviders(config, keys, self.reactor, self.exchange)
-        try:
-            return Web(config, providers, self.reactor, Random())  # noqa: S311  (jitter)
-        except SettingsError:
-            await providers.stop()
-            raise
+        return await web_of(
+            config,
+            bound,
+            self._keys,
+            self.exchange,
+            reactor=self.reactor,
+            random=Random(),  # noqa: S311  (jitter)
+        )
 
     def _chooser(self, bound: BoundKeys) -> Chooser:
         """What chooses the models, with each key kept to the servers it was given for."""
@@ -158,14 +149,7 @@ def _embedded(
             what = f"{_PHASES[step.phase]} the embedded model" + (f" from {step.source}" if step.source else "")
             progress.amount(what, step.done_bytes, step.total_bytes)
 
-    return EmbeddedModel(
-        reactor,
-        reactor,
-        environment=environment,
-        data_dir=default_data_dir(),
-        model_file=path,
-        context_tokens=EMBEDDED_CONTEXT,
-        on_progress=show,
-        on_restart=moved,
-        on_lost=lambda error: progress.note(f"mud-assistant: {error}"),
-    )
+    def lost(error: EmbeddedUnavailable) -> None:
+        progress.note(f"mud-assistant: {error}")
+
+    return embedded_model(reactor, environment, path, moved, show=show, lost=lost)

@@ -16,7 +16,7 @@ from twisted.web.server import Request
 
 from assistant import choose_model
 from assistant.choose_model import Chooser, NoModelError
-from assistant.chosen_model import ChosenModel
+from assistant.chosen_model import ChosenModel, Served
 from assistant.config import ModelConfig
 from assistant.keys import KeySources
 from assistant.off_thread import in_daemon_thread
@@ -43,7 +43,7 @@ def no_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def chooser(tmp_path: Path, environment: dict[str, str] | None = None) -> AsyncIterator[Chooser]:
-    def embedded(path: Path | None, moved: Callable[[Endpoint], None]) -> EmbeddedModel:
+    def embedded(path: Path | None, moved: Callable[[Endpoint], None]) -> Served:
         command = (sys.executable, "-c", STAND_IN)
         file = path or tmp_path / "tiny.gguf"
         return EmbeddedModel(
@@ -129,7 +129,7 @@ async def test_a_model_that_comes_back_elsewhere_is_asked_there_with_its_key(tmp
     async with chooser(tmp_path) as chooses:
         make = chooses.make_embedded
 
-        def listening(path: Path | None, moved: Callable[[Endpoint], None]) -> EmbeddedModel:
+        def listening(path: Path | None, moved: Callable[[Endpoint], None]) -> Served:
             told.append(moved)
             return make(path, moved)
 

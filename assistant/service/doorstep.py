@@ -1,0 +1,55 @@
+"""Takes in what is heard while there is no model yet, so that nothing is lost: it is dealt with when there is one."""
+
+from __future__ import annotations
+
+from twisted.logger import Logger
+
+from assistant.classify import Attention, Manners, Verdict, classify
+from assistant.events import Event
+from assistant.excuse import Excuse
+from assistant.journal import Fenced, InboxFullError, JournalUnwritable
+from assistant.storage import Storage
+
+_log = Logger()
+
+
+class Doorstep:
+    """The inbox of an assistant that cannot think yet. `excuse` is made to whoever wants an answer now."""
+
+    def __init__(self, storage: Storage, manners: Manners, muted: frozenset[str], excuse: Excuse) -> None:
+        self._storage = storage
+        self._manners = manners
+        self._muted = muted
+        self._excuse = excuse
+        self._is_excused = False
+        self._somebody_waits = False
+
+    async def cannot_think(self) -> None:
+        """There is no model now: whoever waits for an answer, or asks for one from now on, is shown the excuse."""
+        self._is_excused = True
+        if self._somebody_waits:
+            await self._excuse.make()
+
+    async def hear(self, event: Event) -> Attention:
+        """The attention the event got; when this returns, an event that was not ignored is in the journal.
+
+        Raises InboxFullError and JournalUnwritable for a trigger that is not, and Fenced.
+        """
+        attention = classify(event, self._manners)
+        if attention.verdict is Verdict.IGNORE or event.who.id in self._muted:
+            return Attention(Verdict.IGNORE, attention.importance)
+        try:
+            await self._storage.journal.accept(event, attention)
+        except Fenced:
+            raise
+        except (InboxFullError, JournalUnwritable) as refused:
+            _log.warn("{name} cannot take in more: {why}", name=self._manners.name, why=str(refused))
+            if attention.verdict is not Verdict.TRIGGER:
+                return Attention(Verdict.IGNORE, attention.importance)
+            await self._excuse.make()
+            raise
+        if attention.verdict is Verdict.TRIGGER:
+            self._somebody_waits = True
+            if self._is_excused:
+                await self._excuse.make()
+        return attention

@@ -1,0 +1,103 @@
+"""The embedded model of a process: one server for each model file, however many assistants think with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.python.failure import Failure
+
+from assistant.chosen_model import Served
+from llm.embedded.progress import Endpoint
+
+#: Makes the server of a model file (None for the usual model), not started; it tells where it is after a restart.
+MakeServed = Callable[[Path | None, Callable[[Endpoint], None]], Served]
+
+
+class _Shared:
+    """One server and those who use it."""
+
+    def __init__(self, make: MakeServed, path: Path | None) -> None:
+        self.served = make(path, self._moved)
+        self.users: set[Lease] = set()
+        self.endpoint: Endpoint | None = None
+        self.waiting: list[Deferred[Endpoint]] = []
+        self._started = False
+
+    def where(self) -> Deferred[Endpoint]:
+        """Where it answers; it is started for the first who asks."""
+        if self.endpoint is not None:
+            return succeed(self.endpoint)
+        waiter: Deferred[Endpoint] = Deferred(lambda gone: self.waiting.remove(gone) if gone in self.waiting else None)
+        self.waiting.append(waiter)
+        if not self._started:
+            self._started = True
+            self.served.start().addCallbacks(self._is_at, self._failed)
+        return waiter
+
+    def _is_at(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        waiting, self.waiting = self.waiting, []
+        for waiter in waiting:
+            waiter.callback(endpoint)
+
+    def _failed(self, failure: Failure) -> None:
+        """Tell those who wait; the next one who asks tries again."""
+        self._started = False
+        waiting, self.waiting = self.waiting, []
+        for waiter in waiting:
+            waiter.errback(failure)
+
+    def _moved(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        for user in tuple(self.users):
+            user.moved(endpoint)
+
+
+class EmbeddedPool:
+    """The servers in use, by model file. `make` makes one."""
+
+    def __init__(self, make: MakeServed) -> None:
+        self._make = make
+        self._shared: dict[Path | None, _Shared] = {}
+
+    def lease(self, path: Path | None, moved: Callable[[Endpoint], None]) -> Lease:
+        """A use of the model of this file, not begun."""
+        return Lease(self, path, moved)
+
+    def taken(self, lease: Lease) -> Deferred[Endpoint]:
+        """Where the model answers, for one more user. Fails with EmbeddedUnavailable."""
+        shared = self._shared.get(lease.path)
+        if shared is None:
+            shared = self._shared[lease.path] = _Shared(self._make, lease.path)
+        shared.users.add(lease)
+        return shared.where()
+
+    def returned(self, lease: Lease) -> Deferred[None]:
+        """Fires when the model is stopped, if this was its last user, else at once."""
+        shared = self._shared.get(lease.path)
+        if shared is None or lease not in shared.users:
+            return succeed(None)
+        shared.users.discard(lease)
+        if shared.users:
+            return succeed(None)
+        del self._shared[lease.path]
+        return shared.served.stop()
+
+
+class Lease:
+    """One assistant's use of an embedded model: looks like the model itself."""
+
+    def __init__(self, pool: EmbeddedPool, path: Path | None, moved: Callable[[Endpoint], None]) -> None:
+        self._pool = pool
+        self.path = path
+        self.moved = moved
+
+    def start(self) -> Deferred[Endpoint]:
+        """Where the model answers. Fails with EmbeddedUnavailable."""
+        return self._pool.taken(self)
+
+    def stop(self) -> Deferred[None]:
+        """Fires when the model is not needed here any more, and stopped when it is needed nowhere."""
+        return self._pool.returned(self)

@@ -1,0 +1,286 @@
+"""All assistants of one process, and what they share: a journal, the budget of the day, network, web and models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred, DeferredList
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from assistant.bound_keys import BoundKeys, binding_of
+from assistant.build import Surroundings
+from assistant.choose_model import Chooser, NoModelError
+from assistant.chosen_model import ChosenModel
+from assistant.config import Config, ModelConfig
+from assistant.doctor.asking import asked
+from assistant.doctor.finding import Finding
+from assistant.doctor.run import Visit, examine
+from assistant.journal import JournalError, JournalRefused, Refused, Sound
+from assistant.key_binding import KeyBinding
+from assistant.keys import anchored
+from assistant.service.embedded import EmbeddedPool, MakeServed
+from assistant.service.home import Home
+from assistant.service.member import Member
+from assistant.service.observers import Observers
+from assistant.service.place import Place
+from assistant.spending import Spending
+from assistant.storage import JournalFile, Storage
+from assistant.web import Web
+from assistant.wiring import bindings_of, embedded_model, key_sources, web_of
+from llm import Capabilities, LLMError
+from llm.embedded.errors import EmbeddedUnavailable
+from llm.embedded.progress import Endpoint, Progress
+from resilience import Deadline, DeadlineExceeded, HttpExchange, Launcher, Ledger, Pipeline
+from tools import Registry
+from tools.world import ALL_WORLD_TOOLS
+
+#: How long closing may take: for the members to write down what they heard, and for the rest, in seconds.
+MEMBERS_SECONDS, REST_SECONDS = 0.25, 0.2
+#: How the owner of a game gives a key anew.
+IN_THE_GAME = "name it again with the command that sets keys: {reference}"
+_EPOCH = date(1970, 1, 1)
+
+_log = Logger()
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """What one account spent on one day."""
+
+    day: date
+    account: str
+    calls: int
+    tokens: int
+    money: float
+
+
+class Household:
+    """The assistants of a process by their ids. `open` is called once, `close` ends everything."""
+
+    # Any: the reactor as clock, and as what makes connections, threads and processes.
+    def __init__(self, reactor: Any, home: Home, random: Random, make: MakeServed | None = None) -> None:
+        """`make` makes the server of an embedded model; the real one when it is not given."""
+        self.home = home
+        self.members: dict[str, Member] = {}
+        #: Why nobody can live here, in one sentence; empty when all is well.
+        self.trouble = ""
+        self._reactor = reactor
+        self._random = random
+        self._exchange = HttpExchange(reactor)
+        self._capabilities = Capabilities()
+        self._journal = JournalFile(home.journal, reactor, home.wall, home.config.journal)
+        self._ledger = Ledger(reactor.seconds, home.wall, home.config.budget.utc_offset_hours * 3600)
+        self._spending = Spending(self._ledger, self._journal.usage)
+        self.pipeline = Pipeline(reactor, random, self._ledger, self._spending.keep)
+        self._keys = key_sources(reactor, home.environment, home.folder, home.secrets)
+        self._bound = BoundKeys((), home.folder, IN_THE_GAME)
+        self._pool = EmbeddedPool(make or self._embedded)
+        self._web: Web | None = None
+        self._launcher = Launcher()
+        self._is_open = False
+        self._waiting: list[Deferred[None]] = []
+
+    @property
+    def clock(self) -> IReactorTime:
+        """Time."""
+        clock: IReactorTime = self._reactor
+        return clock
+
+    def open(self) -> None:
+        """Begin to open the journal; returns at once. Members may be started from now on."""
+        self._launcher.launch(self._open(), "opening the journal")
+
+    def start(self, place: Place, config: Config, entered: str = "") -> Member:
+        """An assistant, started or, when it lives already, started again with these settings.
+
+        `entered` is the reference of a key that its owner gave just now: it may go to a new server.
+        """
+        previous = self.members.get(place.me.id)
+        member = Member(self, place, config, entered=entered, previous=previous)
+        self.members[place.me.id] = member
+        member.start()
+        return member
+
+    async def stop(self, member_id: str) -> None:
+        """Returns when this assistant lives no more; nothing when it did not."""
+        member = self.members.pop(member_id, None)
+        if member is not None:
+            await member.stop()
+            self._journal.release(member_id)
+
+    async def close(self) -> None:
+        """Stop everybody and everything, within half a second: what does not end by then is abandoned."""
+        members = list(self.members.values())
+        await self._within(MEMBERS_SECONDS, [member.stop() for member in members], "stopping the assistants")
+        rest = [self.pipeline.kept(), _awaited(self._launcher.stop()), _awaited(self._exchange.close())]
+        if self._web is not None:
+            rest.append(self._web.stop())
+        await self._within(REST_SECONDS / 2, rest, "ending connections")
+        await self._within(REST_SECONDS / 2, [self._journal.close()], "closing the journal")
+
+    async def try_model(self, config: ModelConfig, entered: str = "") -> str:
+        """One sentence: which model answered a short question, and how fast. Raises NoModelError with cause and remedy.
+
+        `entered` is the reference of a key given just now. Nothing is remembered of either.
+        """
+        await self._ready()
+        bound = BoundKeys(self._bound.remembered, self.home.folder, IN_THE_GAME)
+        binding = binding_of(config, self.home.folder)
+        bound.admit([binding] if binding else [], self._anchored(entered))
+        began = self.clock.seconds()
+        chosen = await self._chooser(bound).choose(config)
+        try:
+            answer = await asked(chosen.provider, chosen.config, self._exchange, self.clock)
+        finally:
+            if chosen.embedded is not None:
+                await chosen.embedded.stop()
+        if isinstance(answer, LLMError):
+            raise NoModelError(self.scrub(f"{chosen.why} does not answer: {answer}"))
+        tools = "" if answer.has_tool_calls else ", but did not call the tool it was asked to call"
+        return self.scrub(f"{chosen.why}: it answered in {self.clock.seconds() - began:.1f} s{tools}")
+
+    async def usage(self, days: int) -> list[UsageRow]:
+        """What each account spent on the last `days` days, newest first. Raises JournalError."""
+        await self._ready()
+        rows = await self._journal.usage.days(self._ledger.day - days + 1)
+        return [
+            UsageRow(_EPOCH + timedelta(day), account, calls, tokens, money)
+            for day, account, calls, tokens, money in rows
+        ]
+
+    async def doctor(self, member: Member, show: Callable[[Finding], None]) -> bool:
+        """Whether no check of this member's settings found anything wrong; each finding is shown as it comes."""
+        journal = member.config.journal.model_copy(update={"file": str(self.home.journal)})
+        visit = Visit(
+            member.config.model_copy(update={"journal": journal}),
+            self.home.folder,
+            self.home.environment,
+            self.home.wall,
+            show,
+            lambda _: None,
+            self.home.secrets,
+            web=bool(member.config.web.search_provider),
+        )
+        return await examine(self._reactor, visit) == 0
+
+    def scrub(self, text: str) -> str:
+        """The text without keys."""
+        return self.home.secrets.scrub(text)
+
+    async def storage_of(self, member: str, inbox_limit: int) -> Storage:
+        """What this member remembers in. Raises JournalError."""
+        await self._ready()
+        if self.trouble:
+            raise JournalRefused(self.trouble)
+        return await self._journal.storage_of(member, inbox_limit)
+
+    async def choose(self, config: Config, entered: str) -> list[ChosenModel]:
+        """The models a member thinks with. Raises NoModelError, KeyReferenceError and JournalError."""
+        await self._admit(config, entered)
+
+        def left_out(why: str) -> None:
+            _log.warn("a model is left out: {why}", why=self.scrub(why))
+
+        return await self._chooser(self._bound).choose_all(config.model, config.fallback, left_out)
+
+    async def surroundings(self, place: Place, config: Config, storage: Storage, watch: Observers) -> Surroundings:
+        """What a member is built from. Raises SettingsError and KeyReferenceError."""
+        if self._web is None:
+            web = self.home.config.web
+            self._web = await web_of(
+                web, self._bound, self._keys, self._exchange, reactor=self._reactor, random=self._random
+            )
+        found = self._web.tools(place.me.id) if self._web else ()
+        return Surroundings(
+            me=place.me,
+            world=place.world,
+            storage=storage,
+            registry=Registry([*ALL_WORLD_TOOLS, *place.tools, *found]),
+            exchange=self._exchange,
+            capabilities=self._capabilities,
+            pipeline=self.pipeline,
+            clock=self.clock,
+            observer=watch,
+            budget=config.budget,
+            scrub=self.scrub,
+            wall=self.home.wall,
+        )
+
+    async def _open(self) -> None:
+        """Open the journal, and learn what was spent and which key goes where."""
+        opened = await self._journal.open()
+        if not isinstance(opened, Sound) or opened.new:
+            _log.warn("{sentence}", sentence=opened.sentence)
+        if isinstance(opened, Refused):
+            self.trouble = opened.sentence
+        else:
+            await self._spending.restore()
+            try:
+                remembered = await self._journal.bindings.load()
+            except JournalError as error:
+                _log.error("which key goes to which server cannot be read: {why}", why=str(error))
+            else:
+                self._bound = BoundKeys(remembered, self.home.folder, IN_THE_GAME)
+        self._is_open = True
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            waiter.callback(None)
+
+    async def _ready(self) -> None:
+        """Returns when the journal was opened, or could not be."""
+        if not self._is_open:
+            waiter: Deferred[None] = Deferred(self._waiting.remove)
+            self._waiting.append(waiter)
+            await waiter
+
+    async def _admit(self, config: Config, entered: str) -> None:
+        """Let new keys go where the settings say, and remember it. Keys of all members count, not only of this one."""
+        folder = self.home.folder
+        configs = [config, self.home.config, *(member.config for member in self.members.values())]
+        wanted: list[KeyBinding] = [binding for each in configs for binding in bindings_of(each, folder)]
+        self._bound.admit(list(dict.fromkeys(wanted)), self._anchored(entered))
+        await self._journal.bindings.remember(self._bound.remembered)
+
+    def _anchored(self, entered: str) -> set[str]:
+        return {anchored(entered, self.home.folder)} if entered else set()
+
+    def _chooser(self, bound: BoundKeys) -> Chooser:
+        return Chooser(self._exchange, self._reactor, self._keys, self._pool.lease, bound)
+
+    def _embedded(self, path: Path | None, moved: Callable[[Endpoint], None]) -> Any:
+        """The real embedded model; what it does goes to the log."""
+
+        def show(step: Progress) -> None:
+            _log.debug("the embedded model: {phase} {note}", phase=step.phase, note=step.note)
+
+        def lost(error: EmbeddedUnavailable) -> None:
+            _log.error("the embedded model is gone: {why}", why=str(error))
+
+        return embedded_model(self._reactor, self.home.environment, path, moved, show=show, lost=lost)
+
+    async def _within(self, seconds: float, work: list[Coroutine[Any, Any, None]], what: str) -> None:
+        """Wait for all of it, but not for ever."""
+        begun = [Deferred.fromCoroutine(each) for each in work]
+        for each in begun:
+            each.addErrback(_told, what)
+        try:
+            await Deadline.after(self.clock, seconds).bound(DeferredList(begun))
+        except DeadlineExceeded:
+            _log.warn("{what} took longer than {seconds} s and was abandoned", what=what, seconds=seconds)
+
+
+async def _awaited(work: Deferred[None]) -> None:
+    await work
+
+
+def _told(failure: Failure, what: str) -> None:
+    """What went wrong while something was ended is logged, and keeps nothing else from ending."""
+    if failure.check(CancelledError) is None:
+        _log.failure("{what} failed", failure, what=what)

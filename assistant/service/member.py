@@ -1,0 +1,258 @@
+"""One assistant of a household: it hears from the moment it is started, and thinks as soon as it has a model.
+
+start -> OPENING   its storage is opened, its model chosen; what is heard waits, then goes into the journal
+      -> WAITING   no model can be used now: it is tried again by itself, events are kept, `trouble` says why
+      -> AWAKE     it hears, thinks and acts
+stop  -> STOPPED   the run that goes is suspended, and taken up at the next start
+LOST               another process lives as this assistant
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Protocol
+
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from assistant.build import Surroundings, build_assistant, manners_of
+from assistant.character import Assistant
+from assistant.choose_model import NoModelError
+from assistant.chosen_model import ChosenModel
+from assistant.config import Config
+from assistant.events import Event
+from assistant.excuse import Excuse
+from assistant.journal import Fenced, InboxFullError, JournalError, JournalUnwritable
+from assistant.key_errors import KeyReferenceError
+from assistant.outcome import Answered, Failed, LimitReached, NothingToDo, Outcome
+from assistant.service.doorstep import Doorstep
+from assistant.service.observers import Observers
+from assistant.service.place import Place
+from assistant.settings import SettingsError
+from assistant.storage import Storage
+from assistant.trace import StepTrace
+from assistant.wiring import warm
+from resilience import Launcher
+
+#: First and longest pause before a model is looked for again, in seconds.
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
+#: Events that wait at most for the storage to open.
+MAX_UNHEARD = 500
+
+#: Makes an event from its id and the time it happened, in clock seconds.
+MakeEvent = Callable[[str, float], Event]
+
+_log = Logger()
+
+
+class State(StrEnum):
+    """How far an assistant has come."""
+
+    OPENING = "opening"
+    WAITING = "waiting"
+    AWAKE = "awake"
+    STOPPED = "stopped"
+    LOST = "lost"
+
+
+class Shared(Protocol):
+    """What a household gives to each member."""
+
+    @property
+    def clock(self) -> IReactorTime:
+        """Time."""
+        ...
+
+    async def storage_of(self, member: str, inbox_limit: int) -> Storage:
+        """What this member remembers in. Raises JournalError."""
+        ...
+
+    async def choose(self, config: Config, entered: str) -> list[ChosenModel]:
+        """The models it thinks with. Raises NoModelError, KeyReferenceError and JournalError."""
+        ...
+
+    async def surroundings(self, place: Place, config: Config, storage: Storage, watch: Observers) -> Surroundings:
+        """What it is built from. Raises SettingsError and KeyReferenceError."""
+        ...
+
+    def scrub(self, text: str) -> str:
+        """The text without keys."""
+        ...
+
+
+class Member:
+    """One assistant, started. `entered` is the reference of a key that its owner gave just now.
+
+    `previous` is the same assistant as it lived until now: it is stopped first.
+    """
+
+    def __init__(
+        self, shared: Shared, place: Place, config: Config, *, entered: str = "", previous: Member | None = None
+    ) -> None:
+        self.place = place
+        self.config = config
+        #: Why it cannot think, in one sentence without a key; empty when it can.
+        self.trouble = ""
+        self.models: tuple[ChosenModel, ...] = ()
+        #: None until there is a model.
+        self.assistant: Assistant | None = None
+        self.observers = Observers()
+        self.observers.add(self)
+        self._shared = shared
+        self._entered = entered
+        self._previous = previous
+        self._storage: Storage | None = None
+        self._doorstep: Doorstep | None = None
+        self._state = State.OPENING
+        self._heard = 0
+        #: What was perceived before the storage was open, with the time.
+        self._unheard: list[tuple[MakeEvent, float]] = []
+        self._on_the_way_in: set[Deferred[None]] = set()
+        self._waiting: list[Deferred[None]] = []
+        self._hearing = Launcher()
+        self._living = Launcher()
+
+    @property
+    def state(self) -> State:
+        """How far it has come."""
+        if self._state is State.AWAKE and self.assistant is not None and not self.assistant.tick.started:
+            return State.LOST
+        return self._state
+
+    @property
+    def emergency(self) -> bool:
+        """Whether it stopped thinking after too many crashed runs, until `clear`."""
+        return self.assistant is not None and self.assistant.tick.stopped_by_errors
+
+    def clear(self) -> None:
+        """Lift the emergency stop."""
+        if self.assistant is not None:
+            self.assistant.tick.clear_errors()
+
+    def start(self) -> None:
+        """Begin to live; returns at once."""
+        self._living.launch(self._live(), f"the life of {self.place.me.name}")
+
+    def hear(self, make: MakeEvent) -> None:
+        """Something was perceived now. It is in the journal before anything else is made of it."""
+        now = self._shared.clock.seconds()
+        if self._state is State.STOPPED:
+            return
+        if self._storage is not None:
+            self._take_in(self._storage, make, now)
+        elif len(self._unheard) < MAX_UNHEARD:
+            self._unheard.append((make, now))
+        else:
+            _log.warn("{name} cannot take in more before its journal is open", name=self.place.me.name)
+
+    async def settled(self) -> None:
+        """Returns when it is awake and everything heard so far is dealt with, or waits for a model that is away."""
+        while self._state in {State.OPENING, State.WAITING}:
+            awake: Deferred[None] = Deferred()
+            self._waiting.append(awake)
+            await awake
+        await DeferredList(list(self._on_the_way_in))
+        if self.assistant is not None:
+            await self.assistant.settled()
+
+    async def stop(self) -> None:
+        """Hear and think no more: what was heard is written down first, the run that goes is suspended."""
+        self._state = State.STOPPED
+        await self._living.stop()
+        await DeferredList(list(self._on_the_way_in))
+        if self.assistant is not None:
+            await self.assistant.stop()
+        await self._hearing.stop()
+        for model in self.models:
+            if model.embedded is not None:
+                await model.embedded.stop()
+        self._tell_waiting()
+
+    async def _live(self) -> None:
+        """Try until there is a model to think with."""
+        if self._previous is not None:
+            await self._previous.stop()
+            self._previous = None
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                await self._wake_up()
+            except (NoModelError, SettingsError, KeyReferenceError, JournalError) as error:
+                self._state = State.WAITING
+                self.trouble = self._shared.scrub(str(error))
+                _log.warn("{name} cannot think yet: {why}", name=self.place.me.name, why=self.trouble)
+                if self._doorstep is not None:
+                    await self._doorstep.cannot_think()
+            else:
+                return
+            await deferLater(self._shared.clock, pause)
+            pause = min(LONGEST_PAUSE, 2 * pause)
+
+    async def _wake_up(self) -> None:
+        """Open the storage, choose the model, and be awake."""
+        shared, settings = self._shared, self.config.assistant
+        if self._storage is None:
+            storage = await shared.storage_of(self.place.me.id, settings.inbox_limit)
+            muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
+            excuse = Excuse(self.place.world, shared.clock, settings.excuse, settings.excuse_every_seconds)
+            self._doorstep = Doorstep(storage, manners_of(settings, self.place.me), muted, excuse)
+            self._open_door(storage)
+        assert self._storage is not None
+        around = await shared.surroundings(self.place, self.config, self._storage, self.observers)
+        self.models = tuple(await shared.choose(self.config, self._entered))
+        assistant = build_assistant(settings, self.models, around, self._failed)
+        await assistant.rights.load()
+        self.assistant = assistant
+        assistant.start()
+        self._state, self.trouble = State.AWAKE, ""
+        _log.info("{name} thinks with {why}", name=self.place.me.name, why=shared.scrub(self.models[0].why))
+        self._tell_waiting()
+        if self.models[0].embedded is not None:
+            self._living.launch(warm(assistant, shared.clock), "warming the model")
+
+    def _open_door(self, storage: Storage) -> None:
+        """Take in what waited, in its order."""
+        self._storage = storage
+        unheard, self._unheard = self._unheard, []
+        for make, at in unheard:
+            self._take_in(storage, make, at)
+
+    def _take_in(self, storage: Storage, make: MakeEvent, at: float) -> None:
+        self._heard += 1
+        event = make(f"{self.place.me.id}.{storage.life}.{self._heard}", at)
+        accepted = self._hearing.launch(self._accept(event), "hearing")
+        if not accepted.called:
+            self._on_the_way_in.add(accepted)
+            accepted.addBoth(lambda _: self._on_the_way_in.discard(accepted))
+
+    async def _accept(self, event: Event) -> None:
+        hearer = self.assistant or self._doorstep
+        assert hearer is not None
+        try:
+            await hearer.hear(event)
+        except (InboxFullError, JournalUnwritable, Fenced):
+            return  # it was logged, and the excuse made or the world left to another
+        if self.assistant is not None and hearer is self._doorstep:
+            self.assistant.tick.wake()
+
+    def _tell_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for awake in waiting:
+            awake.callback(None)
+
+    def _failed(self, failure: Failed | LimitReached) -> None:
+        self.trouble = self._shared.scrub(failure.cause)
+
+    def thinking(self, run_id: str, step: int) -> None:
+        """The model is about to be asked."""
+
+    def step(self, trace: StepTrace) -> None:
+        """A step is over."""
+
+    def run_ended(self, run_id: str, outcome: Outcome) -> None:
+        """A run that went well ends the trouble."""
+        if isinstance(outcome, Answered | NothingToDo):
+            self.trouble = ""

@@ -1,0 +1,105 @@
+"""Parts that a trial and a household of many assistants put together in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from twisted.internet.interfaces import IReactorTime
+
+from assistant.bound_keys import BoundKeys, binding_of, binding_of_provider
+from assistant.character import Assistant
+from assistant.choose_model import EMBEDDED_CONTEXT
+from assistant.config import Config, WebConfig
+from assistant.key_binding import KeyBinding
+from assistant.keys import KeySources, resolve_key
+from assistant.off_thread import in_daemon_thread
+from assistant.redaction import Secrets
+from assistant.settings import SettingsError
+from assistant.web import Web, WebProviders
+from llm import LLMError
+from llm.embedded.errors import EmbeddedUnavailable
+from llm.embedded.models import default_data_dir
+from llm.embedded.progress import Endpoint, Progress
+from llm.embedded.supervisor import EmbeddedModel
+from resilience import Caller, Deadline, HttpExchange
+
+#: How long a key may take that somebody must unlock first, in seconds.
+KEY_SECONDS = 60.0
+#: How long warming the embedded model's cache may take, in seconds.
+WARM_SECONDS = 300.0
+
+
+# Any: the reactor as clock and as what other threads call into.
+def key_sources(reactor: Any, environment: Mapping[str, str], folder: Path, secrets: Secrets) -> KeySources:
+    """Where keys are found: read away from the reactor's thread, and known to `secrets` from then on."""
+    return KeySources(environment, partial(in_daemon_thread, reactor, KEY_SECONDS), folder, secrets)
+
+
+def bindings_of(config: Config, folder: Path) -> list[KeyBinding]:
+    """Each key of the settings with the server it would go to."""
+    found = [binding_of(model, folder) for model in (config.model, *config.fallback)]
+    found += [binding_of_provider(name, provider, folder) for name, provider in config.web.providers.items()]
+    return [binding for binding in found if binding]
+
+
+# Any: the reactor as clock, and as what makes connections, threads and processes.
+async def web_of(
+    config: WebConfig, bound: BoundKeys, keys: KeySources, exchange: HttpExchange, *, reactor: Any, random: Random
+) -> Web | None:
+    """The web of the settings, None when there is to be none. Raises SettingsError and KeyReferenceError."""
+    if not config.search_provider:
+        return None
+    values = {}
+    for name, provider in config.providers.items():
+        bound.check_binding(binding_of_provider(name, provider, keys.folder))
+        values[name] = await resolve_key(provider.key, keys)
+    providers = WebProviders(config, values, reactor, exchange)
+    try:
+        return Web(config, providers, reactor, random)
+    except SettingsError:
+        await providers.stop()
+        raise
+
+
+# Any: the reactor as clock, and as what makes processes.
+def embedded_model(
+    reactor: Any,
+    environment: Mapping[str, str],
+    path: Path | None,
+    moved: Callable[[Endpoint], None],
+    *,
+    show: Callable[[Progress], None],
+    lost: Callable[[EmbeddedUnavailable], None],
+) -> EmbeddedModel:
+    """The embedded model of a file (None for the usual one), not started."""
+    return EmbeddedModel(
+        reactor,
+        reactor,
+        environment=environment,
+        data_dir=default_data_dir(),
+        model_file=path,
+        context_tokens=EMBEDDED_CONTEXT,
+        on_progress=show,
+        on_restart=moved,
+        on_lost=lost,
+    )
+
+
+async def warm(assistant: Assistant, clock: IReactorTime) -> None:
+    """Let the embedded model read the unchanging front of every prompt before somebody waits for it."""
+    mind = assistant.mind
+    try:
+        await mind.client.links[0].client.chat_completion(
+            mind.front,
+            mind.registry.specs(mind.rules.grant),
+            mind.model.tool_choice,
+            deadline=Deadline.after(clock, WARM_SECONDS),
+            caller=Caller(mind.me.id, is_urgent=False),
+            max_tokens=1,
+        )
+    except LLMError:
+        return  # only a matter of speed; the first real call will say what is wrong

@@ -1,0 +1,56 @@
+"""A household over loopback in the embedded world, for tests: real journal file, real client, a fake model server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from assistant.events import Said
+from assistant.redaction import Secrets
+from assistant.service.home import Home
+from assistant.service.household import Household
+from assistant.service.member import Member
+from assistant.service.options import merged
+from assistant.service.place import Place
+from assistant.worlds.embedded import Body, EmbeddedWorld
+from tests.assistant.living import ANN, SAGE, Witness, reactor
+
+
+@dataclass
+class Village:
+    """A household, the world it lives in, and Ann, who listens."""
+
+    household: Household
+    world: EmbeddedWorld
+    ann: Body
+    home: Body
+    witness: Witness
+
+    def start(self, settings: Mapping[str, Any], entered: str = "") -> Member:
+        """Sage, started with these settings."""
+        return self.household.start(Place(SAGE, self.home), merged(settings), entered)
+
+    def says(self, member: Member, text: str) -> None:
+        """Ann says something to Sage."""
+        member.hear(lambda id_, at: Said(id=id_, at=at, who=ANN, text=text, alone=True))
+
+
+@asynccontextmanager
+async def village(
+    folder: Path, *, settings: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[Village]:
+    """A village whose journal is in `folder`; the household is closed at the end."""
+    made = Home(merged(settings or {}), folder, environment or {}, lambda: 1_000_000.0, Secrets(), folder / "journal")
+    household = Household(reactor, made, Random(1))  # noqa: S311  (jitter)
+    world, witness = EmbeddedWorld(), Witness()
+    home = world.add(SAGE)
+    ann = world.add(ANN, ears=witness)
+    household.open()
+    try:
+        yield Village(household, world, ann, home, witness)
+    finally:
+        await household.close()
