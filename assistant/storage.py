@@ -27,6 +27,7 @@ from assistant.journal import (
     StreamEntry,
     next_prune_after,
 )
+from assistant.journal.erasure import erase
 from assistant.rights import MemoryMutes, Mutes
 from resilience import Launcher
 from tools import MemoryNotes, Notes
@@ -91,6 +92,15 @@ class JournalFile:
     def release(self, assistant: str) -> None:
         """Look after the journal of this assistant no more: it does not live here any longer."""
         self._journals.pop(assistant, None)
+
+    async def erase(self, assistant: str) -> int:
+        """How many rows were removed of an assistant that does not live: all it heard, did and remembered.
+
+        The file is rewritten, so that nothing of it is left there. Raises JournalError.
+        """
+        removed = await self.store.write(lambda db: erase(db, assistant))
+        await self.store.compact()
+        return removed
 
     async def close(self) -> None:
         """Finish what was asked for and close the file."""

@@ -81,3 +81,17 @@ def _names(record: bytes, wanted: set[str]) -> bool:
         return not wanted.isdisjoint(names_in(record))
     except (BrokenRecord, TypeError):
         return True
+
+
+#: What holds an assistant's life; steps, calls and results go with their runs. Its lease stays: a life that still goes
+#: somewhere else stays shut out.
+_ITS_OWN = ("events", "runs", "stream", "notes", "muted")
+
+
+def erase(db: sqlite3.Connection, assistant: str) -> int:
+    """How many rows were removed: everything an assistant heard, did and remembered. What it spent stays."""
+    owe(db)
+    return sum(
+        db.execute(f"DELETE FROM {table} WHERE assistant = ?", (assistant,)).rowcount  # noqa: S608  (our own words)
+        for table in _ITS_OWN
+    )

@@ -115,6 +115,15 @@ class Household:
             await member.stop()
             self._journal.release(member_id)
 
+    async def erase(self, member_id: str) -> None:
+        """Returns when all that this assistant heard, did and remembered is gone from the journal; it is stopped first.
+
+        Raises JournalError.
+        """
+        await self.stop(member_id)
+        await self._ready()
+        await self._journal.erase(member_id)
+
     async def close(self) -> None:
         """Stop everybody and everything, within half a second: what does not end by then is abandoned."""
         members = list(self.members.values())

@@ -19,12 +19,15 @@ from assistant.outcome import Answered, Outcome
 from assistant.service import member as members
 from assistant.service.embedded import EmbeddedPool
 from assistant.service.member import State
+from assistant.service.options import merged
+from assistant.service.place import Place
 from assistant.trace import StepTrace
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint
 from llm.testing import Call, FakeOllama, Hang, RecordedRequest, Reply, Step, serve
 from tests.assistant.living import ANN, SAGE, reactor
 from tests.assistant.service.home import village
+from tools import Kind, Principal
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 HELLO = Reply(calls=(Call("say", {"text": "Hello, Ann."}),))
@@ -159,6 +162,27 @@ async def test_a_stopped_assistant_hears_no_more_and_its_id_is_free(tmp_path: Pa
         here.says(sage, "Sage, hello")
         assert (here.household.members, sage.state) == ({}, State.STOPPED)
         await here.household.stop(SAGE.id)  # and once more is nothing
+
+
+def everything_in(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir())
+
+
+async def test_an_erased_assistant_leaves_no_word_in_the_file_and_others_keep_theirs(tmp_path: Path) -> None:
+    fake = ollama()
+    async with village(tmp_path) as here, serve(fake, reactor) as url:
+        sage = here.start(asks(url))
+        here.says(sage, "Sage, the treasure lies below the xylophone")
+        await sage.settled()
+        mira = Principal("assistant:2", "Mira", Kind.ASSISTANT)
+        other = here.household.start(Place(mira, here.world.add(mira)), merged(asks(url, name="Mira")))
+        here.says(other, "Mira, the moon is made of marzipan")
+        await other.settled()
+        await here.household.erase(SAGE.id)
+        await here.household.stop(mira.id)
+    kept = everything_in(tmp_path)
+    assert b"xylophone" not in kept
+    assert b"marzipan" in kept
 
 
 async def test_a_second_process_takes_the_assistant_over_and_the_first_falls_silent(tmp_path: Path) -> None:
