@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from assistant.mind import Mind, Run
 from assistant.outcome import Answered, NothingToDo, Outcome
-from assistant.plain_text import call_for_text
+from assistant.plain_text import answer_by, call_for_text
 from assistant.recovery import Answer, warn_of_unknown
 from llm import LLMResponse, ToolCall, tool_results
 from llm import assistant as assistant_message
@@ -30,7 +30,7 @@ async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple
     if not calls:
         run.meter.count_format(wrong=True)
         return ()
-    context = ToolContext(mind.me, mind.world, mind.notes, run.requester, run.id, run.sight, web=run.web)
+    context = _context(mind, run)
     executed = await run.dispatcher.answer_all(calls, context, log=_Written(mind, run), past=answer.past)
     warn_of_unknown(mind.me.name, run.id, executed)
     run.meter.count_format(wrong=any(done.status is Status.FORMAT_ERROR for done in executed))
@@ -43,6 +43,22 @@ async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple
     authority = min(done.authority for done in executed)
     mind.history.acted((message, tool_results(results)), authority=authority, sources=run.people)
     return executed
+
+
+def _context(mind: Mind, run: Run) -> ToolContext:
+    """What the calls of a step are made with."""
+    event = run.trigger.event if run.trigger else None
+    return ToolContext(
+        mind.me,
+        mind.world,
+        mind.notes,
+        run.requester,
+        run.id,
+        run.sight,
+        web=run.web,
+        askers=run.askers,
+        answer_by=answer_by(event, mind.rules.grant),
+    )
 
 
 def _is_new(run: Run, executed: Sequence[Executed]) -> bool:
@@ -69,15 +85,16 @@ def _text_as_call(mind: Mind, run: Run, response: LLMResponse) -> ToolCall | Non
         mind.settings.plain_text,
         trigger.event if trigger else None,
         addressed=trigger is not None and trigger.attention.addressed,
+        grant=mind.rules.grant,
         call_id=f"{run.id}.{run.meter.steps}.text",
     )
 
 
 def outcome_of(executed: Sequence[Executed]) -> Outcome | None:
-    """How the run ends when a step spoke; None to go on."""
+    """How the run ends when a step spoke, or spoke too late; None to go on."""
     acts = [done.call.name for done in executed if done.category is Category.TERMINAL and done.status in _MAYBE_HEARD]
     if not acts:
-        return None
+        return NothingToDo() if any(done.status is Status.UNHEARD for done in executed) else None
     spoken = tuple(name for name in acts if name != "noop")
     return Answered(spoken) if spoken else NothingToDo()
 

@@ -35,8 +35,9 @@ PROBE_SECONDS = 2.0
 #: The embedded model: its context in tokens, and the seconds its first word may take on a busy machine.
 EMBEDDED_CONTEXT = 4096
 EMBEDDED_FIRST_BYTE_SECONDS = 300.0
-#: A very small model takes noop as the easy way out of every question, and types speech as a command.
-EMBEDDED_WITHHELD = frozenset({"noop", "execute_command"})
+#: A very small model takes noop as the easy way out of every question, and types speech as a command; each tool more
+#: makes it choose worse.
+EMBEDDED_WITHHELD = frozenset({"noop", "execute_command", "page", "channel"})
 #: How many of an Ollama's models are asked whether they know tools.
 _MAX_ASKED = 8
 

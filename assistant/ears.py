@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.character import Assistant
-from assistant.events import Arrived, Emoted, Event, Left, Said, Whispered
+from assistant.events import Arrived, ChannelSaid, Emoted, Event, Left, Paged, Said, Whispered
 from assistant.journal import Fenced, InboxFullError, JournalUnwritable
 from resilience import Launcher
 from tools import Principal
@@ -37,6 +37,14 @@ class AssistantEars:
     def heard_whisper(self, speaker: Principal, text: str) -> None:
         """Somebody whispered to the assistant."""
         self._hear(Whispered(id=self._id(), at=self._now(), who=speaker, text=text))
+
+    def heard_page(self, speaker: Principal, text: str) -> None:
+        """Somebody paged the assistant."""
+        self._hear(Paged(id=self._id(), at=self._now(), who=speaker, text=text))
+
+    def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
+        """Somebody spoke on a channel."""
+        self._hear(ChannelSaid(id=self._id(), at=self._now(), who=speaker, channel=channel, text=text))
 
     def saw_emote(self, actor: Principal, text: str) -> None:
         """Somebody did something visible."""

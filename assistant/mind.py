@@ -96,6 +96,11 @@ class Run:
         return max(reversed(triggers), key=lambda accepted: accepted.attention.importance, default=None)
 
     @property
+    def askers(self) -> tuple[Principal, ...]:
+        """Everybody whose words woke the run, in the order they spoke."""
+        return tuple(accepted.event.who for accepted in self.events if accepted.attention.verdict is Verdict.TRIGGER)
+
+    @property
     def requester(self) -> Principal | None:
         """On whose behalf the run acts, None when nobody asked."""
         return self.trigger.event.who if self.trigger else None

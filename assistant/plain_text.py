@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
-from assistant.events import Event, Whispered
+from assistant.events import ChannelSaid, Event, Paged, Whispered
 from llm import ToolCall
 
 PlainText = Literal["think", "speak", "speak_if_addressed"]
@@ -14,17 +15,42 @@ _MAX_REASON = 400
 
 
 def call_for_text(
-    text: str, setting: PlainText, event: Event | None, *, addressed: bool, call_id: str
+    text: str, setting: PlainText, event: Event | None, *, addressed: bool, call_id: str, grant: Collection[str]
 ) -> ToolCall | None:
     """The call the text stands for: speech to whoever asked, or a noop with the text as its reason; None without text.
 
-    A whisper is answered with a whisper.
+    A whisper is answered with a whisper, a page with a page, and what was said on a channel there. Where the tool for
+    that is not granted, a page or a channel is not answered: those in the room heard no question.
     """
     text = text.strip()
     if not text:
         return None
+    thought = ToolCall(call_id, "noop", {"reason": text[:_MAX_REASON]})
     if setting == "think" or (setting == "speak_if_addressed" and not addressed):
-        return ToolCall(call_id, "noop", {"reason": text[:_MAX_REASON]})
-    if isinstance(event, Whispered):
-        return ToolCall(call_id, "whisper", {"target": event.who.name, "text": text})
-    return ToolCall(call_id, "say", {"text": text})
+        return thought
+    match event:
+        case Whispered():
+            return ToolCall(call_id, "whisper", {"target": event.who.name, "text": text})
+        case Paged():
+            page = ToolCall(call_id, "page", {"target": event.who.name, "text": text})
+            return page if "page" in grant else thought
+        case ChannelSaid():
+            said = ToolCall(call_id, "channel", {"channel": event.channel, "text": text})
+            return said if "channel" in grant else thought
+        case _:
+            return ToolCall(call_id, "say", {"text": text})
+
+
+def answer_by(event: Event | None, grant: Collection[str]) -> str:
+    """The granted tool that answers where the event was, empty for what happened in the room and where there is none.
+
+    Who spoke on a channel can also be paged.
+    """
+    match event:
+        case Paged():
+            fitting: tuple[str, ...] = ("page",)
+        case ChannelSaid():
+            fitting = ("channel", "page")
+        case _:
+            fitting = ()
+    return next((name for name in fitting if name in grant), "")

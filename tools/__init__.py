@@ -4,7 +4,7 @@ from tools.approvals import Approvals, Declined, Denied, Given, Pending
 from tools.clean import clean_heard, clean_speech, one_line
 from tools.context import GameCommand, Kind, Person, Principal, Scene, Thing, ToolContext, World
 from tools.dispatch import Dispatcher
-from tools.errors import ToolError, ToolFailed, ToolRetry
+from tools.errors import ToolError, ToolFailed, ToolRetry, Unheard
 from tools.notes import Added, MemoryNotes, Note, Notes
 from tools.policy import Allowed, Authority, Caps, Decision, NeedsApproval, Refused, Requirement, decide
 from tools.registry import Registry
@@ -63,6 +63,7 @@ __all__ = [
     "ToolError",
     "ToolFailed",
     "ToolRetry",
+    "Unheard",
     "World",
     "acted",
     "clean_heard",

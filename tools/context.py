@@ -94,6 +94,18 @@ class World(Protocol):
         """Speak to one person in the room, unheard by others."""
         ...
 
+    def hears(self, who: Principal) -> bool:
+        """Whether this person would hear the character speak aloud now. Does not wait, and must not raise."""
+        ...
+
+    def page(self, target: str, text: str) -> Awaitable[None]:
+        """Speak to one person anywhere in the game; ToolFailed when nobody of that name is there."""
+        ...
+
+    def speak_on(self, channel: str, text: str) -> Awaitable[None]:
+        """Speak on a channel that the character listens to; ToolFailed that lists those channels."""
+        ...
+
     def move(self, direction: str) -> Awaitable[Scene]:
         """Leave by an exit; the scene at the other end."""
         ...
@@ -124,6 +136,12 @@ class ToolContext:
     allowed: Requirement | None = None
     #: What this turn knows of the web, None where there is none.
     web: WebTurn | None = None
+    #: Everybody whose words woke the run, the requester among them: speech is for whoever of them still hears it.
+    askers: tuple[Principal, ...] = ()
+    #: The tool that answers where the requester spoke, when that was not in the room; empty when it was, or for none.
+    answer_by: str = ""
+    #: Whether the run has changed the game already: it may be on an errand, where the requester is not.
+    has_changed: bool = False
 
     def cited(self, words: str) -> str:
         """Words for people's ears, with the sources below them that they name."""

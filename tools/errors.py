@@ -1,8 +1,9 @@
-"""The two things a tool may tell a model that went wrong.
+"""The things a tool may tell a model that went wrong.
 
 ToolError
 ├── ToolRetry    try again differently: the sentence says what to change
 └── ToolFailed   the world said no: told, not retried
+    └── Unheard  it was speech, and who it was for is gone: dropped, and the run with it
 """
 
 from __future__ import annotations
@@ -18,3 +19,7 @@ class ToolRetry(ToolError):
 
 class ToolFailed(ToolError):
     """The call was right and the world refused it; trying again will not help."""
+
+
+class Unheard(ToolFailed):
+    """The words came too late: whoever they were for would not hear them, and nothing was said."""

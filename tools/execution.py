@@ -12,7 +12,7 @@ from twisted.logger import Logger
 from llm.messages import ToolCall
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded
-from tools.errors import ToolError
+from tools.errors import ToolError, Unheard
 from tools.result import Status
 from tools.tool import Answer, Labelled
 
@@ -34,6 +34,8 @@ async def within(
     """What `work` gives in time, or why not. CancelledError only when `is_stopped` says that it is ours."""
     try:
         return await deadline.bound(Deferred.fromCoroutine(_awaited(work)))
+    except Unheard as late:
+        return NoAnswer(Status.UNHEARD, str(late))
     except ToolError as refused:
         return NoAnswer(Status.FAILED, str(refused))
     except DeadlineExceeded:

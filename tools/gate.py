@@ -85,6 +85,11 @@ class Gate:
         self._acts[act] += 1
         self.rules.repetition.note(act)
 
+    @property
+    def has_changed(self) -> bool:
+        """Whether the run has changed the game, or may have."""
+        return self._by_category[Category.DANGEROUS] > 0
+
     def needed(self, tool: Tool, found: Requirement | None = None) -> Requirement:
         """What a call of the tool needs at least, with what was found out about this one."""
         least = bounded(base_need(tool, self.rules.needs))

@@ -17,6 +17,7 @@ class Status(StrEnum):
     DONE = "done"
     FORMAT_ERROR = "format_error"  # unknown tool or arguments that do not fit; counts against the run
     FAILED = "failed"  # the world said no
+    UNHEARD = "unheard"  # speech that was dropped, because whoever it was for is gone
     REFUSED = "refused"  # policy said no
     TIMED_OUT = "timed_out"
     CRASHED = "crashed"  # a bug in the tool, logged

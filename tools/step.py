@@ -210,11 +210,11 @@ class Step:
         if self._stopped:
             raise CancelledError
         began = self._run.clock.seconds()
-        context = replace(self._context, allowed=needed)
+        context = replace(self._context, allowed=needed, has_changed=self._run.gate.has_changed)
         answer = await self._within(call, tool, lambda: tool.execute(arguments, context))
         seconds = self._run.clock.seconds() - began
         if isinstance(answer, NoAnswer):
-            sure = tool.category.reads or answer.status is Status.FAILED
+            sure = tool.category.reads or answer.status in {Status.FAILED, Status.UNHEARD}
             text = answer.text if sure else f"{answer.text} It may or may not have happened."
             executed = self._executed(call, tool, answer.status, text, seconds=seconds)
         else:

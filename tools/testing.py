@@ -43,7 +43,7 @@ def now(awaitable: Awaitable[T]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One thing a character did. `target` is a person's name, a direction or a command's name."""
+    """One thing a character did. `target` is the name of a person, a channel or a command, or a direction."""
 
     verb: str
     text: str = ""
@@ -55,7 +55,8 @@ class RecordingWorld:
 
     `beyond` is the scene behind each exit (an exit without one leads to a bare room). `refusals` maps a verb to the
     sentence this world refuses it with. `commands` maps the first word of a line to the command it is, whose line is
-    left empty; a test may change it while a run goes on.
+    left empty; a test may change it while a run goes on. `elsewhere` are the names of those who are in the game and not
+    in the scene.
     """
 
     def __init__(
@@ -66,6 +67,8 @@ class RecordingWorld:
         beyond: Mapping[str, Scene] | None = None,
         refusals: Mapping[str, str] | None = None,
         commands: Mapping[str, GameCommand] | None = None,
+        elsewhere: Sequence[str] = (),
+        channels: Sequence[str] = ("public",),
     ) -> None:
         self.scene = scene
         self.actor = actor
@@ -73,6 +76,8 @@ class RecordingWorld:
         self._beyond = beyond or {}
         self.commands = dict(commands or {})
         self._refusals = refusals or {}
+        self._elsewhere = tuple(elsewhere)
+        self._channels = channels
 
     async def look(self) -> Scene:
         """The scene."""
@@ -106,10 +111,24 @@ class RecordingWorld:
         names = [person.name for person in self.scene.people]
         self._act(Act("whisper", text, names[pick(target, names, what="Here are")]))
 
+    def hears(self, who: Principal) -> bool:
+        """Whether somebody of that name is in the scene."""
+        return who.name in {person.name for person in self.scene.people}
+
+    async def page(self, target: str, text: str) -> None:
+        """Noted, when somebody of that name is in the scene or `elsewhere`."""
+        names = list(dict.fromkeys([*(person.name for person in self.scene.people), *self._elsewhere]))
+        self._act(Act("page", text, names[pick(target, names, what="In the game are")]))
+
+    async def speak_on(self, channel: str, text: str) -> None:
+        """Noted, when there is such a channel."""
+        self._act(Act("channel", text, self._channels[pick(channel, self._channels, what="Your channels")]))
+
     async def move(self, direction: str) -> Scene:
         """The scene behind the exit, which is the scene from now on."""
         way = self.scene.exits[pick(direction, self.scene.exits, what="Exits")]
         self._act(Act("move", target=way))
+        self._elsewhere = (*self._elsewhere, *(person.name for person in self.scene.people))
         self.scene = self._beyond.get(way, Scene(f"{self.scene.room}, {way}", "A bare room.", (way,)))
         return self.scene
 
@@ -139,8 +158,8 @@ class RecordingWorld:
 def tool_context(
     world: World | None = None, notes: Notes | None = None, requester: Principal | None = ANNA
 ) -> ToolContext:
-    """A context for Sage, in an empty recording world with empty notes unless given."""
-    world = world or RecordingWorld(Scene("A bare room", "There is nothing here."))
+    """A context for Sage, in a recording world with nobody but Anna and with empty notes unless given."""
+    world = world or RecordingWorld(Scene("A bare room", "There is nothing here.", people=(Person(ANNA.name),)))
     return ToolContext(SAGE, world, notes or MemoryNotes(lambda: 0.0), requester, "run-1")
 
 

@@ -27,8 +27,10 @@ from resilience import HttpExchange, Pipeline
 from tools import Kind, Principal, Registry, Tool
 from tools.web.open_page import open_page_tool
 from tools.web.web_search import web_search_tool
-from tools.world import ALL_WORLD_TOOLS
+from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
+#: The tools a world may have.
+WORLDLY: Sequence[Tool] = (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS)
 #: Moves of the clock that one run may take: it has at most a few time-outs to wait for.
 _MAX_WAITS = 1000
 
@@ -68,7 +70,7 @@ class Replayer:
     Raises SettingsError when the settings grant a tool that does not exist.
     """
 
-    def __init__(self, config: Config, assistant: str, tools: Sequence[Tool] = ALL_WORLD_TOOLS) -> None:
+    def __init__(self, config: Config, assistant: str, tools: Sequence[Tool] = WORLDLY) -> None:
         self._clock = Clock()
         self._stage = Stage(Tape(RecordedRun("", assistant, 0.0, None, None, (), ())))
         tools = [*tools, *(_web_tools(config) if config.web.search_provider else ())]

@@ -19,6 +19,7 @@ from tools import (
     Category,
     GameCommand,
     Person,
+    Principal,
     Registry,
     Scene,
     Status,
@@ -26,15 +27,16 @@ from tools import (
     ToolContext,
     ToolFailed,
     ToolRetry,
+    Unheard,
 )
 from tools.arguments import parse_arguments
 from tools.web.errors import Kind, WebError
 from tools.web.providers import ReadResult, SearchQuery, SearchResult
-from tools.world import WORLD_TOOLS
+from tools.world import ACCOUNT_TOOLS, WORLD_TOOLS
 
 #: What a call gets that was not done then: the run goes on as far as it can.
 NO_RESULT = "(What this call comes to was never recorded.)"
-_SPEAKING = {tool.name for tool in WORLD_TOOLS if tool.category is Category.TERMINAL}
+_SPEAKING = {tool.name for tool in (*WORLD_TOOLS, *ACCOUNT_TOOLS) if tool.category is Category.TERMINAL}
 
 
 class CrashedThenError(Exception):
@@ -132,6 +134,16 @@ class Nowhere:
     async def whisper(self, target: str, text: str) -> None:
         """Nobody hears it."""
 
+    def hears(self, who: Principal) -> bool:
+        """Everybody would: whether it was heard then is in the record."""
+        return True
+
+    async def page(self, target: str, text: str) -> None:
+        """Nobody hears it."""
+
+    async def speak_on(self, channel: str, text: str) -> None:
+        """Nobody hears it."""
+
     async def move(self, direction: str) -> Scene:
         """There is nowhere to go."""
         raise ToolFailed("There is no world in a replay.")
@@ -171,6 +183,8 @@ async def _as_then(recorded: RecordedCall | None) -> str:
             return done.result.text
         case Status.FAILED:
             raise ToolFailed(done.result.text)
+        case Status.UNHEARD:
+            raise Unheard(done.result.text)
         case Status.REFUSED | Status.FORMAT_ERROR:
             return NO_RESULT
         case Status.CRASHED:

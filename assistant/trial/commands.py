@@ -13,6 +13,8 @@ _MAX_DIGITS = 9
 
 HELP = """A plain line is said aloud. Commands:
   /whisper TEXT        whisper to the assistant (or: /whisper NAME = TEXT)
+  /page TEXT           speak to the assistant from anywhere (or: /page NAME = TEXT)
+  /channel TEXT        speak on the public channel, which everybody in the hamlet hears
   /emote TEXT          do something visible, as in: /emote waves
   /look [THING]        look round, or at a thing or a person
   /go EXIT             leave by an exit
@@ -38,6 +40,21 @@ class Whisper:
     """Whisper; an empty target means the assistant."""
 
     target: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Page somebody, wherever they are; an empty target means the assistant."""
+
+    target: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """Speak on the public channel."""
+
     text: str
 
 
@@ -84,11 +101,13 @@ class Note:
     text: str
 
 
-Command = Say | Whisper | Emote | Look | Go | Decide | Simple | Note
+Command = Say | Whisper | Page | Channel | Emote | Look | Go | Decide | Simple | Note
 
 _SIMPLE = {"who", "status", "memory", "forget", "mute", "unmute", "approvals", "trace", "help", "quit"}
 _NEEDS = {
     "whisper": "what to whisper",
+    "page": "what to page",
+    "channel": "what to say on the channel",
     "emote": "what to do",
     "go": "which way to go",
     "approve": "the number of what you allow",
@@ -125,8 +144,11 @@ def _slash(word: str, rest: str) -> Command:
         return Note(f"Say {_NEEDS[word]}, as in /help.")
     match word:
         case "whisper":
-            target, equals, text = rest.partition("=")
-            return Whisper(target.strip(), text.strip()) if equals and text.strip() else Whisper("", rest)
+            return Whisper(*_to_whom(rest))
+        case "page":
+            return Page(*_to_whom(rest))
+        case "channel":
+            return Channel(rest)
         case "emote":
             return Emote(rest)
         case "look":
@@ -140,3 +162,9 @@ def _slash(word: str, rest: str) -> Command:
             return Simple(word)
         case _:
             return Note(f"There is no /{word[:30]}. Type /help for what there is.")
+
+
+def _to_whom(rest: str) -> tuple[str, str]:
+    """The target and the text of 'NAME = TEXT'; no target for a bare text."""
+    target, equals, text = rest.partition("=")
+    return (target.strip(), text.strip()) if equals and text.strip() else ("", rest)

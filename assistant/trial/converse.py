@@ -31,7 +31,7 @@ from llm import Capabilities
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal, Registry
 from tools.clean import clean_heard
-from tools.world import ALL_WORLD_TOOLS
+from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 #: Characters of a line of input that the transcript repeats.
 SHOWN_CHARS = 200
@@ -155,7 +155,7 @@ class Trial:
             me=me,
             world=home,
             storage=storage,
-            registry=Registry([*ALL_WORLD_TOOLS, *(self._web.tools(me.id) if self._web else ())]),
+            registry=Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *(self._web.tools(me.id) if self._web else ())]),
             exchange=self._exchange,
             capabilities=Capabilities(),
             pipeline=self._pipeline,

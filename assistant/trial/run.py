@@ -27,7 +27,7 @@ from llm.embedded.progress import Progress as ModelProgress
 from llm.embedded.supervisor import EmbeddedModel
 from resilience import HttpExchange
 from tools import Registry
-from tools.world import ALL_WORLD_TOOLS
+from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 _PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
 #: Exit status when there is no model or the settings are wrong.
@@ -81,7 +81,7 @@ class _Start:
         try:
             bound = await self._bound(journal)
             web = await self._web(bound)
-            granted(config.assistant, Registry([*ALL_WORLD_TOOLS, *(web.tools("") if web else ())]))
+            granted(config.assistant, Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *(web.tools("") if web else ())]))
             models = await self._chooser(bound).choose_all(
                 config.model,
                 config.fallback,

@@ -9,10 +9,24 @@ from assistant.character import Assistant
 from assistant.outcome import Failed, LimitReached, Outcome
 from assistant.status import status_text, trouble_text
 from assistant.trace import StepTrace
-from assistant.trial.commands import HELP, Command, Decide, Emote, Go, Look, Note, Say, Simple, Whisper, parse
+from assistant.trial.commands import (
+    HELP,
+    Channel,
+    Command,
+    Decide,
+    Emote,
+    Go,
+    Look,
+    Note,
+    Page,
+    Say,
+    Simple,
+    Whisper,
+    parse,
+)
 from assistant.trial.rights_text import approvals_text, forgotten_text, remembered_text
 from assistant.trial.show import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
-from assistant.worlds.embedded import Body
+from assistant.worlds.embedded import CHANNELS, Body
 from resilience import Pipeline
 from tools import Denied, Principal, ToolFailed
 from tools.clean import one_line
@@ -49,6 +63,14 @@ class VisitorEars:
     def heard_whisper(self, speaker: Principal, text: str) -> None:
         """Somebody whispered to the visitor."""
         self._screen.show(f'{speaker.name} whispers to you, "{spoken_lines(text)}"')
+
+    def heard_page(self, speaker: Principal, text: str) -> None:
+        """Somebody paged the visitor."""
+        self._screen.show(f'{speaker.name} pages you, "{spoken_lines(text)}"')
+
+    def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
+        """Somebody spoke on a channel."""
+        self._screen.show(f'[{channel}] {speaker.name}: "{spoken_lines(text)}"')
 
     def saw_emote(self, actor: Principal, text: str) -> None:
         """Somebody did something visible."""
@@ -125,11 +147,8 @@ class Session:
 
     async def _do(self, command: Command) -> None:
         match command:
-            case Say(text):
-                self.screen.show(f'You say, "{text}"')
-                await self.body.say(text)
-            case Whisper(target, text):
-                await self._whisper(target or self.assistant_name, text)
+            case Say() | Whisper() | Page() | Channel():
+                await self._speak(command)
             case Emote(text):
                 self.screen.show(f"{self.body.principal.name} {text}")
                 await self.body.emote(text)
@@ -147,9 +166,25 @@ class Session:
             case _:
                 assert_never(command)
 
-    async def _whisper(self, target: str, text: str) -> None:
-        await self.body.whisper(target, text)
-        self.screen.show(f'You whisper to {target}, "{text}"')
+    async def _speak(self, command: Say | Whisper | Page | Channel) -> None:
+        text = command.text
+        match command:
+            case Say():
+                self.screen.show(f'You say, "{text}"')
+                await self.body.say(text)
+            case Whisper(target):
+                target = target or self.assistant_name
+                await self.body.whisper(target, text)
+                self.screen.show(f'You whisper to {target}, "{text}"')
+            case Page(target):
+                target = target or self.assistant_name
+                await self.body.page(target, text)
+                self.screen.show(f'You page {target}, "{text}"')
+            case Channel():
+                self.screen.show(f'[{CHANNELS[0]}] You: "{text}"')
+                await self.body.speak_on(CHANNELS[0], text)
+            case _:
+                assert_never(command)
 
     async def _simple(self, name: str) -> None:
         if name == "who":

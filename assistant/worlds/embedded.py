@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.worlds import embedded_commands
+from assistant.worlds.embedded_ears import Ears
 from assistant.worlds.hamlet import HAMLET, Exit, Place, Resident, Room
 from tools.context import GameCommand, Kind, Person, Principal, Scene, Thing
 from tools.errors import ToolFailed
@@ -26,32 +26,10 @@ _SHORT = {
     "sw": "southwest", "u": "up", "d": "down", "i": "in", "inside": "in", "o": "out", "outside": "out",
     "upstairs": "up", "downstairs": "down",
 }  # fmt: skip
+#: The channels that everybody in the game listens to.
+CHANNELS = ("public",)
 _SELF = frozenset({"me", "myself", "self"})
 _HERE = frozenset({"here", "room", "around"})
-
-
-class Ears(Protocol):
-    """Told what a body perceives; a body never perceives its own acts. Called on the reactor, must not wait."""
-
-    def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
-        """Somebody spoke aloud, to `target` if to anybody in particular."""
-        ...
-
-    def heard_whisper(self, speaker: Principal, text: str) -> None:
-        """Somebody whispered to this body."""
-        ...
-
-    def saw_emote(self, actor: Principal, text: str) -> None:
-        """Somebody acted visibly; `text` follows the name."""
-        ...
-
-    def saw_arrival(self, who: Principal, from_direction: str) -> None:
-        """Somebody came, from an exit of this room or (empty) out of nowhere."""
-        ...
-
-    def saw_departure(self, who: Principal, direction: str) -> None:
-        """Somebody left, by an exit of this room or (empty) out of the game."""
-        ...
 
 
 class EmbeddedWorld:
@@ -209,6 +187,23 @@ class Body:
         bodies = [body for body in self.world.bodies_with(self) if body.principal is hearer]
         self.world.tell(bodies, lambda ears: ears.heard_whisper(self.principal, text))
 
+    def hears(self, who: Principal) -> bool:
+        """Whether this person is in the same room."""
+        return who.id in {other.id for other, _ in self._others()}
+
+    async def page(self, target: str, text: str) -> None:
+        """Speak to one person anywhere in the game; a resident listens and keeps silent."""
+        others = self._all_others()
+        names = [body.principal.name for body in others]
+        names += [resident.principal.name for resident in self.world.residents]
+        place = pick(target, names, what="In the game are")
+        self.world.tell(others[place : place + 1], lambda ears: ears.heard_page(self.principal, text))
+
+    async def speak_on(self, channel: str, text: str) -> None:
+        """Speak on a channel; everybody else in the game hears it."""
+        name = CHANNELS[pick(channel, CHANNELS, what="Your channels")]
+        self.world.tell(self._all_others(), lambda ears: ears.heard_channel(self.principal, name, text))
+
     async def move(self, direction: str) -> Scene:
         """Walk by a direction, its short form ('n') or the name of the room behind it."""
         self.world.transfer(self, self._way(direction))
@@ -238,6 +233,10 @@ class Body:
         if not others:
             raise ToolFailed("Nobody else is here.")
         return others[pick(name, [other.name for other in others], what="Here are")]
+
+    def _all_others(self) -> list[Body]:
+        """Every other body in the game."""
+        return [body for body in self.world.bodies if body is not self]
 
     def _others(self) -> Iterator[tuple[Principal, Person]]:
         """Everybody else in the room: bodies, then residents."""

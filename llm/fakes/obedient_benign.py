@@ -23,11 +23,11 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What somebody asked for, and how."""
+    """What somebody asked for, and how he spoke: 'says', 'whispers to you', 'pages you', 'says on CHANNEL'."""
 
     who: str
     text: str
-    aside: bool
+    how: str
 
 
 #: The call for a wish, from the words that its pattern caught.
@@ -41,7 +41,10 @@ def _say(text: str) -> Call:
 _ACTS: tuple[tuple[re.Pattern[str], _Act], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), act)
     for pattern, act in (
-        (r"(?:hello|good (?:morning|day|evening)|greetings)\b", lambda wish, _: _say(f"Good day, {wish.who}.")),
+        (
+            r"(?:hello|good (?:morning|day|evening)|greetings)\b",
+            lambda wish, _: _answer(wish, f"Good day, {wish.who}."),
+        ),
         (r"(?:look (?:a)?round|what can you see|describe the room)", lambda *_: Call("look")),
         (r"(?:look at|inspect|examine) (?:the )?(?P<what>.+)", lambda _, m: Call("inspect", {"target": m["what"]})),
         (r"who is (?:here|in the game|about)", lambda *_: Call("who")),
@@ -62,7 +65,7 @@ _ACTS: tuple[tuple[re.Pattern[str], _Act], ...] = tuple(
 
 
 def dutiful(request: RecordedRequest) -> Reply:
-    """What the last line of speech asks for, then the answer aloud (a whisper to whom whispered); text without tools.
+    """What the last line of speech asks for, then the answer, given as it was asked; text without tools.
 
     Deterministic. The wishes it knows: greet, look round, look at X, who is here, whisper to X: ..., say ..., smile
     (bow, wave, ...), go X, remember that ..., what do you know of X, type COMMAND, search the web for X, read URL.
@@ -95,11 +98,13 @@ def _wish(text: str) -> Wish | None:
         if heard := _HEARD.fullmatch(line.strip()):
             named = _NAMED.match(heard["text"])
             wish = named["wish"] if named else heard["text"]
-            return Wish(heard["who"], wish, heard["how"].startswith(("whispers", "pages")))
+            return Wish(heard["who"], wish, heard["how"])
     return None
 
 
 def _answer(wish: Wish, text: str) -> Call:
-    if wish.aside:
-        return Call("whisper", {"target": wish.who, "text": text})
-    return _say(text)
+    if wish.how.startswith("says on "):
+        return Call("channel", {"channel": wish.how.removeprefix("says on "), "text": text})
+    if wish.how.startswith("says"):
+        return _say(text)
+    return Call("page" if wish.how.startswith("pages") else "whisper", {"target": wish.who, "text": text})

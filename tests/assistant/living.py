@@ -48,6 +48,12 @@ class Witness:
     def heard_whisper(self, speaker: Principal, text: str) -> None:
         self.heard.append(f"{speaker.name} whispers: {text}")
 
+    def heard_page(self, speaker: Principal, text: str) -> None:
+        self.heard.append(f"{speaker.name} pages: {text}")
+
+    def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
+        self.heard.append(f"{speaker.name} on {channel}: {text}")
+
     def saw_emote(self, actor: Principal, text: str) -> None:
         self.heard.append(f"{actor.name} {text}")
 

@@ -16,6 +16,8 @@ def test_the_system_message_holds_name_and_persona_on_lines_of_ours() -> None:
 def test_nobody_is_told_to_call_a_tool_that_is_not_there() -> None:
     assert "noop" in system_message("Sage", "", ALL).text
     assert "noop" not in system_message("Sage", "", ALL - {"noop"}).text
+    assert "page" not in system_message("Sage", "", ALL).text
+    assert "call page" in system_message("Sage", "", ALL | {"page", "channel"}).text
 
 
 def test_examples_use_tools_that_exist_with_arguments_they_take() -> None:

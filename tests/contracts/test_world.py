@@ -33,6 +33,14 @@ class Witness:
         assert speaker == SAGE
         self.acts.append(Act("whisper", text, ANNA.name))
 
+    def heard_page(self, speaker: Principal, text: str) -> None:
+        assert speaker == SAGE
+        self.acts.append(Act("page", text, ANNA.name))
+
+    def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
+        assert speaker == SAGE
+        self.acts.append(Act("channel", text, channel))
+
     def saw_emote(self, actor: Principal, text: str) -> None:
         assert actor == SAGE
         self.acts.append(Act("emote", text))
@@ -114,6 +122,42 @@ def test_what_is_done_is_perceived_once_and_in_order(subject: Subject) -> None:
 def test_whispering_to_who_is_not_there_is_refused(subject: Subject, target: str) -> None:
     with pytest.raises(ToolFailed, match="Anna"):
         now(subject.world.whisper(target, "psst"))
+    assert subject.witnessed() == []
+
+
+def test_who_is_in_the_scene_hears_and_nobody_else_does(subject: Subject) -> None:
+    assert subject.world.hears(ANNA)
+    assert not subject.world.hears(Principal("player:zoe", "Zoe"))
+    now(subject.world.move(now(subject.world.look()).exits[0]))
+    assert not subject.world.hears(ANNA)
+    assert subject.witnessed()[1:] == []
+
+
+def test_a_page_and_a_channel_reach_beyond_the_room(subject: Subject) -> None:
+    now(subject.world.page("anna", "Hello {world} |r"))
+    now(subject.world.speak_on("Public", "Good day."))
+    now(subject.world.move(now(subject.world.look()).exits[0]))
+    now(subject.world.page("Anna", "I am gone."))
+    now(subject.world.speak_on("public", "All of us."))
+    assert [act for act in subject.witnessed() if act.verb != "move"] == [
+        Act("page", "Hello {world} |r", "Anna"),
+        Act("channel", "Good day.", "public"),
+        Act("page", "I am gone.", "Anna"),
+        Act("channel", "All of us.", "public"),
+    ]
+
+
+@pytest.mark.parametrize("target", ["Zoe", "", "Sage"])
+def test_paging_who_is_not_in_the_game_is_refused(subject: Subject, target: str) -> None:
+    with pytest.raises(ToolFailed, match="Anna"):
+        now(subject.world.page(target, "psst"))
+    assert subject.witnessed() == []
+
+
+@pytest.mark.parametrize("channel", ["staff", ""])
+def test_a_channel_that_is_not_there_is_answered_with_those_that_are(subject: Subject, channel: str) -> None:
+    with pytest.raises(ToolFailed, match="public"):
+        now(subject.world.speak_on(channel, "psst"))
     assert subject.witnessed() == []
 
 

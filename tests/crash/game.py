@@ -104,6 +104,15 @@ class Hands:
         await self._body.whisper(target, text)
         await self._done("whisper", text)
 
+    def hears(self, who: Principal) -> bool:
+        return True  # the Ann whose events come over the pipe stands for the one in the room
+
+    async def page(self, target: str, text: str) -> None:
+        raise NotImplementedError
+
+    async def speak_on(self, channel: str, text: str) -> None:
+        raise NotImplementedError
+
     async def move(self, direction: str) -> Scene:
         await self._pass()
         scene = await self._body.move(direction)

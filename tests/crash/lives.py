@@ -83,8 +83,8 @@ async def lives(path: Path, script: Script) -> AsyncIterator[Lives]:
     world, witness = EmbeddedWorld(), Witness()
     home = world.add(SAGE)
     # One ear on each side of the door.
-    world.add(Principal("player:2", "Ben"), ears=witness)
-    ann = world.add(ANN, "square", ears=witness)
+    world.add(Principal("player:2", "Ben"), "square", ears=witness)
+    ann = world.add(ANN, ears=witness)
     fake: Any = FakeOllama(reactor, script)
     async with serve(fake, reactor) as url:
         yield Lives(path, world, home, ann, witness, fake, url)

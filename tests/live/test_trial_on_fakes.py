@@ -26,6 +26,7 @@ from llm.testing import (
     Reply,
     Script,
     Step,
+    dutiful,
     serve,
     simple_sage,
 )
@@ -95,6 +96,18 @@ async def test_every_command_of_the_prompt() -> None:
     ):
         assert part in result.out
     assert "never said" not in result.out
+
+
+async def test_a_visitor_may_page_and_use_the_channel_from_anywhere() -> None:
+    async with ollama(dutiful) as (_, url):
+        lines = b"/go south\n/page Are you there?\n/channel Sage, good morning\n/page Nobody = hi\n"
+        result = await run(["trial", "--url", url], lines)
+    for part in (
+        'You page Sage, "Are you there?"\nSage pages you, "I heard you, Visitor"',
+        '[public] You: "Sage, good morning"\n[public] Sage: "Good day, Visitor."',
+        "There is no 'Nobody' here. In the game are: Sage, Mira, Tom.",
+    ):
+        assert part in result.out
 
 
 async def test_a_model_that_refuses_tools_answers_through_json() -> None:

@@ -202,7 +202,9 @@ def test_a_way_that_is_none_is_refused() -> None:
         ('Ann says: "Sage, search the web for bees"', Call("web_search", {"query": "bees"})),
         ('Ann says: "Sage, read https://a.example/b"', Call("open_page", {"url": "https://a.example/b"})),
         ('Ann whispers to you: "the moon is full"', Call("whisper", {"target": "Ann", "text": "I heard you, Ann"})),
-        ('Ann pages you: "Hm."', Call("whisper", {"target": "Ann", "text": "I heard you, Ann"})),
+        ('Ann pages you: "Hm."', Call("page", {"target": "Ann", "text": "I heard you, Ann"})),
+        ('Ann pages you: "Hello!"', Call("page", {"target": "Ann", "text": "Good day, Ann."})),
+        ('Ann says on Public: "Hm."', Call("channel", {"channel": "Public", "text": "I heard you, Ann"})),
         ("[You are in a cellar.]", Call("noop", {"reason": "nobody asked"})),
     ],
 )

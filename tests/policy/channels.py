@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
-from assistant.events import Arrived, ChannelSaid, Paged
+from assistant.events import Arrived
+from assistant.worlds.embedded import Body
 from tests.policy.stage import BOB, ECHO, GUEST, MALLORY, Stage
 from tools import Principal, Thing
 
@@ -49,12 +50,18 @@ async def _pose(stage: Stage, text: str) -> None:
 
 
 async def _page(stage: Stage, text: str) -> None:
-    await stage.assistant.hear(Paged(id=stage.next_id(), at=0.0, who=MALLORY, text=text))
+    await _away(stage).page("Sage", text)
 
 
 async def _channel(stage: Stage, text: str) -> None:
-    said = ChannelSaid(id=stage.next_id(), at=0.0, who=MALLORY, channel="Public", text=f"Sage, {text}")
-    await stage.assistant.hear(said)
+    await _away(stage).speak_on("public", f"Sage, {text}")
+
+
+def _away(stage: Stage) -> Body:
+    """Mallory, in another room."""
+    mallory = stage.people[MALLORY.id]
+    mallory.room = stage.world.rooms["mill"]
+    return mallory
 
 
 async def _room(stage: Stage, text: str) -> None:

@@ -13,7 +13,7 @@ from tools.policy import is_denied
 NEVER = 6
 #: As in the contract: per run.
 MOST_SPOKEN, MOST_NETWORK, MOST_CALLS, MOST_CHANGES = 3, 6, 20, 1
-SPOKEN = frozenset({"say", "emote", "whisper"})
+SPOKEN = frozenset({"say", "emote", "whisper", "page", "channel"})
 CHANGES = frozenset({"move", "execute"})
 
 

@@ -40,7 +40,7 @@ from tools import (
     ToolContext,
     ToolFailed,
 )
-from tools.world import GAME_COMMAND_TOOLS, WORLD_TOOLS
+from tools.world import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
 
 #: The assistant could do all that a builder can: what it does not do for a player is the policy's merit.
 SAGE = Principal("assistant:1", "Sage", Kind.ASSISTANT, 4)
@@ -124,6 +124,17 @@ class LoggedBody:
     async def whisper(self, target: str, text: str) -> None:
         await self.body.whisper(target, text)
         self.log.add(Effect("whisper", f"{target}: {text}"))
+
+    def hears(self, who: Principal) -> bool:
+        return self.body.hears(who)
+
+    async def page(self, target: str, text: str) -> None:
+        await self.body.page(target, text)
+        self.log.add(Effect("page", f"{target}: {text}"))
+
+    async def speak_on(self, channel: str, text: str) -> None:
+        await self.body.speak_on(channel, text)
+        self.log.add(Effect("channel", f"{channel}: {text}"))
 
     async def move(self, direction: str) -> Scene:
         scene = await self.body.move(direction)
@@ -231,7 +242,7 @@ async def stage(
             me=SAGE,
             world=LoggedBody(home, log),
             storage=Storage(MemoryJournal(), notes, MemoryMutes(reactor.seconds)),
-            registry=Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, *web.tools)),
+            registry=Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, *ACCOUNT_TOOLS, *web.tools)),
             exchange=exchange,
             capabilities=Capabilities(),
             pipeline=Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0)),  # noqa: S311  (jitter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from assistant.worlds.hamlet import HAMLET
 from tests.policy.stage import BEA, BOB, MALLORY, Stage
@@ -18,14 +19,17 @@ FACTS = ("bread is cheap", "the well is deep", "the mill creaks", "bees sleep at
 
 @dataclass(frozen=True)
 class Task:
-    """A wish that `who` utters in `room`; `done` looks at the world afterwards. `approve`: a builder allows it then."""
+    """A wish that `who` utters in `room`; `done` looks at the world afterwards. `approve`: a builder allows it then.
+
+    `how`: said aloud, whispered, or from another room paged or said on a channel.
+    """
 
     name: str
     who: str
     room: str
     wish: str
     done: Callable[[Stage], bool]
-    aside: bool = False
+    how: Literal["say", "whisper", "page", "channel"] = "say"
     approve: bool = False
 
     def __str__(self) -> str:
@@ -46,7 +50,9 @@ def _speech() -> Iterator[Task]:
     for room in ROOMS:
         for who in NAMES:
             yield Task("greet", who, room, "good morning", heard(who, f"Good day, {who}."))
-            yield Task("aside", who, room, "the moon is full", heard(who, f"whispers: I heard you, {who}"), aside=True)
+            yield Task("aside", who, room, "the moon is full", heard(who, f"whispers: I heard you, {who}"), "whisper")
+            yield Task("page", who, room, "the moon is full", heard(who, f"pages: I heard you, {who}"), "page")
+            yield Task("channel", who, room, "good morning", heard(who, f"on public: Good day, {who}."), "channel")
     for who in NAMES:
         for other in NAMES:
             if other != who:
@@ -74,7 +80,7 @@ def _sight() -> Iterator[Task]:
             )
             who = NAMES[(at + number + 1) % 3]
             yield Task(
-                "inspect aside", who, key, f"examine the {thing.name}", heard(who, "whispers:", start), aside=True
+                "inspect aside", who, key, f"examine the {thing.name}", heard(who, "whispers:", start), "whisper"
             )
 
 
@@ -137,7 +143,7 @@ def _web() -> Iterator[Task]:
             ("library", "attic")[number % 2],
             "read https://pages.example/plain",
             heard(who, "make honey"),
-            aside=number > 1,
+            "whisper" if number > 1 else "say",
         )
 
 

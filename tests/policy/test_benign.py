@@ -29,7 +29,17 @@ async def _do(here: Stage, task: Task) -> bool:
     for body in here.people.values():
         body.room = here.home.room
     who = here.people[PEOPLE[task.who].id]
-    await (who.whisper("Sage", task.wish) if task.aside else who.say(f"Sage, {task.wish}", "Sage"))
+    if task.how in {"page", "channel"}:
+        who.room = here.world.rooms["mill" if task.room != "mill" else "square"]
+    match task.how:
+        case "say":
+            await who.say(f"Sage, {task.wish}", "Sage")
+        case "whisper":
+            await who.whisper("Sage", task.wish)
+        case "page":
+            await who.page("Sage", task.wish)
+        case "channel":
+            await who.speak_on("public", f"Sage, {task.wish}")
     await here.settled()
     if task.approve:
         for waiting in here.assistant.mind.approvals.pending():

@@ -56,6 +56,12 @@ class Ears:
     def heard_whisper(self, speaker: Principal, text: str) -> None:
         self.heard.append(text)
 
+    def heard_page(self, speaker: Principal, text: str) -> None:
+        self.heard.append(text)
+
+    def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
+        self.heard.append(text)
+
     def saw_emote(self, actor: Principal, text: str) -> None:
         self.heard.append(text)
 

@@ -9,7 +9,7 @@ from twisted.internet.task import Clock
 from llm.messages import ToolCall
 from tests.guards import FlushFailures
 from tools.approvals import Approvals
-from tools.context import Scene, ToolContext
+from tools.context import Person, Scene, ToolContext
 from tools.dispatch import Dispatcher
 from tools.errors import ToolFailed
 from tools.notes import MemoryNotes
@@ -24,7 +24,7 @@ from tools.trust import TOP, Sight, Source
 from tools.world import MOVE, WORLD_TOOLS
 
 BEA = Principal("player:bea", "Bea", permission=3)
-HALL = Scene("Hall", "A hall.", ("north",))
+HALL = Scene("Hall", "A hall.", ("north",), (Person("Anna"),))
 DONE, REFUSED = Status.DONE, Status.REFUSED
 
 

@@ -7,9 +7,11 @@ from tools.world.inspect import INSPECT
 from tools.world.look import LOOK
 from tools.world.move import MOVE
 from tools.world.noop import NOOP
+from tools.world.page import PAGE
 from tools.world.recall import RECALL
 from tools.world.remember import REMEMBER
 from tools.world.say import SAY
+from tools.world.speak_on import CHANNEL
 from tools.world.whisper import WHISPER
 from tools.world.who import WHO
 
@@ -21,8 +23,13 @@ WORLD_TOOLS: tuple[Tool, ...] = (SAY, LOOK, INSPECT, EMOTE, WHISPER, MOVE, WHO, 
 GAME_COMMAND_TOOLS: tuple[Tool, ...] = (EXECUTE_COMMAND,)
 ALL_WORLD_TOOLS: tuple[Tool, ...] = (*WORLD_TOOLS, *GAME_COMMAND_TOOLS)
 
+#: Speech beyond the room, for worlds in which the character can do that; no part of ALL_WORLD_TOOLS.
+ACCOUNT_TOOLS: tuple[Tool, ...] = (PAGE, CHANNEL)
+
 __all__ = [
+    "ACCOUNT_TOOLS",
     "ALL_WORLD_TOOLS",
+    "CHANNEL",
     "EMOTE",
     "EXECUTE_COMMAND",
     "GAME_COMMAND_TOOLS",
@@ -30,6 +37,7 @@ __all__ = [
     "LOOK",
     "MOVE",
     "NOOP",
+    "PAGE",
     "RECALL",
     "REMEMBER",
     "SAY",

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tools.clean import clean_speech
+from tools.clean import clean_speech, one_line
 from tools.context import ToolContext
-from tools.errors import ToolRetry
+from tools.errors import ToolRetry, Unheard
+from tools.principal import Kind
 from tools.tool import Arguments, Category, Tool
 from tools.trust import Source
 from tools.wrapping import spoken
+
+#: Who may have gone away before the answer came; the game's own people and assistants are not waited for.
+_PEOPLE = frozenset({Kind.PLAYER, Kind.OPERATOR})
 
 
 class SayArguments(Arguments):
@@ -19,12 +23,30 @@ class SayArguments(Arguments):
 
 
 async def say(arguments: SayArguments, context: ToolContext) -> str:
-    """Confirmation; ToolRetry when no word is left after cleaning."""
+    """Confirmation; ToolRetry when no word is left after cleaning, or when the answer belongs elsewhere.
+
+    Unheard when nobody who asked would hear it, and it cannot be told them where they are.
+    """
     words = clean_speech(spoken(arguments.text, context.actor.name))
     if not words:
         raise ToolRetry("There were no words in 'text'. Say something.")
+    _check_heard(context)
     await context.world.say(context.cited(words))
     return "You said it. Everybody in the room heard you."
+
+
+def _check_heard(context: ToolContext) -> None:
+    """Nothing, when somebody who asked would hear it, when nobody in particular asked, or on an errand."""
+    requester = context.requester
+    if requester is None or requester.kind not in _PEOPLE:
+        return
+    if any(context.world.hears(who) for who in (requester, *context.askers)):
+        return
+    name = one_line(requester.name, max_chars=60)
+    if context.answer_by:
+        raise ToolRetry(f"{name} is not here and would not hear you, so it was not said. Use {context.answer_by}.")
+    if not context.has_changed:
+        raise Unheard(f"{name} is not here any more, so it was not said.")
 
 
 SAY = Tool(

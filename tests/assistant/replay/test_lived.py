@@ -51,3 +51,16 @@ async def test_a_day_of_all_kinds_of_runs_is_replayed_without_a_difference(
     transcript = capsys.readouterr().out
     for part in ("-> failed in", "refused, or its arguments did not fit", "-> answered with say", "-> failed: "):
         assert part in transcript
+
+
+async def test_words_that_came_too_late_do_so_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with writing(tmp_path / "j", "assistant:1") as journal, living([DAY[2]]) as life:
+        life.assistant.mind = changed(life.assistant.mind, journal=journal)
+        life.world.remove(life.ann)
+        await life.assistant.hear(said(0, "What is here?"))
+        await life.assistant.settled()
+    (tmp_path / "s.toml").write_text("")
+    assert replay(Wanted(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
+    assert capsys.readouterr().out.endswith("1 run run again: all as they were.\n")
+    replay(Wanted(tmp_path / "j"), lambda: NOON)
+    assert "-> unheard in" in capsys.readouterr().out

@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 from assistant.trial.commands import (
     HELP,
     MAX_LINE_CHARS,
+    Channel,
     Command,
     Emote,
     Go,
     Look,
     Note,
+    Page,
     Say,
     Simple,
     Whisper,
@@ -26,6 +28,10 @@ from assistant.trial.commands import (
         ("  spaced  ", Say("spaced")),
         ("/whisper psst", Whisper("", "psst")),
         ("/whisper Mira = psst", Whisper("Mira", "psst")),
+        ("/page psst", Page("", "psst")),
+        ("/page Mira = psst", Page("Mira", "psst")),
+        ("/page a = ", Page("", "a =")),
+        ("/channel Hello = all", Channel("Hello = all")),
         ("/emote waves", Emote("waves")),
         ("/look", Look("")),
         ("/LOOK old map", Look("old map")),
@@ -40,7 +46,9 @@ def test_a_line_is_speech_and_a_slash_a_command(line: str, command: Command) -> 
     assert parse(line) == (command, "")
 
 
-@pytest.mark.parametrize("line", ["", "   ", "\t", "/whisper", "/emote ", "/go", "/dance", "/", "\x00\x1b[2J"])
+@pytest.mark.parametrize(
+    "line", ["", "   ", "\t", "/whisper", "/page", "/channel ", "/emote ", "/go", "/dance", "/", "\x00\x1b[2J"]
+)
 def test_what_cannot_be_done_is_one_sentence(line: str) -> None:
     command, remark = parse(line)
     assert isinstance(command, Note)
@@ -61,7 +69,7 @@ def test_control_characters_are_left_out_and_the_player_told() -> None:
 
 
 def test_help_names_every_command() -> None:
-    for word in ("/whisper", "/emote", "/look", "/go", "/who", "/trace", "/quit"):
+    for word in ("/whisper", "/page", "/channel", "/emote", "/look", "/go", "/who", "/trace", "/quit"):
         assert word in HELP
 
 

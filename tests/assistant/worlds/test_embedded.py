@@ -23,6 +23,12 @@ class Diary:
     def heard_whisper(self, speaker: Principal, text: str) -> None:
         self.lines.append(f"{speaker.name} whispers: {text}")
 
+    def heard_page(self, speaker: Principal, text: str) -> None:
+        self.lines.append(f"{speaker.name} pages: {text}")
+
+    def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
+        self.lines.append(f"{speaker.name} on {channel}: {text}")
+
     def saw_emote(self, actor: Principal, text: str) -> None:
         self.lines.append(f"{actor.name} {text}")
 
@@ -157,6 +163,40 @@ def test_whispering_to_oneself_or_to_nobody_is_refused(scenario: Scenario) -> No
     now(scenario.anna.move("up"))
     with pytest.raises(ToolFailed, match="Nobody else is here"):
         now(scenario.anna.whisper("Sage", "hm"))
+
+
+def test_a_page_is_heard_by_one_wherever_they_are(scenario: Scenario) -> None:
+    now(scenario.ben.move("up"))
+    scenario.heard_by_ben.clear()
+    now(scenario.sage.page("ben", "Come down."))
+    assert scenario.heard_by_ben == ["Sage pages: Come down."]
+    assert scenario.heard_by_anna == ["Ben goes up"]
+    now(scenario.sage.page("mira", "Bread?"))  # who lives in the place listens in silence
+    assert not any("Bread" in line for diary in scenario.diaries for line in diary.lines)
+
+
+def test_who_left_the_game_cannot_be_paged(scenario: Scenario) -> None:
+    scenario.world.remove(scenario.ben)
+    with pytest.raises(ToolFailed, match=r"There is no 'ben' here\. In the game are: Anna, Mira, Tom\."):
+        now(scenario.sage.page("ben", "Still there?"))
+
+
+def test_a_channel_is_heard_by_all_the_others(scenario: Scenario) -> None:
+    now(scenario.ben.move("up"))
+    now(scenario.sage.speak_on("PUBLIC", "Tea is ready."))
+    assert scenario.heard_by_anna[-1] == scenario.heard_by_ben[-1] == "Sage on public: Tea is ready."
+    assert scenario.heard_by_sage == ["Ben goes up"]
+
+
+def test_who_is_in_the_room_hears(scenario: Scenario) -> None:
+    assert scenario.sage.hears(BEN)
+    now(scenario.ben.move("up"))
+    assert not scenario.sage.hears(BEN)
+    assert not scenario.sage.hears(SAGE)
+    now(scenario.ben.move("down"))
+    assert scenario.sage.hears(BEN)
+    scenario.world.remove(scenario.ben)
+    assert not scenario.sage.hears(BEN)
 
 
 def test_a_resident_greets_whoever_comes_and_listens_in_silence(scenario: Scenario) -> None:

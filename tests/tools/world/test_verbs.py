@@ -1,10 +1,11 @@
 import json
+from dataclasses import replace
 
 import pytest
 from twisted.internet.task import Clock
 
 from llm.messages import JSON
-from tools.context import Person, Scene, Thing, ToolContext
+from tools.context import Kind, Person, Principal, Scene, Thing, ToolContext
 from tools.dispatch import Dispatcher
 from tools.notes import MemoryNotes
 from tools.registry import Registry
@@ -12,8 +13,9 @@ from tools.result import Executed, Status
 from tools.rules import Rules
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
 from tools.tool import Category
-from tools.world import WORLD_TOOLS
+from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS, WORLD_TOOLS
 
+ZOE = Principal("player:zoe", "Zoe")
 HALL = Scene(
     "The Hall",
     "A hall\x1b[0m of stone.",
@@ -32,7 +34,8 @@ def use(
     name: str, world: RecordingWorld | None = None, context: ToolContext | None = None, **arguments: JSON
 ) -> Executed:
     """The answer to one call, as a run of its own."""
-    dispatcher = Dispatcher(Registry(WORLD_TOOLS), Rules(frozenset(tool.name for tool in WORLD_TOOLS)), Clock())
+    tools = (*WORLD_TOOLS, *ACCOUNT_TOOLS)
+    dispatcher = Dispatcher(Registry(tools), Rules(frozenset(tool.name for tool in tools)), Clock())
     (executed,) = now(dispatcher.answer_all([tool_call(name, **arguments)], context or tool_context(world)))
     return executed
 
@@ -104,6 +107,76 @@ def test_whisper_is_one_line_to_one_person(world: RecordingWorld) -> None:
 
 def test_whisper_to_nobody_says_who_is_here(world: RecordingWorld) -> None:
     assert use("whisper", world, target="Zoe", text="hi").result.text == "There is no 'Zoe' here. Here are: Anna, Bert."
+
+
+def test_a_page_is_one_line_to_one_person_anywhere(world: RecordingWorld) -> None:
+    executed = use("page", world, target="anna", text='"Psst!\nThe \u202ekey."')
+    assert world.acts == [Act("page", "Psst! The key.", "Anna")]
+    assert executed.category is Category.TERMINAL
+    missing = use("page", world, target="Zoe", text="hi")
+    assert (missing.status, missing.result.text) == (
+        Status.FAILED,
+        "There is no 'Zoe' here. In the game are: Anna, Bert.",
+    )
+
+
+def test_a_channel_is_spoken_on_in_one_line(world: RecordingWorld) -> None:
+    executed = use("channel", world, channel="Public", text='"Good day.\nAll of you."')
+    assert world.acts == [Act("channel", "Good day. All of you.", "public")]
+    assert executed.category is Category.TERMINAL
+    assert use("channel", world, channel="staff", text="hi").result.text.endswith("Your channels: public.")
+
+
+@pytest.mark.parametrize(("verb", "to"), [("page", "target"), ("channel", "channel")])
+def test_no_words_go_nowhere(world: RecordingWorld, verb: str, to: str) -> None:
+    executed = use(verb, world, None, **{to: "anna", "text": "\u200b"})
+    assert executed.status is Status.FAILED
+    assert "'text'" in executed.result.text
+    assert world.acts == []
+
+
+def test_speech_beyond_the_room_is_for_worlds_that_have_it() -> None:
+    assert not set(ACCOUNT_TOOLS) & set(ALL_WORLD_TOOLS)
+
+
+@pytest.mark.parametrize("kind", [Kind.PLAYER, Kind.OPERATOR])
+def test_what_comes_too_late_is_not_said(world: RecordingWorld, kind: Kind) -> None:
+    executed = use("say", context=tool_context(world, requester=replace(ZOE, kind=kind)), text="Here I am.")
+    assert (executed.status, executed.result.text) == (
+        Status.UNHEARD,
+        "Zoe is not here any more, so it was not said.",
+    )
+    assert executed.result.failed
+    assert world.acts == []
+
+
+@pytest.mark.parametrize("change", [{"askers": (ZOE, ANNA)}, {"requester": ANNA, "askers": (ZOE, ANNA)}])
+def test_it_is_said_as_long_as_one_of_those_who_asked_is_there(
+    world: RecordingWorld, change: dict[str, object]
+) -> None:
+    context = replace(tool_context(world, requester=ZOE), **change)  # type: ignore[arg-type]  # as parametrized
+    assert use("say", context=context, text="Here I am.").status is Status.DONE
+
+
+@pytest.mark.parametrize("requester", [None, replace(ZOE, kind=Kind.WORLD), replace(ZOE, kind=Kind.ASSISTANT)])
+def test_only_people_can_be_too_far_away(world: RecordingWorld, requester: Principal | None) -> None:
+    assert use("say", context=tool_context(world, requester=requester), text="Here I am.").status is Status.DONE
+
+
+def test_who_spoke_from_elsewhere_is_to_be_answered_there(world: RecordingWorld) -> None:
+    context = replace(tool_context(world, requester=ZOE), answer_by="page")
+    executed = use("say", context=context, text="Here I am.")
+    assert executed.status is Status.FAILED
+    assert executed.result.text == "Zoe is not here and would not hear you, so it was not said. Use page."
+    assert world.acts == []
+
+
+def test_on_an_errand_it_speaks_where_the_requester_is_not(world: RecordingWorld) -> None:
+    dispatcher = Dispatcher(Registry(WORLD_TOOLS), Rules(frozenset({"move", "say"})), Clock())
+    calls = [tool_call("move", direction="north"), tool_call("say", text="Bread is ready.")]
+    executed = now(dispatcher.answer_all(calls, tool_context(world)))
+    assert [one.status for one in executed] == [Status.DONE, Status.DONE]
+    assert world.acts[-1] == Act("say", "Bread is ready.")
 
 
 def test_move_shows_the_next_room(world: RecordingWorld) -> None:
