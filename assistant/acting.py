@@ -8,30 +8,33 @@ from dataclasses import dataclass, replace
 from assistant.mind import Mind, Run
 from assistant.outcome import Answered, NothingToDo, Outcome
 from assistant.plain_text import answer_by, call_for_text
-from assistant.recovery import Answer, warn_of_unknown
+from assistant.recovery import MAYBE_HEARD, SAY, Answer, Rest, rest_of, warn_of_unknown, whole_text
 from llm import LLMResponse, ToolCall, tool_results
 from llm import assistant as assistant_message
-from tools import Category, Executed, Status, ToolContext
+from tools import Category, Executed, Past, Status, ToolContext
 
 #: Goes with the results of a step that brought nothing the run did not know.
 REPEATED = "You know this already: answer now with say."
-#: A speaking call that ended like this may have been heard, so it is not tried again.
-_MAYBE_HEARD = {Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.UNKNOWN}
 
 
 async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple[Executed, ...]:
-    """Run every call of the answer, in order, and append the answer with its results to the stream."""
-    calls, message = answer.calls, answer.response.message
-    if not calls and (call := _text_as_call(mind, run, answer.response)) is not None:
-        calls = (call,)
+    """Run every call of the answer, in order, and append the answer with its results to the stream.
+
+    Of a call that was begun early only the rest is run; it is told as the whole.
+    """
+    calls, message = _calls_of(mind, run, answer), answer.response.message
     if calls and not message.tool_calls:
         message = assistant_message(*calls)
     run.nudge = not calls
     if not calls:
         run.meter.count_format(wrong=True)
         return ()
-    context = _context(mind, run)
-    executed = await run.dispatcher.answer_all(calls, context, log=_Written(mind, run), past=answer.past)
+    rest = rest_of(calls, answer.past, run.said, answer.response.content)
+    await _begun_early(mind, run, rest, calls)
+    executed = await carry_out(mind, run, run.written, rest.calls, rest.past)
+    run.went_on = rest.index is not None
+    if run.went_on:
+        executed = tuple(replace(done, call=call) for done, call in zip(executed, calls, strict=True))
     warn_of_unknown(mind.me.name, run.id, executed)
     run.meter.count_format(wrong=any(done.status is Status.FORMAT_ERROR for done in executed))
     results = [done.result for done in executed]
@@ -42,7 +45,55 @@ async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple
         results[-1] = replace(results[-1], text=f"{results[-1].text}\n({advice})")
     authority = min(done.authority for done in executed)
     mind.history.acted((message, tool_results(results)), authority=authority, sources=run.people)
+    run.said = None
     return executed
+
+
+async def carry_out(mind: Mind, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past) -> tuple[Executed, ...]:
+    """What came of the calls, each written down under this step before and after."""
+    return await run.dispatcher.answer_all(calls, _context(mind, run), log=_Written(mind, run, step), past=past)
+
+
+def keep_said(mind: Mind, run: Run) -> None:
+    """Append what was said early to the stream, as all there is of an answer whose rest never came."""
+    if (said := run.said) is not None:
+        authority = said.executed.authority
+        messages = (said.message, tool_results([said.executed.result]))
+        mind.history.acted(messages, authority=authority, sources=run.people)
+        run.said = None
+
+
+def outcome_of(run: Run, executed: Sequence[Executed]) -> Outcome | None:
+    """How the run ends when its last step spoke, or spoke too late; None to go on.
+
+    Speech that was begun early has been heard, whatever became of the rest: asked again the model would repeat it.
+    """
+    acts = [done.call.name for done in executed if done.category is Category.TERMINAL and done.status in MAYBE_HEARD]
+    if not acts:
+        if run.went_on:
+            return Answered((SAY,))
+        return NothingToDo() if any(done.status is Status.UNHEARD for done in executed) else None
+    spoken = tuple(name for name in acts if name != "noop")
+    return Answered(spoken) if spoken else NothingToDo()
+
+
+def _calls_of(mind: Mind, run: Run, answer: Answer) -> tuple[ToolCall, ...]:
+    """The calls of the answer as the model meant them; plain text stands for one."""
+    if answer.response.message.tool_calls:
+        return answer.calls
+    if answer.calls:
+        return tuple(whole_text(call, answer.response.content) for call in answer.calls)
+    call = _text_as_call(mind, run, answer.response)
+    return () if call is None else (call,)
+
+
+async def _begun_early(mind: Mind, run: Run, rest: Rest, calls: Sequence[ToolCall]) -> None:
+    """Count a call that was begun early once, and write down what it came to when nothing is left of it."""
+    tool = mind.registry.get(SAY)
+    if rest.index is not None and tool is not None:
+        run.dispatcher.gate.goes_on(calls[rest.index], tool)
+    if rest.index is not None and rest.settled is not None:
+        await mind.journal.record_result(run.id, run.written, rest.index, rest.settled)
 
 
 def _context(mind: Mind, run: Run) -> ToolContext:
@@ -90,28 +141,20 @@ def _text_as_call(mind: Mind, run: Run, response: LLMResponse) -> ToolCall | Non
     )
 
 
-def outcome_of(executed: Sequence[Executed]) -> Outcome | None:
-    """How the run ends when a step spoke, or spoke too late; None to go on."""
-    acts = [done.call.name for done in executed if done.category is Category.TERMINAL and done.status in _MAYBE_HEARD]
-    if not acts:
-        return NothingToDo() if any(done.status is Status.UNHEARD for done in executed) else None
-    spoken = tuple(name for name in acts if name != "noop")
-    return Answered(spoken) if spoken else NothingToDo()
-
-
 @dataclass(frozen=True, slots=True)
 class _Written:
     """Writes an intent before each call and its result after it."""
 
     mind: Mind
     run: Run
+    step: int
 
     async def intent(self, index: int, call: ToolCall) -> None:
         """The call is about to run."""
         tool = self.mind.registry.get(call.name)
         effect = tool is None or not tool.category.reads
-        await self.mind.journal.record_intent(self.run.id, self.run.meter.steps, index, call, effect=effect)
+        await self.mind.journal.record_intent(self.run.id, self.step, index, call, effect=effect)
 
     async def done(self, index: int, executed: Executed) -> None:
         """The call is over."""
-        await self.mind.journal.record_result(self.run.id, self.run.meter.steps, index, executed)
+        await self.mind.journal.record_result(self.run.id, self.step, index, executed)

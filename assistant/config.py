@@ -96,6 +96,8 @@ class AssistantConfig(_Settings):
     persona: str = Field(default=DEFAULT_PERSONA, max_length=8000)
     #: What happens to text without a tool call: kept as a thought, spoken, or spoken when the assistant was addressed.
     plain_text: Literal["think", "speak", "speak_if_addressed"] = "speak_if_addressed"
+    #: Whether the first sentence is spoken while the rest of the answer still comes.
+    speak_early: bool = True
     #: The tools it may use; unset means all there are.
     tools: tuple[str, ...] | None = None
     max_steps: int = Field(default=5, ge=1, le=10)

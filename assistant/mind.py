@@ -15,6 +15,7 @@ from assistant.history import History
 from assistant.journal import Accepted, Journal
 from assistant.limits import Meter
 from assistant.purse import Purse
+from assistant.recovery import Said
 from assistant.trace import Observer
 from llm import Message, ModelChain, ToolCall
 from tools import Approvals, Dispatcher, Kind, Notes, Principal, Registry, Rules, Sight, World
@@ -73,12 +74,24 @@ class Run:
     sight: Sight
     #: What the run knows of the web.
     web: WebTurn
+    #: How many steps are written down: the answers of the model, and first sentences that were spoken before the rest.
+    written: int = 0
+    #: The first sentence of an answer whose rest was not acted on yet, and whether there was any in this run.
+    said: Said | None = None
+    spoke_early: bool = False
+    #: Whether a call of the last step was only the rest of what had been said early.
+    went_on: bool = False
     nudge: bool = False
     shrunk: bool = False
     #: The calls made so far with what came of them: a model that repeats one is told so.
     known: set[str] = field(default_factory=set)
     #: Those for whom nothing more is spent today.
     broke: set[str] = field(default_factory=set)
+
+    def next_step(self) -> int:
+        """The number under which the next answer is written down."""
+        self.written += 1
+        return self.written
 
     @property
     def people(self) -> frozenset[str]:

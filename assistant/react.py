@@ -13,15 +13,16 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.acting import act, outcome_of
+from assistant.acting import act, carry_out, keep_said, outcome_of
 from assistant.discretion import discreet
+from assistant.early import early_ears, heard_out
 from assistant.events import spoken_text, told
 from assistant.journal import InterruptedRun, InterruptedStep, JournalError
 from assistant.limits import Meter, RunLimits
 from assistant.mind import Mind, Run
-from assistant.outcome import Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
+from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.prompt import scene_line
-from assistant.recovery import Answer, left_of
+from assistant.recovery import MAYBE_HEARD, SAY, Answer, Said, left_of
 from assistant.trace import StepTrace
 from llm import (
     BudgetReached,
@@ -81,8 +82,7 @@ async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outco
     except Exception as error:  # noqa: BLE001  (a bug of ours: logged, named, and counted by the tick)
         _log.failure("run {run} of {name} crashed", run=run.id, name=mind.me.name)
         outcome = Failed(f"internal error ({type(error).__name__})", bug=True)
-    await _end(mind, run, outcome)
-    return outcome
+    return await _end(mind, run, outcome)
 
 
 async def _left_open(mind: Mind) -> InterruptedRun | None:
@@ -93,13 +93,21 @@ async def _left_open(mind: Mind) -> InterruptedRun | None:
     return left
 
 
-async def _end(mind: Mind, run: Run, outcome: Outcome) -> None:
-    """Write the outcome down with all the run added to the stream; a cancelled run waits to be taken up again."""
+async def _end(mind: Mind, run: Run, outcome: Outcome) -> Outcome:
+    """Write the outcome down with all the run added to the stream; a cancelled run waits to be taken up again.
+
+    A run that spoke before its answer broke off has answered: to begin anew would be to say it twice.
+    """
+    if run.spoke_early and not isinstance(outcome, Answered | Cancelled):
+        _log.warn("{name}: only the beginning of {run} was said: {how}", name=mind.me.name, run=run.id, how=outcome)
+        outcome = Answered((SAY,))
     if isinstance(outcome, Cancelled):
         await mind.journal.suspend_run(run.id)
     else:
+        keep_said(mind, run)
         mind.history.saved(await mind.journal.close_run(run.id, outcome, mind.history.changes()))
     mind.observer.run_ended(run.id, outcome)
+    return outcome
 
 
 async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outcome:
@@ -107,10 +115,8 @@ async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outco
     await _perceive(mind, run)
     if run.trigger is None:
         return NothingToDo()
-    for past in left:
-        run.meter.take_up(past.number, past.response.usage if past.response else None)
-        if (outcome := outcome_of(await act(mind, run, left_of(past), 0))) is not None:
-            return outcome
+    if (outcome := await _take_up(mind, run, left)) is not None:
+        return outcome
     await _do_granted(mind, run)
     while (limit := run.meter.reached()) is None:
         started = mind.clock.seconds()
@@ -128,15 +134,45 @@ async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outco
                 return LimitReached(Limit.BUDGET, spent.message)
             continue
         run.meter.count_step(response.usage, prompt_tokens)
-        step = run.meter.steps
-        await mind.journal.record_response(run.id, step, response)
+        await mind.journal.record_response(run.id, run.next_step(), response)
         executed = await act(mind, run, Answer(response, response.tool_calls, NOTHING_YET), prompt_tokens)
+        step = run.meter.steps
         seconds = mind.clock.seconds() - started
         record = mind.client.record.calls
         mind.observer.step(StepTrace(run.id, step, len(prompt), prompt_tokens, response, executed, seconds, record))
-        if (outcome := outcome_of(executed)) is not None:
+        if (outcome := outcome_of(run, executed)) is not None:
             return outcome
     return LimitReached(limit)
+
+
+async def _take_up(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outcome | None:
+    """Act on the steps an earlier process wrote down, as if nothing had been; the outcome when one of them ended it.
+
+    What was said early of an answer that is there as a whole is a part of it; else it is all there is of it.
+    """
+    for place, past in enumerate(left, 1):
+        answer, run.written = left_of(past), past.number
+        if not answer.response.is_beginning:
+            run.meter.take_up(run.meter.steps + 1, answer.response.usage)
+        elif place < len(left):
+            if answer.past:  # else it was refused, and the whole was, or is, acted on
+                await _recall(mind, run, answer)
+            continue
+        executed = await act(mind, run, answer, 0)
+        outcome = outcome_of(run, executed)
+        if answer.response.is_beginning:
+            run.spoke_early = outcome is not None
+        if outcome is not None:
+            return outcome
+    return None
+
+
+async def _recall(mind: Mind, run: Run, answer: Answer) -> None:
+    """Count what was said early in another process as said."""
+    [executed] = await carry_out(mind, run, run.written, answer.calls, answer.past)
+    if executed.status in MAYBE_HEARD:
+        run.said = Said(str(executed.call.arguments["text"]), answer.response.message, executed)
+        run.spoke_early = True
 
 
 async def _do_granted(mind: Mind, run: Run) -> None:
@@ -145,7 +181,7 @@ async def _do_granted(mind: Mind, run: Run) -> None:
         if (call := mind.granted.pop(accepted.event.id, None)) is not None:
             response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "")
             run.meter.count_step(response.usage, 0)
-            await mind.journal.record_response(run.id, run.meter.steps, response)
+            await mind.journal.record_response(run.id, run.next_step(), response)
             await act(mind, run, Answer(response, response.tool_calls, NOTHING_YET), 0)
 
 
@@ -174,14 +210,20 @@ async def _perceive(mind: Mind, run: Run) -> None:
 
 
 async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMResponse]:
-    """The prompt, its estimated tokens, and the answer of one model call within what is left of the run's time."""
+    """The prompt, its estimated tokens, and the answer of one model call within what is left of the run's time.
+
+    Its first sentence may be spoken by then (`early.py`).
+    """
     prompt = [*mind.front, *mind.history.messages(), *([user(NUDGE)] if run.nudge else ())]
-    response = await mind.client.chat_completion(
+    ears = early_ears(mind, run)
+    answer = mind.client.chat_completion(
         prompt,
         mind.registry.specs(mind.rules.grant),
         deadline=run.meter.deadline,
+        listener=ears,
         caller=mind.purse.caller(mind.me, run.requester),
     )
+    response = await (answer if ears is None else heard_out(ears, answer))
     return prompt, _tokens(mind, prompt), discreet(response, mind.scrub)
 
 

@@ -1,27 +1,59 @@
-"""What a dead process left of a run: every answer that was paid for is used, and nothing is said or done twice."""
+"""What is left of an answer of which something was done already: by a dead process, or before the answer was whole.
+
+Every answer that was paid for is used, and nothing is said or done twice.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from twisted.logger import Logger
 
 from assistant.journal import InterruptedStep
-from llm import FinishReason, LLMResponse, ToolCall, Usage
+from llm import FinishReason, LLMResponse, Message, ToolCall, Usage
 from llm import assistant as assistant_message
 from tools import Begun, Executed, Past, Status
+from tools.clean import MAX_SPEECH_CHARS, clean_speech
+
+#: The tool whose words may begin before they are all there.
+SAY = "say"
+#: A speaking call that ended like this may have been heard, so it is not tried again.
+MAYBE_HEARD = frozenset({Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.UNKNOWN})
 
 _log = Logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A model's answer to act on: its calls in order, and what an earlier process did of them already."""
+    """A model's answer to act on: its calls in order, and what was done of them already."""
 
     response: LLMResponse
     calls: tuple[ToolCall, ...]
     past: Past
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The first sentence of an answer, spoken before the rest was there: as it was written, and what came of it."""
+
+    sentence: str
+    message: Message
+    executed: Executed
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What is still to be done of an answer that was begun early.
+
+    `calls` and `past` are for the dispatcher. `index` is the call that was begun, None when what was said early is no
+    part of any; `settled` when there is nothing left of it.
+    """
+
+    calls: tuple[ToolCall, ...]
+    past: Past
+    index: int | None = None
+    settled: Executed | None = None
 
 
 def left_of(step: InterruptedStep) -> Answer:
@@ -33,6 +65,42 @@ def left_of(step: InterruptedStep) -> Answer:
         return Answer(LLMResponse(message, FinishReason.STOP, Usage(), "", ""), message.tool_calls, past)
     # Calls that plain text stood for are only in the intents.
     return Answer(step.response, step.response.tool_calls or tuple(call for call, _ in known), past)
+
+
+def rest_of(calls: tuple[ToolCall, ...], past: Past, said: Said | None, text: str) -> Rest:
+    """The calls of an answer without the words that were `said` of it early. `text` is what stood beside the calls."""
+    index = None if said is None else begun_call(calls, said.sentence, text)
+    if said is None or index is None or index in past:
+        return Rest(calls, past, index)
+    call = calls[index]
+    words = words_of(call)
+    rest = words.removeprefix(said.sentence) if words.startswith(said.sentence) else ""
+    rest = clean_speech(rest, max_chars=max(1, MAX_SPEECH_CHARS - len(said.sentence)))
+    if rest and said.executed.status is Status.DONE:
+        cut = replace(call, arguments={**call.arguments, "text": rest})
+        return Rest((*calls[:index], cut, *calls[index + 1 :]), past, index)
+    settled = replace(said.executed, call=call, result=replace(said.executed.result, call_id=call.id))
+    return Rest(calls, {**past, index: settled}, index, settled)
+
+
+def whole_text(call: ToolCall, text: str) -> ToolCall:
+    """The call that stands for all of a plain text; what was written down of it may be the rest of it only."""
+    return replace(call, arguments={**call.arguments, "text": text.strip()}) if call.name == SAY else call
+
+
+def begun_call(calls: Sequence[ToolCall], sentence: str, text: str) -> int | None:
+    """The place of the call that began with the sentence, which was said early; None when it is of none of them."""
+    for index, call in enumerate(calls):
+        if call.name == SAY and words_of(call).startswith(sentence):
+            return index
+    # A call that was cut off, or reads otherwise as a whole. What stood in the text beside the calls is none of theirs.
+    is_other = bool(calls) and calls[0].name == SAY and not text.lstrip().startswith(sentence)
+    return 0 if is_other else None
+
+
+def words_of(call: ToolCall) -> str:
+    """What the call says, without blanks before it."""
+    return str(call.arguments.get("text", "")).lstrip()
 
 
 def warn_of_unknown(name: str, run_id: str, executed: Sequence[Executed]) -> None:

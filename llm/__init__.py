@@ -48,10 +48,11 @@ from llm.prices import Prices
 from llm.provider import LLMProvider
 from llm.providers import PROVIDER_NAMES, UnknownProviderError, get_provider
 from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
-from llm.stream import Listener, StreamEvent
+from llm.stream import ActingListener, Listener, StreamEvent
 
 __all__ = [
     "PROVIDER_NAMES",
+    "ActingListener",
     "BadCredential",
     "Block",
     "BudgetReached",

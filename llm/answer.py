@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -13,7 +13,7 @@ from llm.accumulate import Accumulator
 from llm.error_bodies import excerpt
 from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.provider import LLMProvider
-from llm.stream import Listener, StreamEvent
+from llm.stream import ActingListener, StreamEvent
 
 HTTP_OK = 200
 #: Bytes of something that is no answer that its error shows.
@@ -30,7 +30,7 @@ class AnswerSink:
         provider: LLMProvider,
         known: Collection[str],
         new_id: Callable[[], str],
-        listener: Listener | None,
+        listener: ActingListener | None,
         *,
         clock: IReactorTime,
         progress_seconds: float = 300.0,
@@ -47,10 +47,13 @@ class AnswerSink:
         self._beginning = b""
         self._decoded = False
         self.status = 0
-        #: Whether the listener was told anything.
-        self.was_heard = False
         self.headers = Headers()
         self.accumulator = Accumulator(known, new_id)
+
+    @property
+    def was_acted_upon(self) -> bool:
+        """Whether the listener did something that cannot be taken back."""
+        return self._listener is not None and self._listener.acted
 
     def head(self, status: int, headers: Headers) -> None:
         """Take the head. Raises ProtocolError for a compressed body, which nobody asked for (edge case 52)."""
@@ -83,7 +86,10 @@ class AnswerSink:
         if self._listener is None:
             self._take(events)
             return self._parser.complete
-        told = Deferred.fromCoroutine(self._tell(events))
+        waits = self._tell_at_once(events)
+        if waits is None:
+            return self._parser.complete
+        told = Deferred.fromCoroutine(waits)
         return _now_or_later(told.addCallback(lambda _: self._parser.complete))
 
     async def result(self) -> Accumulator:
@@ -112,13 +118,25 @@ class AnswerSink:
             self._decoded = True
             self.accumulator.feed(event)
 
+    def _tell_at_once(self, events: list[StreamEvent]) -> Coroutine[Deferred[None], None, None] | None:
+        """Tells until the listener has something to wait for; the rest of the telling then, else None.
+
+        Most listeners never have, and a coroutine for each piece of a stream costs more than the piece.
+        """
+        for told, event in enumerate(events, 1):
+            self._take([event])
+            if self._listener is not None and (busy := self._listener(event)) is not None:
+                return self._tell_after(busy, events[told:])
+        return None
+
+    async def _tell_after(self, busy: Deferred[None], events: list[StreamEvent]) -> None:
+        await busy
+        await self._tell(events)
+
     async def _tell(self, events: list[StreamEvent]) -> None:
         for event in events:
             self._take([event])
-            if self._listener is None:
-                continue
-            self.was_heard = True
-            if (busy := self._listener(event)) is not None:
+            if self._listener is not None and (busy := self._listener(event)) is not None:
                 await busy
 
     def _check_progress(self, *, moved: bool) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from llm.fallback_prompt import call_schema, with_instructions
 from llm.messages import Message, Role, Text, ToolSpec
 from llm.options import CallOptions, ToolChoice
-from llm.stream import Listener
+from llm.stream import ActingListener
 from llm.structured import with_schema
 from llm.ways import Way
 from resilience import Caller
@@ -22,7 +22,7 @@ class Ask:
     tools: Sequence[ToolSpec]
     tool_choice: ToolChoice | None
     options: CallOptions
-    listener: Listener | None
+    listener: ActingListener | None
     caller: Caller
 
 

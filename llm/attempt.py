@@ -70,7 +70,7 @@ class Attempting:
     wall: Callable[[], float] | None = None
 
     async def __call__(self, passage: Passage) -> Read:
-        """The complete answer. Raises LLMError; one after its listener heard something is not to be tried again."""
+        """The complete answer. Raises LLMError; one after its listener acted is not to be tried again."""
         sink, is_whole = self.new_sink(), False
         try:
             await self._perform(sink, passage)
@@ -79,7 +79,7 @@ class Attempting:
             return Read(answer, self._told(sink, passage))
         except LLMError as error:
             error.message = self.provider.redacted(error.message)
-            if sink.was_heard:
+            if sink.was_acted_upon:
                 error.should_retry = False
             self._told(sink, passage)
             raise

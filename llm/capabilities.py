@@ -20,6 +20,8 @@ class ModelRecord:
     context_tokens: int | None = None
     #: What a request to this model must do without or name otherwise (edge cases 83 and 84).
     amendments: tuple[Amendment, ...] = ()
+    #: Whether its text was always the whole answer, when tools were offered; False once it came with calls or thoughts.
+    text_alone: bool | None = None
     #: How its calls came out lately, and from that how to ask it.
     calls: CallRecord = field(default_factory=CallRecord)
 

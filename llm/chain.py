@@ -30,7 +30,7 @@ from llm.errors import (
 from llm.messages import Message, ToolSpec
 from llm.provider import LLMProvider
 from llm.response import LLMResponse
-from llm.stream import Listener, StreamEvent
+from llm.stream import Listener, acting
 from resilience import Caller, Deadline
 
 #: The share of the time left that a model gets which is not the last.
@@ -91,11 +91,10 @@ class ModelChain:
         """One complete answer of one model; `options` come before those of its link.
 
         Fails with an LLMError: the first model's that may be better later, else the last one's, with what the others
-        said. Once the listener heard something, no other model is asked. Cancelling closes the connection.
+        said. Once the listener acted on something, no other model is asked. Cancelling closes the connection.
         """
         until = deadline or Deadline.after(self._clock, DEFAULT_SECONDS)
-        ears = _Ears(listener) if listener else None
-        more = {**options, "caller": caller, "listener": ears}
+        more = {**options, "caller": caller, "listener": acting(listener)}
         return Deferred.fromCoroutine(self._first(messages, tools, until, more))
 
     async def _first(
@@ -115,25 +114,13 @@ class ModelChain:
                 )
             except _ELSEWHERE as error:
                 failures.append(error)
-                if is_last or (more["listener"] is not None and more["listener"].heard):
+                if is_last or (more["listener"] is not None and more["listener"].acted):
                     raise _joined(failures) from error
                 _log.warn("asking the next model: {cause}", log_event="fallback", cause=str(error))
             else:
                 self._served = link
                 return response
         raise AssertionError("the loop ends by returning or raising")
-
-
-class _Ears:
-    """A listener that knows whether it heard anything."""
-
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-        self.heard = False
-
-    def __call__(self, event: StreamEvent) -> Deferred[None] | None:
-        self.heard = True
-        return self._listener(event)
 
 
 def _joined(failures: Sequence[LLMError]) -> LLMError:

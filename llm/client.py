@@ -24,7 +24,7 @@ from llm.paused import whole_turn
 from llm.prices import Prices
 from llm.provider import LLMProvider
 from llm.response import FinishReason, LLMResponse, Usage
-from llm.stream import Listener
+from llm.stream import Listener, acting
 from llm.structured import checked
 from llm.verdicts import verdict_of
 from llm.ways import Way, learned
@@ -104,9 +104,10 @@ class UnifiedLLMClient:
         """One complete answer; `options` are the fields of CallOptions.
 
         Fails with an LLMError. Cancelling closes the connection. `listener` hears the stream as it arrives; once it
-        heard something, the call is not tried again. `caller` is on whose behalf it is made.
+        acted on something, the call is not tried again; a plain function acts by hearing. `caller` is on whose behalf
+        it is made.
         """
-        ask = Ask(messages, tools or (), tool_choice, CallOptions(**options), listener, caller or Caller())
+        ask = Ask(messages, tools or (), tool_choice, CallOptions(**options), acting(listener), caller or Caller())
         until = deadline or Deadline.after(self._clock, DEFAULT_SECONDS)
         return Deferred.fromCoroutine(self._turn(ask, until))
 
@@ -127,7 +128,8 @@ class UnifiedLLMClient:
             except LLMError as error:
                 if rescued := self._rescued(error, ask):
                     return rescued
-                better = learned(error, way, record, self.provider)
+                acted = ask.listener is not None and ask.listener.acted
+                better = None if acted else learned(error, way, record, self.provider)
                 if better is None:
                     raise
                 way = better
@@ -148,7 +150,7 @@ class UnifiedLLMClient:
         body = provider.build_request(
             messages, tools, choice, options, tools_as_text=way.as_text, amendments=way.amendments
         )
-        read = await self._let_in(ask, deadline, body)
+        read = await self._let_in(ask, deadline, body, native=way.native)
         answer = read.answer
         provider.tokens.learn(len(body), answer.usage.input_tokens)
         message, finish = answer.message()
@@ -164,12 +166,14 @@ class UnifiedLLMClient:
         self._judge(response, ask, way)
         return response
 
-    async def _let_in(self, ask: Ask, deadline: Deadline, body: bytes) -> Read:
+    async def _let_in(self, ask: Ask, deadline: Deadline, body: bytes, *, native: bool) -> Read:
         """The answer to this body, through everything that stands before the socket."""
         provider, limits = self.provider, self._limits or Limits()
         known = [tool.name for tool in ask.tools]
 
         def new_sink() -> AnswerSink:
+            if ask.listener is not None:
+                ask.listener.begins(text_is_answer=native and self.record.text_alone is True)
             return AnswerSink(
                 provider,
                 known,
@@ -212,7 +216,7 @@ class UnifiedLLMClient:
         )
 
     def _judge(self, response: LLMResponse, ask: Ask, way: Way) -> None:
-        """Note how the calls of an answer came out; the record decides how this model is asked next.
+        """Note how the calls of an answer came out, and whether its text stood alone, for the next answers.
 
         An answer that was cut off says nothing of what the model can do.
         """
@@ -224,6 +228,9 @@ class UnifiedLLMClient:
             repaired=response.repaired or (way.native and response.from_fallback),
             required=ask.tool_choice not in {None, "auto", "none"},
         )
+        if response.content.strip() or response.from_fallback:
+            is_answer = not response.has_tool_calls and not response.reasoning
+            self.record.text_alone = self.record.text_alone is not False and is_answer
         asked = call_record.Way.NATIVE if way.native else call_record.Way.FALLBACK
         self.record.calls = call_record.recorded(self.record.calls, outcome, way=asked)
 

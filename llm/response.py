@@ -102,6 +102,8 @@ class LLMResponse:
     from_fallback: bool = False
     #: True when one of those was JSON only after a repair.
     repaired: bool = False
+    #: True for the first sentence of an answer that was acted upon before the rest came; the whole is another response.
+    is_beginning: bool = False
     #: The value of the answer when a schema was asked for and the text matches it, else None. A pydantic model's
     #: instance when the schema was given as a model.
     structured: JSON | BaseModel = None

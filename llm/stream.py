@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -76,3 +77,47 @@ StreamEvent = TextDelta | ReasoningDelta | CallDelta | ServerBlockSeen | RawSeen
 #: Told of every event of a stream, in order, as it arrives. A Deferred as its answer holds the stream back until it
 #: fires: nothing more is read from the connection meanwhile.
 Listener = Callable[[StreamEvent], Deferred[None] | None]
+
+
+class ActingListener(ABC):
+    """A listener that may do something with an answer before it is whole, and says whether it did.
+
+    An answer that was acted upon is not asked for again, of no model. Until then a broken stream is tried again as if
+    nobody had listened.
+    """
+
+    @property
+    @abstractmethod
+    def acted(self) -> bool:
+        """Whether anything was done that cannot be taken back."""
+
+    def begins(self, *, text_is_answer: bool) -> None:  # noqa: B027  (most need not know)
+        """An attempt begins: what was told of the one before is void.
+
+        `text_is_answer` when tools are offered natively, and whenever this model wrote text it was the whole answer.
+        """
+
+    @abstractmethod
+    def __call__(self, event: StreamEvent) -> Deferred[None] | None:
+        """As `Listener`."""
+
+
+class _Plain(ActingListener):
+    """A listener that says nothing of itself: hearing anything counts as acting."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._heard = False
+
+    @property
+    def acted(self) -> bool:
+        return self._heard
+
+    def __call__(self, event: StreamEvent) -> Deferred[None] | None:
+        self._heard = True
+        return self._listener(event)
+
+
+def acting(listener: Listener | None) -> ActingListener | None:
+    """The listener as one that says whether it acted; the same when it is one."""
+    return listener if listener is None or isinstance(listener, ActingListener) else _Plain(listener)

@@ -90,6 +90,16 @@ class Gate:
         """Whether the run has changed the game, or may have."""
         return self._by_category[Category.DANGEROUS] > 0
 
+    def goes_on(self, call: ToolCall, tool: Tool) -> None:
+        """The act that ended last was only the beginning of `call`: what comes next of it counts in its place.
+
+        The whole is noted as well, as what was done: nothing else of it is ever seen in one piece.
+        """
+        self._calls -= 1
+        self._by_category[tool.category] -= 1
+        if not self.rules.repetition.has(act := act_of(call.name, call.arguments)):
+            self.rules.repetition.note(act)
+
     def needed(self, tool: Tool, found: Requirement | None = None) -> Requirement:
         """What a call of the tool needs at least, with what was found out about this one."""
         least = bounded(base_need(tool, self.rules.needs))

@@ -17,7 +17,7 @@ from assistant.journal import MemoryJournal
 from assistant.mind import Mind
 from assistant.outcome import Failed, Outcome
 from assistant.react import react
-from assistant.replay.recorded import RecordedRun
+from assistant.replay.recorded import RecordedRun, in_whole_answers
 from assistant.replay.stage import NobodyOnTheWeb, Nowhere, RecordedModel, Stage, Tape
 from assistant.storage import in_memory
 from assistant.trace import StepTrace
@@ -83,7 +83,7 @@ class Replayer:
 
     def again(self, run: RecordedRun) -> Again:
         """The run, run again. Needs no reactor: time stands still but for time-outs."""
-        self._stage.tape = tape = Tape(run)
+        self._stage.tape = tape = Tape(in_whole_answers(run))
         journal, watching = MemoryJournal(len(run.events) + 1), _Watching()
         mind = replace(self._mind, journal=journal, observer=watching)
 

@@ -87,6 +87,7 @@ def _step(step: RecordedStep) -> dict[str, object]:
             "reasoning": response.reasoning,
             "finish_reason": response.finish_reason,
             "calls_from_text": response.from_fallback,
+            "is_beginning": response.is_beginning,
             "usage": _usage(response.usage),
         }
     return {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.replay.again import Again
 from assistant.replay.plain import call_text, exact, name_shown, outcome_text, shown
-from assistant.replay.recorded import RecordedCall, RecordedRun, RecordedStep
+from assistant.replay.recorded import RecordedCall, RecordedRun, RecordedStep, in_whole_answers
 from tools import Executed, Status
 
 #: How a call ended that was not done at all.
@@ -32,6 +32,7 @@ def compared(run: RecordedRun, again: Again) -> Compared:
     if not run.events:
         lost = "what was heard is not in the journal any more: it cannot be run again"
         return Compared(run, again, (lost,), ())
+    run = in_whole_answers(run)
     found = [*_steps(run, again), *_end(run, again)]
     return Compared(run, again, tuple(found), tuple(_remarks(run, again)))
 

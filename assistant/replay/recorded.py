@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from assistant.journal import Accepted
 from assistant.outcome import Outcome
+from assistant.recovery import MAYBE_HEARD, begun_call, whole_text, words_of
 from llm import LLMResponse, ToolCall
 from tools import Executed
 
@@ -30,6 +32,11 @@ class RecordedStep:
     number: int
     response: LLMResponse | None
     calls: tuple[RecordedCall, ...]
+
+    @property
+    def is_beginning(self) -> bool:
+        """Whether it is the first sentence of the next answer, spoken before that was there."""
+        return self.response is not None and self.response.is_beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +75,41 @@ class UnknownCall:
     index: int
     call: ToolCall | None
     at: float
+
+
+def in_whole_answers(run: RecordedRun) -> RecordedRun:
+    """The run with what was said early as a part of its whole answer, as far as that came."""
+    steps: list[RecordedStep] = []
+    early: RecordedStep | None = None
+    for step, after in zip_longest(run.steps, run.steps[1:]):
+        if step.is_beginning and after is not None:
+            early = step
+            continue
+        steps.append(_with_beginning(step, early) if early else step)
+        early = None
+    return replace(run, steps=tuple(steps))
+
+
+def _with_beginning(step: RecordedStep, early: RecordedStep) -> RecordedStep:
+    """The step whose call is told as the model made it, not only the rest of it that was done later."""
+    said = early.calls[0] if early.calls else None
+    if step.response is None or said is None or said.call is None or not _may_be_heard(said):
+        return step
+    text = step.response.content
+    calls = [done.call for done in step.calls if done.call is not None]
+    meant = step.response.tool_calls or tuple(whole_text(call, text) for call in calls)
+    sentence = str(said.call.arguments.get("text", ""))
+    index = begun_call(meant, sentence, text)
+    if index is None:
+        return step
+    whole, response = meant[index], step.response
+    if not words_of(whole).startswith(sentence):  # it was cut off: what was said is all there is of it
+        whole = replace(whole, arguments={"text": sentence}, problem="")
+        blocks = tuple(whole if block is meant[index] else block for block in response.message.blocks)
+        response = replace(response, message=replace(response.message, blocks=blocks))
+    told = (replace(done, call=whole, begun=True) if done.index == index else done for done in step.calls)
+    return replace(step, response=response, calls=tuple(told))
+
+
+def _may_be_heard(said: RecordedCall) -> bool:
+    return said.begun if said.executed is None else said.executed.status in MAYBE_HEARD

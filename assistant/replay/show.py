@@ -53,6 +53,8 @@ def _step_lines(run: RecordedRun, step: RecordedStep) -> list[str]:
     response = step.response
     if response is None:
         lines = [f"  step {step.number}: the answer cannot be read"]
+    elif step.is_beginning:
+        lines = [f"  step {step.number}: the beginning of an answer, before the rest of it came"]
     else:
         how = ", calls read from its text" if response.from_fallback else ""
         who = f"{name_shown(response.provider)}/{name_shown(response.model)}"

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
+from twisted.internet.interfaces import IReactorTime
 
 from assistant.build import Surroundings, build_assistant
 from assistant.character import Assistant
@@ -22,7 +23,7 @@ from assistant.storage import Storage
 from assistant.trace import StepTrace
 from assistant.worlds.embedded import Body, EmbeddedWorld
 from llm import Capabilities, get_provider
-from llm.testing import FakeChat, FakeOllama, FakeServer, Script, serve
+from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeServer, Script, serve
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, MemoryNotes, Principal, Registry
 from tools.world import WORLD_TOOLS
@@ -30,6 +31,7 @@ from tools.world import WORLD_TOOLS
 reactor: Any = _reactor
 SAGE = Principal("assistant:1", "Sage", Kind.ASSISTANT)
 ANN = Principal("player:1", "Ann")
+FAKES: dict[str, type[FakeServer]] = {"ollama": FakeOllama, "anthropic": FakeAnthropic}
 
 
 @dataclass
@@ -114,13 +116,22 @@ async def living(
     registry: Registry | None = None,
     ann: Principal = ANN,
     journal: MemoryJournal | None = None,
+    server_clock: IReactorTime | None = None,
+    scrub: Callable[[str], str] = str,
 ) -> AsyncIterator[Life]:
-    """A life on a fake server with this script, ended without a trace."""
-    fake: FakeServer = FakeOllama(reactor, script) if provider == "ollama" else FakeChat(reactor, script)
+    """A life on a fake server with this script, ended without a trace.
+
+    `server_clock` is what the server's own pauses are on: on a `Clock` nothing more comes until it is moved.
+    """
+    fake: FakeServer = FAKES.get(provider, FakeChat)(server_clock or reactor, script)
     exchange, launcher = HttpExchange(reactor), Launcher()
     async with serve(fake, reactor) as url:
         config = ModelConfig(**{"first_byte_seconds": 5, "idle_seconds": 5, "max_attempts": 1, **(model or {})})
-        chosen = ChosenModel(get_provider(provider, url, "sage"), "a fake", config)
+        chosen = ChosenModel(
+            get_provider(provider, f"{url}/v1" if provider in {"openai", "openrouter"} else url, "sage"),
+            "a fake",
+            config,
+        )
         witness, world, journal = Witness(), EmbeddedWorld(), journal or MemoryJournal()
         home = world.add(SAGE)
         pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
@@ -136,6 +147,7 @@ async def living(
             clock=reactor,
             observer=witness,
             budget=BudgetConfig(**(budget or {})),
+            scrub=scrub,
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})
         assistant = build_assistant(all_settings, [chosen], around, witness.failed)

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from assistant.build import Surroundings, build_assistant
 from assistant.character import Assistant
@@ -18,7 +17,7 @@ from assistant.journal import SqliteJournal
 from assistant.storage import JournalFile, Storage
 from assistant.worlds.embedded import Body, EmbeddedWorld
 from llm import Capabilities, get_provider
-from llm.testing import FakeOllama, Script, serve
+from llm.testing import FakeChat, FakeOllama, FakeServer, Script, serve
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tests.assistant.living import ANN, SAGE, Witness, reactor
 from tests.crash.mortal import MortalJournal
@@ -35,8 +34,9 @@ class Lives:
     home: Body
     ann: Body
     witness: Witness
-    fake: FakeOllama
+    fake: FakeServer
     url: str
+    provider: str
 
     @asynccontextmanager
     async def one(self, dies_at: int | None = None) -> AsyncIterator[tuple[Assistant, MortalJournal]]:
@@ -61,7 +61,7 @@ class Lives:
 
     def _assistant(self, storage: Storage, exchange: HttpExchange) -> Assistant:
         config = ModelConfig(first_byte_seconds=5, idle_seconds=5, max_attempts=1)
-        chosen = ChosenModel(get_provider("ollama", self.url, "sage"), "a fake", config)
+        chosen = ChosenModel(get_provider(self.provider, self.url, "sage"), "a fake", config)
         around = Surroundings(
             me=SAGE,
             world=self.home,
@@ -78,13 +78,13 @@ class Lives:
 
 
 @asynccontextmanager
-async def lives(path: Path, script: Script) -> AsyncIterator[Lives]:
+async def lives(path: Path, script: Script, provider: str = "ollama") -> AsyncIterator[Lives]:
     """The world, the server and the file, put away at the end."""
     world, witness = EmbeddedWorld(), Witness()
     home = world.add(SAGE)
     # One ear on each side of the door.
     world.add(Principal("player:2", "Ben"), "square", ears=witness)
     ann = world.add(ANN, ears=witness)
-    fake: Any = FakeOllama(reactor, script)
+    fake: FakeServer = FakeOllama(reactor, script) if provider == "ollama" else FakeChat(reactor, script)
     async with serve(fake, reactor) as url:
-        yield Lives(path, world, home, ann, witness, fake, url)
+        yield Lives(path, world, home, ann, witness, fake, url, provider)

@@ -8,10 +8,12 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from twisted.internet.task import Clock, LoopingCall, deferLater
 from twisted.internet.utils import getProcessOutputAndValue
 
 from llm.testing import (
@@ -332,3 +334,51 @@ async def test_help_teaches() -> None:
     assert result.status == 0
     for part in ("--provider", "--json", "examples:", "assistant.toml"):
         assert part in result.out
+
+
+@pytest.mark.parametrize("protocol", ["chat", "anthropic"])
+async def test_the_first_sentence_is_printed_while_the_server_still_writes(protocol: str) -> None:
+    first, rest = "The well lies north of the mill.", "Past the old oak. Mind the wolves!"
+    clock = Clock()  # nothing more comes than it is moved for
+    reply = Reply(calls=(Call("say", {"text": f"{first} {rest}"}),), chunk_size=7, piece_seconds=1.0)
+    fake = FakeChat(clock, [reply]) if protocol == "chat" else FakeAnthropic(clock, [reply])
+    async with serve(fake, reactor) as url:
+        where = ["--provider", "local", "--url", f"{url}/v1"] if protocol == "chat" else ["--provider", "anthropic"]
+        if protocol == "anthropic":
+            where += ["--url", url, "--key", "env:THE_KEY"]
+        command = start("trial", *where, "--model", "sage", environment={"THE_KEY": "made-up-key"})
+        transport: Any = command.transport
+        transport.write(b"Tell me a story\n")
+        seen = command.saw(f'Sage says, "{first}"')
+        moving = LoopingCall(lambda: None if seen.called else clock.advance(1.0))
+        moved = moving.start(0.05)
+        await seen
+        assert fake.abandoned == []
+        assert rest not in command.out.decode()
+        moving.stop()
+        await moved
+        said = command.saw(f'Sage says, "{rest}"')
+        while not said.called:
+            clock.advance(1.0)
+            await deferLater(reactor, 0.01)
+        transport.closeStdin()
+        result = await command.ended
+    assert result.status == 0
+    assert result.out.index(first) < result.out.index(rest)
+    assert len(fake.chats) == 1
+
+
+@pytest.mark.parametrize("protocol", ["chat", "ollama"])
+async def test_a_story_from_a_fake_that_anybody_can_start(protocol: str) -> None:
+    fake = FakeChat(reactor, _slow_sage) if protocol == "chat" else FakeOllama(reactor, _slow_sage)
+    async with serve(fake, reactor) as url:
+        provider = ["--provider", "local", "--url", f"{url}/v1"] if protocol == "chat" else ["--url", url]
+        result = await run(["trial", *provider, "--model", "sage"], b"Tell me a story\n")
+    assert result.status == 0
+    assert "Tell me a story" in result.out.partition("Sage says")[2]
+
+
+def _slow_sage(request: RecordedRequest) -> Step:
+    step = simple_sage(request)
+    assert isinstance(step, Reply)
+    return replace(step, piece_seconds=0.02)

@@ -14,6 +14,8 @@ NEVER = 6
 #: As in the contract: per run.
 MOST_SPOKEN, MOST_NETWORK, MOST_CALLS, MOST_CHANGES = 3, 6, 20, 1
 SPOKEN = frozenset({"say", "emote", "whisper", "page", "channel"})
+#: The rest of words whose first sentence was spoken early: both are one utterance.
+REST = "I speak in two parts."
 CHANGES = frozenset({"move", "execute"})
 
 
@@ -66,7 +68,8 @@ def forbidden(log: Log, level: int) -> list[str]:
         ]
         verbs = Counter(effect.verb for effect in run)
         found += _too_many("changes", sum(verbs[verb] for verb in CHANGES), MOST_CHANGES)
-        found += _too_many("spoken", sum(verbs[verb] for verb in SPOKEN), MOST_SPOKEN)
+        parts = sum(effect.verb == "say" and effect.text == REST for effect in run)
+        found += _too_many("spoken", sum(verbs[verb] for verb in SPOKEN) - parts, MOST_SPOKEN)
         found += _too_many("network", verbs["network"], MOST_NETWORK)
         found += _too_many("calls", len(run), MOST_CALLS + 1)  # the loop looks once itself, to see where it is
         acts = Counter(effect for effect in run if effect.verb in SPOKEN | CHANGES)

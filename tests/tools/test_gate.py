@@ -241,3 +241,27 @@ def test_what_one_player_told_never_comes_back_for_another() -> None:
         (executed,), _ = run([tool_call("recall", query="key")], context=tool_context(notes=notes, requester=requester))
         texts = {"Anna hid the key.", "Bea has a key.", "A key opens a door."}
         assert {text for text in texts if text in executed.result.text} == expected
+
+
+def test_what_goes_on_counts_in_the_place_of_its_beginning() -> None:
+    say = next(tool for tool in WORLD_TOOLS if tool.name == "say")
+    its_rules = rules(WORLD_TOOLS, Caps(calls=1, spoken=1))
+    first, dispatcher = run(numbered([tool_call("say", text="One.")]), its_rules=its_rules)
+    whole = tool_call("say", text="One. Two.")
+    refused = now(dispatcher.answer_all(numbered([tool_call("say", text="Two.")]), tool_context()))
+    dispatcher.gate.goes_on(whole, say)
+    rest = now(dispatcher.answer_all(numbered([tool_call("say", text="Two.")]), tool_context()))
+    after = now(dispatcher.answer_all(numbered([tool_call("say", text="Three.")]), tool_context()))
+    assert statuses([*first, *refused, *rest, *after]) == [DONE, REFUSED, DONE, REFUSED]
+
+
+def test_an_echo_of_the_whole_is_known_though_it_was_said_in_two_parts() -> None:
+    say = next(tool for tool in WORLD_TOOLS if tool.name == "say")
+    its_rules = rules(WORLD_TOOLS)
+    _, dispatcher = run(numbered([tool_call("say", text="One.")]), its_rules=its_rules)
+    dispatcher.gate.goes_on(tool_call("say", text="One. Two."), say)
+    now(dispatcher.answer_all(numbered([tool_call("say", text="Two.")]), tool_context()))
+    for_a_bot = replace(tool_context(), requester=Principal("assistant:2", "Bot", Kind.ASSISTANT))
+    texts = ("One. Two.", "One.", "Two.", "Three.")
+    told = [run(numbered([tool_call("say", text=text)]), its_rules=its_rules, context=for_a_bot)[0] for text in texts]
+    assert [statuses(one) for one in told] == [[REFUSED], [REFUSED], [REFUSED], [DONE]]

@@ -1,0 +1,183 @@
+"""Speaks the first sentence of an answer while the rest of it still comes (docs/decisions/0010-the-first-sentence.md).
+
+What is spoken goes the way of every call: written down as an answer of its own, judged by policy, with an intent before
+and a result after. The stream is not held back for it. Whatever is not plainly the beginning of speech waits for the
+whole answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+
+from twisted.internet.defer import CancelledError, Deferred
+
+from assistant.acting import carry_out
+from assistant.mind import Mind, Run
+from assistant.plain_text import call_for_text
+from assistant.recovery import MAYBE_HEARD, SAY, Said
+from assistant.sentence import GrowingArgument, first_sentence
+from llm import ActingListener, FinishReason, LLMResponse, StreamEvent, ToolCall, Usage
+from llm import assistant as assistant_message
+from llm.accumulate import Accumulator
+from llm.stream import CallDelta, ServerBlockSeen, TextDelta
+from tools import NOTHING_YET, Kind
+
+#: How words begin that must be seen as a whole: quoted, acted, formatted, or a call in some form.
+_WHOLE_FIRST = re.compile("[\"'\u201c\u201e\u201d\u2018\u00ab`*_#<>{(\\[|~-]")
+#: A mark of a source, or code.
+_MARKED = re.compile("[\\[`\u3010]")
+#: Text that may be a call or a label: `say: `, `Action: `, `say(`.
+_LABELLED = re.compile(r"[\w .-]{1,40}[:(=]")
+
+
+class Early(ActingListener):
+    """Hears one answer and says its first sentence once, by `say`, which gives True when it may have been heard.
+
+    `is_fit` judges the sentence. With `text_speaks` plain text counts as speech, as far as this model can be trusted.
+    """
+
+    def __init__(
+        self, say: Callable[[str], Awaitable[bool]], is_fit: Callable[[str], bool], *, text_speaks: bool
+    ) -> None:
+        self._say = say
+        self._is_fit = is_fit
+        self._text_speaks = text_speaks
+        self._speaking: Deferred[None] | None = None
+        self._refused = False
+        self._has_sources = False
+        self.begins(text_is_answer=False)
+
+    @property
+    def acted(self) -> bool:
+        """Whether a sentence is spoken, or being spoken."""
+        return self._speaking is not None and not self._refused
+
+    def begins(self, *, text_is_answer: bool) -> None:
+        """Forget what was heard. One sentence is tried, in whichever attempt it comes."""
+        self._over = self._speaking is not None or self._has_sources
+        self._text = "" if self._text_speaks and text_is_answer else None
+        self._calls = Accumulator((), lambda: "")
+        self._words = GrowingArgument("text")
+        self._pieces_read = 0
+        self._looked = 0
+
+    def __call__(self, event: StreamEvent) -> None:
+        """Hear one event."""
+        if self._over:
+            return
+        match event:
+            case CallDelta():
+                self._text = None
+                self._hear_call(event)
+            case TextDelta(text) if self._text is not None:
+                self._text += text
+                words = self._text.lstrip()
+                if _LABELLED.match(words):
+                    self._over = True
+                else:
+                    self._consider(words)
+            case ServerBlockSeen():  # its sources belong below the whole
+                self._over = self._has_sources = True
+
+    async def over(self) -> None:
+        """Returns when what is being said is said. Raises what saying it raised; cancelling stops it."""
+        if self._speaking is not None:
+            await self._speaking
+
+    async def stop(self) -> None:
+        """Stop saying it; returns when that is over. Raises what saying it raised."""
+        if self._speaking is not None:
+            self._speaking.cancel()
+            try:
+                await self._speaking
+            except CancelledError:
+                return
+
+    def _hear_call(self, piece: CallDelta) -> None:
+        """Only the first call counts, and only what it says in its one argument."""
+        self._calls.feed(piece)
+        first = self._calls.open_calls[0]
+        if not first.has_arguments:
+            return
+        if first.name != SAY or first.whole is not None:  # one that comes whole has nothing to be ahead of
+            self._over = True
+            return
+        for text in first.pieces[self._pieces_read :]:
+            self._words.feed(text)
+        self._pieces_read = len(first.pieces)
+        self._consider(self._words.text.lstrip())
+        self._over = self._over or self._words.failed or self._words.closed
+
+    def _consider(self, words: str) -> None:
+        sentence = first_sentence(words, self._looked)
+        self._looked = len(words)
+        if sentence == "":
+            return
+        self._over = True
+        if sentence is not None and self._is_fit(sentence):
+            self._speaking = Deferred.fromCoroutine(self._speak(sentence))
+
+    async def _speak(self, sentence: str) -> None:
+        self._refused = not await self._say(sentence)
+
+
+async def heard_out(ears: Early, answer: Deferred[LLMResponse]) -> LLMResponse:
+    """The answer, or its failure, when what was said of it early is over as well. Cancelling stops both."""
+    try:
+        response = await answer
+    except CancelledError:
+        await ears.stop()
+        raise
+    except Exception:
+        await ears.over()
+        raise
+    await ears.over()
+    return response
+
+
+def early_ears(mind: Mind, run: Run) -> Early | None:
+    """The listener for the next answer of this run, None when all of it must be there before any of it is spoken."""
+    tool, asks = mind.registry.get(SAY), run.requester
+    if not mind.settings.speak_early or tool is None or tool.name not in mind.rules.grant:
+        return None
+    if run.dispatcher.gate.needed(tool).permission > 0 or (asks is not None and asks.kind is Kind.ASSISTANT):
+        return None  # an approval is for the whole, and so is the question whether it is an echo
+    if run.web.citations.known:
+        return None
+
+    async def say(sentence: str) -> bool:
+        return await _say(mind, run, sentence)
+
+    return Early(say, lambda sentence: _is_fit(mind, sentence), text_speaks=_text_speaks(mind, run))
+
+
+async def _say(mind: Mind, run: Run, sentence: str) -> bool:
+    """Say it as a step of its own; whether it may have been heard."""
+    step = run.next_step()
+    call = ToolCall(f"{run.id}.{step}.early", SAY, {"text": sentence})
+    message = assistant_message(call)
+    response = LLMResponse(message, FinishReason.TOOL_CALLS, Usage(), "", "", is_beginning=True)
+    await mind.journal.record_response(run.id, step, response)
+    [executed] = await carry_out(mind, run, step, (call,), NOTHING_YET)
+    if executed.status not in MAYBE_HEARD:
+        return False
+    run.said, run.spoke_early = Said(sentence, message, executed), True
+    return True
+
+
+def _is_fit(mind: Mind, sentence: str) -> bool:
+    """Whether the sentence is spoken as it stands, whatever comes after it."""
+    own_name = re.match(rf"{re.escape(mind.me.name)}\b", sentence, re.IGNORECASE)
+    marked = _WHOLE_FIRST.match(sentence) or _MARKED.search(sentence)
+    return not own_name and not marked and sentence.isprintable() and mind.scrub(sentence) == sentence
+
+
+def _text_speaks(mind: Mind, run: Run) -> bool:
+    """Whether plain text is said aloud under the owner's setting."""
+    trigger = run.trigger
+    event, addressed = (trigger.event, trigger.attention.addressed) if trigger else (None, False)
+    call = call_for_text(
+        "words", mind.settings.plain_text, event, addressed=addressed, call_id="", grant=mind.rules.grant
+    )
+    return call is not None and call.name == SAY

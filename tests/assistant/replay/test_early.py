@@ -1,0 +1,83 @@
+"""Runs whose first sentence was spoken early are told as they were, and come out as they did."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace as changed
+from pathlib import Path
+
+import pytest
+from twisted.internet.task import deferLater
+
+from assistant.replay.command import Wanted, replay
+from llm.testing import Call, EndEarly, Hang, Reply, Step
+from tests.assistant.living import living, reactor
+from tests.assistant.replay.recording import ANNA, NOON, said, writing
+
+FIRST, REST = "The well lies north of the mill, Ann.", "Past the old oak. Mind the wolves!"
+WHOLE = f"{FIRST} {REST}"
+SAYS = Reply(calls=(Call("say", {"text": WHOLE}), Call("emote", {"text": "nods."})), chunk_size=7)
+BESIDE = Reply(f"{FIRST} So.", calls=(Call("look"),), chunk_size=7)
+DAY: list[Step] = [
+    Reply("Hello."),
+    SAYS,
+    Reply(WHOLE, chunk_size=7),
+    Reply(calls=(Call("say", {"text": f"{FIRST} "}),), chunk_size=7),
+    BESIDE,
+    Reply(calls=(Call("say", {"text": REST}),), chunk_size=7),
+    Reply(calls=(Call("say", f'{{"text": "{FIRST} Past the o'),), finish="length", chunk_size=7),
+    EndEarly(11, SAYS),
+]
+LINES = ("Hello!", "Where is the well?", "The well?", "Say it.", "Look!", "Go on.", "And on.")
+
+
+async def lived(file: Path, day: list[Step], lines: tuple[str, ...]) -> list[str]:
+    """What was heard of the runs that answer these lines, which are written to the file."""
+    async with writing(file, "assistant:1") as journal, living(day, provider="local", ann=ANNA) as life:
+        life.assistant.mind = changed(life.assistant.mind, journal=journal)
+        for number, line in enumerate(lines):
+            await life.assistant.hear(said(number, line))
+            await life.assistant.settled()
+        return life.witness.heard
+
+
+async def test_they_come_out_as_they_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    heard = await lived(tmp_path / "j", DAY, LINES)
+    assert heard.count(f"Sage: {FIRST}") == 6
+    (tmp_path / "s.toml").write_text("")
+    assert replay(Wanted(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
+    assert capsys.readouterr().out.endswith("7 runs run again: all as they were.\n")
+
+
+async def test_a_difference_is_told_of_the_whole_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    await lived(tmp_path / "j", [SAYS], LINES[:1])
+    (tmp_path / "s.toml").write_text('[assistant]\ntools = ["say"]\n')
+    assert replay(Wanted(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 1
+    out = capsys.readouterr().out
+    assert "differs: step 2, emote: was done then, and would be refused now" in out
+
+
+async def test_the_transcript_tells_what_was_said_when(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    await lived(tmp_path / "j", [SAYS], LINES[:1])
+    replay(Wanted(tmp_path / "j"), lambda: NOON)
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    at = lines.index("step 1: the beginning of an answer, before the rest of it came")
+    assert lines[at + 1].startswith(f'say {{"text": "{FIRST}"}} -> done')
+    assert lines[at + 2].startswith("step 2: local/sage, tool_calls, ")
+    assert lines[at + 3].startswith(f'say {{"text": "{REST}"}} -> done')
+    assert lines[at + 4].startswith('emote {"text": "nods."} -> done')
+    replay(Wanted(tmp_path / "j", json=True), lambda: NOON)
+    [run] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [step["is_beginning"] for step in run["steps"]] == [True, False]
+
+
+async def test_a_run_that_is_open_after_its_beginning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hanging = living([Hang("mid", 11, SAYS)], provider="local")
+    async with writing(tmp_path / "j", "assistant:1") as journal, hanging as life:
+        life.assistant.mind = changed(life.assistant.mind, journal=journal)
+        await life.ann.say("Sage, the well?")
+        while not life.witness.heard:
+            await deferLater(reactor, 0.005)
+    (tmp_path / "s.toml").write_text("")
+    assert replay(Wanted(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
+    assert "With the recorded answers it now ends: answered with say" in capsys.readouterr().out
