@@ -20,6 +20,10 @@ DENIED = frozenset({
     "py", "batch*", "perm", "userpassword", "password", "force", "shutdown", "reload", "reset", "reboot", "server*",
     "service*", "quell", "unquell", "nick*", "alias*", "setobjalias*", "account*", "charcreate", "chardelete", "ic",
     "ooc", "quit", "sessions", "option*", "connect", "create_account",
+    # Locks are permissions by another name; these start code by its path or its number, or make a new account of a bot.
+    "lock", "typeclass*", "spawn", "olc", "script*", "task*", "irc2chan", "rss2chan", "grapevine2chan", "discord2chan",
+    # Speech that has no speaker; and the steps of a batch file that runs code.
+    "emit", "abort", "bb", "bl", "cc", "hh", "jj", "jl", "ll", "nl", "nn", "pp", "qq", "rr", "rrr", "sl", "ss",
 })  # fmt: skip
 #: What the steps of the ladder are called.
 RANKS = ("guest", "player", "helper", "builder", "admin", "developer")

@@ -1,0 +1,230 @@
+"""One character of Evennia as the `World` of whoever lives in it: what it sees, says and does goes through the game."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from twisted.internet.defer import CancelledError
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from assistant.worlds.evennia import game_commands, running, scenery
+from assistant.worlds.evennia.ladder import PLAYER, Ladder
+from assistant.worlds.evennia.principals import principal_of, seen_name
+from assistant.worlds.evennia.speech import escaped, spoken_pieces
+from tools.context import GameCommand, Person, Principal, Scene
+from tools.errors import ToolError, ToolFailed
+from tools.names import candidates, pick, plain
+
+T = TypeVar("T")
+_log = Logger()
+
+#: Between two pieces of a long answer, so that it can be read.
+PIECE_SECONDS = 1.5
+NOBODY_HEARS = "Nobody is here to hear you."
+NO_ACCOUNT = "You have no account in this game, so you can neither page nor speak on a channel."
+
+_SHORT = {
+    "n": "north", "e": "east", "s": "south", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",
+    "sw": "southwest", "u": "up", "d": "down", "i": "in", "o": "out",
+}  # fmt: skip
+
+
+class FarVoice(Protocol):
+    """An account of the assistant's own, which alone can page and speak on channels in Evennia."""
+
+    def page(self, target: str, text: str) -> Awaitable[None]:
+        """Speak to one person anywhere in the game; ToolFailed when nobody of that name is there."""
+        ...
+
+    def speak_on(self, channel: str, text: str) -> Awaitable[None]:
+        """Speak on a channel that the account listens to; ToolFailed that lists those channels."""
+        ...
+
+
+class EvenniaBody:
+    """The world of one assistant's character. `far` is its account, where it has one."""
+
+    def __init__(self, character: Any, clock: IReactorTime, far: FarVoice | None = None) -> None:
+        self.character = character
+        self._clock = clock
+        self._far = far
+        self._ladder = Ladder.of_game()
+
+    async def look(self) -> Scene:
+        """The scene round the character."""
+        return self._game(lambda: scenery.scene(self.character))
+
+    async def inspect(self, target: str) -> str:
+        """What looking at one thing here, a person, an exit, oneself ('me') or the room ('here') tells."""
+        return self._game(lambda: scenery.inspected(self.character, target))
+
+    async def who(self) -> Sequence[Person]:
+        """Everybody who is connected, and the living assistants; the character first."""
+        from assistant.worlds.evennia.characters import living  # noqa: PLC0415  (only where Django is set up)
+
+        return self._game(lambda: scenery.in_game(self.character, living()))
+
+    def hears(self, who: Principal) -> bool:
+        """Whether this person would hear the character speak aloud now. Does not wait, and must not raise."""
+        try:
+            ids = {principal_of(other, self.character, self._ladder).id for other in scenery.listeners(self.character)}
+        except CancelledError:
+            raise
+        except Exception:  # noqa: BLE001 - the border to any game; a question has an answer
+            _log.failure("{name} cannot tell who hears it", name=self.character.key)
+            return False
+        return who.id in ids
+
+    async def say(self, text: str) -> None:
+        """Speak aloud, in pieces; ToolFailed when nobody is there or the game does not let it."""
+        if not self._game(lambda: scenery.listeners(self.character)):
+            raise ToolFailed(NOBODY_HEARS)
+        await self._in_pieces(text, self._speak)
+
+    async def emote(self, text: str) -> None:
+        """Act visibly, as `NAME text`."""
+        self._game(lambda: self._pose(text))
+
+    def sign(self, text: str) -> None:
+        """Show a small act where anybody is there to see it; nothing is said of it when that fails."""
+        try:
+            if self._game(lambda: scenery.listeners(self.character)):
+                self._game(lambda: self._pose(text))
+        except ToolFailed as failed:
+            _log.info("{name} could not give a sign: {why}", name=self.character.key, why=str(failed))
+
+    async def whisper(self, target: str, text: str) -> None:
+        """Speak to one person in the room, in pieces; ToolFailed that says who is there."""
+        hearer = self._game(lambda: self._person_here(target))
+        await self._in_pieces(text, lambda piece: self._speak(piece, hearer))
+
+    async def page(self, target: str, text: str) -> None:
+        """Speak to one person anywhere in the game; ToolFailed when nobody of that name is there."""
+        await self._account.page(target, text)
+
+    async def speak_on(self, channel: str, text: str) -> None:
+        """Speak on a channel that the character listens to; ToolFailed that lists those channels."""
+        await self._account.speak_on(channel, text)
+
+    async def move(self, direction: str) -> Scene:
+        """Leave by an exit, its locks and hooks counting; the scene at the other end, or the game's word against it."""
+        before, way = self._game(lambda: (scenery.room_of(self.character), self._way(direction)))
+        command = self._game(lambda: _walking(way, self._ladder.name(PLAYER)))
+        printed = await self._awaited(running.run(self.character, command))
+        if self.character.location is before:
+            raise ToolFailed(printed or f"The game does not let you go {seen_name(way, self.character)}.")
+        return await self.look()
+
+    async def resolve(self, line: str) -> GameCommand:
+        """What the game takes `line` for, aliases replaced, nicks not; nothing happens. ToolFailed for no command."""
+        return await self._awaited(game_commands.resolve(self.character, line, self._ladder))
+
+    async def execute(self, command: GameCommand) -> str:
+        """What the game printed when exactly this command ran; it is not looked up again."""
+        if not isinstance(command, game_commands.EvenniaCommand):
+            raise ToolFailed("That is no command of this game.")
+        return await self._awaited(running.run(self.character, command))
+
+    async def _in_pieces(self, text: str, speak: Callable[[str], None]) -> None:
+        """Say the first piece now and the others after a pause each; all at once when there is no time left."""
+        pieces = spoken_pieces(text)
+        for index, piece in enumerate(pieces):
+            if index:
+                try:
+                    await deferLater(self._clock, PIECE_SECONDS)
+                except CancelledError:
+                    for rest in pieces[index:]:
+                        self._game(lambda rest=rest: speak(rest))  # type: ignore[misc]
+                    raise
+            self._game(lambda piece=piece: speak(piece))  # type: ignore[misc]
+
+    def _speak(self, piece: str, hearer: Any = None) -> None:
+        """Let the character speak as the game's own commands do: the words are a value, never a template."""
+        me = self.character
+        told: dict[str, Any] = {"whisper": True, "receivers": [hearer]} if hearer is not None else {}
+        words: Any = self._escaped(piece)
+        if not _poses_its_speech(me):
+            words = me.at_pre_say(words, **told)
+        if not words:
+            raise ToolFailed("The game does not let you speak now.")
+        me.at_say(words, msg_self=True, **told)
+
+    def _pose(self, text: str) -> None:
+        """Show an act to the room."""
+        act = self._escaped(" ".join(text.split()))
+        gap = "" if act.startswith(("'", ",", ":")) else " "
+        scenery.room_of(self.character).msg_contents(
+            (f"{{actor}}{gap}{{act}}", {"type": "pose"}),
+            from_obj=self.character,
+            mapping={"actor": self.character, "act": act},
+        )
+
+    def _escaped(self, text: str) -> str:
+        from django.conf import settings  # noqa: PLC0415  (only where Django is set up)
+
+        return escaped(text, inline_functions=settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED)
+
+    def _person_here(self, name: str) -> Any:
+        """The person in the room who is meant; ToolFailed that lists who is there."""
+        others = scenery.people(self.character)
+        if not others:
+            raise ToolFailed("Nobody else is here.")
+        return others[pick(name, [seen_name(other, self.character) for other in others], what="Here are")]
+
+    def _way(self, direction: str) -> Any:
+        """The exit meant by its name, its short form or what lies behind it; ToolFailed that lists the exits."""
+        ways = scenery.exits(self.character)
+        wanted = plain(direction).removeprefix("go ").removeprefix("to ")
+        names = [seen_name(way, self.character) for way in ways]
+        behind = [seen_name(way.destination, self.character) for way in ways]
+        for group, target in ((names, _SHORT.get(wanted, wanted)), (behind, wanted)):
+            if len(fitting := candidates(target, group)) == 1:
+                return ways[fitting[0]]
+        if len(by_alias := [way for way in ways if wanted in map(plain, way.aliases.all())]) == 1:
+            return by_alias[0]
+        return ways[pick(direction, names, what="Exits")]
+
+    @property
+    def _account(self) -> FarVoice:
+        if self._far is None:
+            raise ToolFailed(NO_ACCOUNT)
+        return self._far
+
+    def _game(self, act: Callable[[], T]) -> T:
+        """What the game's code gives; its failures are logged and become one sentence."""
+        try:
+            return act()
+        except (ToolError, CancelledError):
+            raise
+        except Exception as error:
+            _log.failure("the game failed {name}", name=self.character.key)
+            raise ToolFailed(running.FAILED) from error
+
+    async def _awaited(self, work: Awaitable[T]) -> T:
+        """The same for what takes time."""
+        try:
+            return await work
+        except (ToolError, CancelledError):
+            raise
+        except Exception as error:
+            _log.failure("the game failed {name}", name=self.character.key)
+            raise ToolFailed(running.FAILED) from error
+
+
+def _walking(way: Any, rank: str) -> game_commands.EvenniaCommand:
+    """The command that an exit is: walking through it as everybody does."""
+    command = next(iter(way.create_exit_cmdset(way)))
+    return game_commands.EvenniaCommand(
+        line=command.key, name=command.key.casefold(), command=command, typed=command.key, rank=rank
+    )
+
+
+def _poses_its_speech(character: Any) -> bool:
+    """Whether the game makes speech a pose in `at_pre_say` (rpsystem), which is not what `at_say` takes.
+
+    Such a pose would be parsed for references to people, in words that a model wrote.
+    """
+    return hasattr(character, "sdesc") and hasattr(character, "recog")

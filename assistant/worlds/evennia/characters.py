@@ -1,0 +1,114 @@
+"""The character an assistant lives in: the game's own kind of character, with ears, and with nobody's permissions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from evennia.utils.utils import class_from_module, lazy_property
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
+
+from assistant.worlds.evennia.printout import Printout
+from assistant.worlds.evennia.standing import Standing
+
+if TYPE_CHECKING:
+    from assistant.worlds.evennia.hearing import Hearing
+
+_log = Logger()
+
+AI_LINE = "(An AI character.)"
+NOBODY_PLAYS_IT = "{name} is an AI character: nobody can play it."
+
+_GameCharacter: Any = class_from_module(settings.BASE_CHARACTER_TYPECLASS)
+_living: set[Any] = set()
+
+
+def living() -> tuple[Any, ...]:
+    """The characters that an assistant lives in now, in the order of their ids."""
+    return tuple(sorted(_living, key=lambda character: character.pk))
+
+
+class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run time only
+    """A character that an assistant may live in; without one it is an empty body that hears nothing.
+
+    All it keeps is in memory: settings, history and keys never touch the game's Attributes.
+    """
+
+    is_assistant = True
+
+    @lazy_property  # type: ignore[untyped-decorator]  # Evennia has no types
+    def permissions(self) -> Standing:
+        """A player's, whatever is stored; more only while a command that policy allowed runs."""
+        return Standing(self)
+
+    @property
+    def is_superuser(self) -> bool:
+        """Never."""
+        return False
+
+    def at_object_creation(self) -> None:
+        """Set up as the game's own characters are, but for nobody to play."""
+        super().at_object_creation()
+        self.locks.add("puppet:false()")
+
+    def attach(self, hearing: Hearing) -> None:
+        """Let an assistant hear what the character hears, instead of whoever did before."""
+        self.detach()
+        self.ndb.hearing = hearing
+        _living.add(self)
+
+    def detach(self) -> None:
+        """Nobody hears any more; what was heard and not yet handed over is gone."""
+        hearing, self.ndb.hearing = self.ndb.hearing, None
+        _living.discard(self)
+        if hearing is not None:
+            hearing.close()
+
+    def at_object_delete(self) -> bool:
+        """Go with nobody left in it."""
+        self.detach()
+        return bool(super().at_object_delete())
+
+    def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> bool:
+        """True: every message is let through; the assistant hears it, or it is what its command printed."""
+        try:
+            printout = self.ndb.printout
+            if printout is not None and (from_obj is None or from_obj is self):
+                printout.add(text)
+            elif (hearing := self.ndb.hearing) is not None:
+                hearing.receive(text, from_obj, kwargs)
+        except CancelledError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever an assistant does with it, the game's message is out
+            _log.failure("{name} could not take in a message", name=self.key)
+        return True
+
+    def at_pre_puppet(self, account: Any, session: Any = None, **kwargs: Any) -> None:
+        """Refused: raises RuntimeError, which the game tells the player."""
+        raise RuntimeError(NOBODY_PLAYS_IT.format(name=self.key))
+
+    def return_appearance(self, looker: Any, **kwargs: Any) -> str:
+        """The appearance as the game makes it, with a line that tells what this is."""
+        appearance = super().return_appearance(looker, **kwargs)
+        return f"{appearance}\n{AI_LINE}" if appearance else ""
+
+    @contextmanager
+    def raised_to(self, permission: str) -> Iterator[None]:
+        """While it lasts the character has exactly this permission of the game's ladder."""
+        before, self.ndb.raised_to = self.ndb.raised_to, permission
+        try:
+            yield
+        finally:
+            self.ndb.raised_to = before
+
+    @contextmanager
+    def printing(self) -> Iterator[Printout]:
+        """While it lasts what the game tells the character itself is collected, and not heard."""
+        before, self.ndb.printout = self.ndb.printout, Printout()
+        try:
+            yield self.ndb.printout
+        finally:
+            self.ndb.printout = before

@@ -1,0 +1,206 @@
+"""What reaches a character of Evennia, as events: who it was comes from the game, never from the words.
+
+Everything waits one turn of the reactor and is then handed over in order. By then it is known whether somebody whose
+move was announced came or went, because the announcement itself does not say so in every language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from twisted.internet.defer import CancelledError
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+
+from assistant.events import Arrived, Emoted, Event, Left, Noticed, Said, Whispered
+from assistant.worlds.evennia.ladder import Ladder
+from assistant.worlds.evennia.principals import is_assistant, is_played, principal_of, seen_name
+from assistant.worlds.evennia.words import MAX_RAW, after_name, bare_speech, visible
+from tools.principal import Kind, Principal
+
+_log = Logger()
+
+#: Makes an event out of the id and the clock seconds it is given.
+MakeEvent = Callable[[str, float], Event]
+
+_SPEECH = {"say", "whisper", "pose", "emote"}
+_LOOK = "look"
+#: What an announcement of a move is typed as. Logging in and out is told without a type; a game may have more types.
+_MOVES = {"move", "teleport", "traverse"}
+
+
+class Ears(Protocol):
+    """Told what a character perceives. Called on the reactor, must not wait."""
+
+    def hear(self, make: MakeEvent) -> None:
+        """Something happened: `make(id, at)` is the event."""
+        ...
+
+
+@dataclass(slots=True)
+class _Heard:
+    """One message, and what the game looked like when it came."""
+
+    kind: str
+    text: str
+    speaker: Any
+    who: Principal
+    room: Any
+    came: bool = False
+    alone: bool = False
+    #: Whether it tells of somebody's own doing who stood in the room then.
+    present: bool = False
+
+
+class Hearing:
+    """The ears of one character; attach it with `AssistantCharacter.attach`, and `close` it when it is done."""
+
+    def __init__(self, character: Any, ears: Ears, clock: IReactorTime) -> None:
+        self._me = character
+        self._ears = ears
+        self._clock = clock
+        self._ladder = Ladder.of_game()
+        self._waiting: list[_Heard] = []
+        self._turn: IDelayedCall | None = None
+        self._room = character.location
+        self._present = _ids(character.location)
+
+    def receive(self, text: Any, from_obj: Any, kwargs: dict[str, Any]) -> None:
+        """Take in one message of the game as `at_msg_receive` gets it; what is no text is nothing."""
+        line, kind = _line_and_kind(text)
+        speaker = _first(from_obj)
+        self._notice_room(speaker)
+        mine = speaker is self._me
+        if not line or (kind == _LOOK and (mine or speaker is None)) or (mine and kind in _SPEECH):
+            return
+        heard = _Heard(
+            kind=kind,
+            text=line[:MAX_RAW],
+            speaker=None if mine else speaker,
+            who=principal_of(None if mine else speaker, self._me, self._ladder),
+            room=self._me.location,
+        )
+        self._note_presence(heard)
+        self._waiting.append(heard)
+        if self._turn is None:
+            self._turn = self._clock.callLater(0, self._hand_over)
+
+    def close(self) -> None:
+        """Hear nothing more, and forget what was not handed over yet."""
+        if self._turn is not None:
+            self._turn.cancel()
+            self._turn = None
+        self._waiting.clear()
+
+    def _notice_room(self, speaker: Any) -> None:
+        """When the character itself has moved, whoever is there already has not come."""
+        if self._me.location is not self._room:
+            self._room = self._me.location
+            self._present = _ids(self._room) - {getattr(speaker, "pk", None)}
+
+    def _note_presence(self, heard: _Heard) -> None:
+        """Note where the speaker is, whether that is news, and whether anybody else could be meant."""
+        speaker = heard.speaker
+        heard.present = speaker is not None and heard.room is not None and _location(speaker) is heard.room
+        if not heard.present:
+            return
+        heard.came = speaker.pk not in self._present
+        self._present.add(speaker.pk)
+        if heard.kind == "say" and heard.who.kind is not Kind.WORLD:
+            others = (other for other in heard.room.contents if other is not speaker and other is not self._me)
+            heard.alone = not any(map(_takes_part, others))
+
+    def _hand_over(self) -> None:
+        """Give everything that waits to the ears, in order."""
+        self._turn = None
+        waiting, self._waiting = self._waiting, []
+        last = {id(heard.speaker): heard for heard in waiting}
+        for heard in waiting:
+            try:
+                for make in self._made(heard, is_last=last[id(heard.speaker)] is heard):
+                    self._ears.hear(make)
+            except CancelledError:
+                raise
+            except Exception:  # noqa: BLE001 - one message that cannot be told must not cost the others
+                _log.failure("{who} could not take in a message", who=self._me.key)
+        self._present = _ids(self._room)
+
+    def _made(self, heard: _Heard, *, is_last: bool) -> list[MakeEvent]:
+        """The event that a message is, now that its turn is over; or two, when it may tell of more than a move."""
+        told = _told(heard)
+        if heard.kind in _SPEECH or not heard.present:
+            return [told]
+        only_a_move = heard.kind in _MOVES or (not heard.kind and heard.who.kind is not Kind.WORLD)
+        if is_last and _location(heard.speaker) is not heard.room:
+            left = _left(heard.who, self._way(heard.room, _location(heard.speaker)))
+            return [left] if only_a_move else [told, left]
+        if heard.came:
+            arrived = _arrived(heard.who, "")
+            return [arrived] if only_a_move else [arrived, told]
+        return [told]
+
+    def _way(self, start: Any, end: Any) -> str:
+        """The name of the exit from `start` to `end` that the character sees, empty when there is none."""
+        if end is None or start is not self._me.location:
+            return ""
+        ways = [way for way in start.exits if way.destination is end]
+        seen = start.filter_visible(ways, self._me)
+        return seen_name(seen[0], self._me) if seen else ""
+
+
+def _told(heard: _Heard) -> MakeEvent:
+    """Speech, a pose, or anything else, as the speaker's own."""
+    text = visible(heard.text)
+    who = heard.who
+    match heard.kind:
+        case "say":
+            words = bare_speech(text, who.name)
+            return lambda id, at: Said(id=id, at=at, who=who, text=words, alone=heard.alone)  # noqa: A006
+        case "whisper":
+            words = bare_speech(text, who.name)
+            return lambda id, at: Whispered(id=id, at=at, who=who, text=words)  # noqa: A006
+        case "pose" | "emote" if (act := after_name(text, who.name)) is not None:
+            return lambda id, at: Emoted(id=id, at=at, who=who, text=act)  # noqa: A006
+        case _:
+            words = text if who.kind is Kind.WORLD or after_name(text, who.name) is not None else f"{text} [{who.name}]"
+            return lambda id, at: Noticed(id=id, at=at, who=who, text=words)  # noqa: A006
+
+
+def _arrived(who: Principal, origin: str) -> MakeEvent:
+    return lambda id, at: Arrived(id=id, at=at, who=who, origin=origin)  # noqa: A006
+
+
+def _left(who: Principal, direction: str) -> MakeEvent:
+    return lambda id, at: Left(id=id, at=at, who=who, direction=direction)  # noqa: A006
+
+
+def _line_and_kind(text: Any) -> tuple[str, str]:
+    """The line and its type as the game gives them: a string alone, or one with options."""
+    options: Any = {}
+    if isinstance(text, tuple | list):
+        options = text[1] if len(text) > 1 else {}
+        text = text[0] if text else ""
+    kind = options.get("type") if isinstance(options, dict) else None
+    return (text if isinstance(text, str) else ""), (kind if isinstance(kind, str) else "")
+
+
+def _first(from_obj: Any) -> Any:
+    """Who sent it, the first of several."""
+    return next(iter(from_obj), None) if isinstance(from_obj, Iterable) else from_obj
+
+
+def _location(subject: Any) -> Any:
+    """Where an object is; None for an account, which is nowhere."""
+    return getattr(subject, "location", None)
+
+
+def _ids(room: Any) -> set[Any]:
+    """Who and what is in a room."""
+    return {thing.pk for thing in room.contents} if room is not None else set()
+
+
+def _takes_part(subject: Any) -> bool:
+    """Whether speech could be meant for it: somebody who is connected, or another assistant."""
+    return is_assistant(subject) or (is_played(subject) and bool(subject.sessions.count()))

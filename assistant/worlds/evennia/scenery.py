@@ -1,0 +1,139 @@
+"""What a character sees, as the game's own visibility rules have it: the scene, single things, who is in the game."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from assistant.worlds.evennia.principals import is_assistant, is_played, seen_name
+from assistant.worlds.evennia.words import visible_lines
+from tools.context import Person, Scene, Thing
+from tools.errors import ToolFailed
+from tools.names import candidates, pick, plain
+
+NOWHERE = "You are nowhere in the game."
+MAX_DESCRIPTION = 2_000
+#: How many of each kind are listed: a crowd must not fill the prompt.
+MAX_LISTED = 40
+
+_SELF = frozenset({"me", "myself", "self"})
+_HERE = frozenset({"here", "room", "around"})
+
+
+def room_of(character: Any) -> Any:
+    """Where the character is; ToolFailed for nowhere."""
+    if character.location is None:
+        raise ToolFailed(NOWHERE)
+    return character.location
+
+
+def scene(character: Any) -> Scene:
+    """The scene round the character, itself left out."""
+    room = room_of(character)
+    described = room.get_display_desc(character) if room.access(character, "view") else "You cannot see here."
+    return Scene(
+        seen_name(room, character),
+        visible_lines(described or "", MAX_DESCRIPTION),
+        tuple(seen_name(way, character) for way in _listed(exits(character))),
+        tuple(person(other, character) for other in _listed(people(character))),
+        tuple(_thing(thing, character) for thing in _listed(things(character))),
+    )
+
+
+def inspected(character: Any, target: str) -> str:
+    """What the character sees when it looks at one thing here; ToolFailed that says what there is."""
+    room = room_of(character)
+    wanted = plain(target)
+    if wanted in _SELF or wanted in _HERE:
+        return _looked_at(character if wanted in _SELF else room, character)
+    around = [*things(character), *_carried(character), *people(character)]
+    own = [character, room]
+    # What lies in the room goes first: 'old map' is no 'Old Library'.
+    for group in (around, exits(character), own):
+        if len(fitting := candidates(target, [seen_name(one, character) for one in group])) == 1:
+            return _looked_at(group[fitting[0]], character)
+    if (by_alias := _by_alias(target, [*around, *exits(character)])) is not None:
+        return _looked_at(by_alias, character)
+    seen = [*around, *exits(character)]
+    return _looked_at(seen[pick(target, [seen_name(one, character) for one in seen])], character)
+
+
+def in_game(character: Any, assistants: Sequence[Any]) -> tuple[Person, ...]:
+    """Everybody who is connected and not hidden from the character, and every living assistant."""
+    import evennia  # noqa: PLC0415  (only where Django is set up)
+
+    puppets = {session.get_puppet(): None for session in evennia.SESSION_HANDLER.get_sessions()}
+    others = [one for one in {**puppets, **dict.fromkeys(assistants)} if one is not None and one is not character]
+    found = [one for one in others if one.access(character, "search", default=True)]
+    return tuple(person(one, character) for one in (character, *found))
+
+
+def person(subject: Any, looker: Any) -> Person:
+    """Somebody as the looker sees him."""
+    return Person(seen_name(subject, looker), _description(subject, looker), is_ai=is_assistant(subject))
+
+
+def _thing(subject: Any, looker: Any) -> Thing:
+    return Thing(seen_name(subject, looker), _description(subject, looker))
+
+
+def exits(character: Any) -> list[Any]:
+    """The ways out the character sees, in the game's order."""
+    return [thing for thing in _visible(character) if thing.destination]
+
+
+def people(character: Any) -> list[Any]:
+    """The characters in the room that it sees, itself left out."""
+    return [thing for thing in _visible(character) if not thing.destination and _is_person(thing)]
+
+
+def things(character: Any) -> list[Any]:
+    """Everything else in the room that it sees."""
+    return [thing for thing in _visible(character) if not thing.destination and not _is_person(thing)]
+
+
+def listeners(character: Any) -> list[Any]:
+    """Everybody else in the room who can hear: connected people and other assistants, seen or unseen."""
+    if character.location is None:
+        return []
+    others = [other for other in character.location.contents if other is not character]
+    return [other for other in others if is_assistant(other) or (is_played(other) and other.sessions.count())]
+
+
+def _by_alias(target: str, things: Sequence[Any]) -> Any:
+    """The only thing that has another name like this, None for none or several."""
+    fitting = [thing for thing in things if candidates(target, list(thing.aliases.all()))]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _is_person(thing: Any) -> bool:
+    """Whether the game counts it as a character."""
+    return "character" in thing._content_types or is_played(thing)  # noqa: SLF001 - what contents_get goes by
+
+
+def _visible(character: Any) -> list[Any]:
+    """What the character sees of the room it is in."""
+    room = room_of(character)
+    return list(room.filter_visible(room.contents, character))
+
+
+def _carried(character: Any) -> Iterator[Any]:
+    """What it carries."""
+    return iter(character.contents)
+
+
+def _listed(things: Sequence[Any]) -> Sequence[Any]:
+    return things[:MAX_LISTED]
+
+
+def _description(thing: Any, looker: Any) -> str:
+    """The description alone, cut short."""
+    return visible_lines(thing.get_display_desc(looker) or "", MAX_DESCRIPTION // 4)
+
+
+def _looked_at(thing: Any, looker: Any) -> str:
+    """All that looking at it tells, hooks and locks counting."""
+    told = looker.at_look(thing)
+    return (
+        visible_lines(str(told or ""), MAX_DESCRIPTION) or f"You see nothing special about {seen_name(thing, looker)}."
+    )
