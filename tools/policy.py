@@ -22,6 +22,8 @@ DENIED = frozenset({
     "ooc", "quit", "sessions", "option*", "connect", "create_account",
     # Locks are permissions by another name; these start code by its path or its number, or make a new account of a bot.
     "lock", "typeclass*", "spawn", "olc", "script*", "task*", "irc2chan", "rss2chan", "grapevine2chan", "discord2chan",
+    # Our own: over other assistants, and over what they remember of people.
+    "assistant", "assistants", "mute", "unmute", "forget me", "what do you remember",
     # Speech that has no speaker; and the steps of a batch file that runs code.
     "emit", "abort", "bb", "bl", "cc", "hh", "jj", "jl", "ll", "nl", "nn", "pp", "qq", "rr", "rrr", "sl", "ss",
 })  # fmt: skip

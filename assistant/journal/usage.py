@@ -14,13 +14,16 @@ _NOTHING = (0, 0, 0.0)
 #: Digits of a sum of money, as the ledger rounds it.
 _MONEY_DIGITS = 12
 
+#: Values go by name: Python 3.12.1 warns of numbers (`?1`).
 _ADD = f"""
-    INSERT INTO usage (day, account, calls, tokens, money) VALUES (?1, ?2, max(0, ?3), max(0, ?4), max(0.0, ?5))
-    ON CONFLICT (day, account) DO UPDATE SET calls = max(0, calls + ?3), tokens = max(0, tokens + ?4),
-        money = max(0.0, round(money + ?5, {_MONEY_DIGITS}))"""  # noqa: S608  (a constant)
+    INSERT INTO usage (day, account, calls, tokens, money)
+        VALUES (:day, :account, max(0, :calls), max(0, :tokens), max(0.0, :money))
+    ON CONFLICT (day, account) DO UPDATE SET calls = max(0, calls + :calls), tokens = max(0, tokens + :tokens),
+        money = max(0.0, round(money + :money, {_MONEY_DIGITS}))"""  # noqa: S608  (a constant)
 _RAISE = """
-    INSERT INTO usage (day, account, calls, tokens, money) VALUES (?1, ?2, ?3, ?4, ?5)
-    ON CONFLICT (day, account) DO UPDATE SET calls = max(calls, ?3), tokens = max(tokens, ?4), money = max(money, ?5)"""
+    INSERT INTO usage (day, account, calls, tokens, money) VALUES (:day, :account, :calls, :tokens, :money)
+    ON CONFLICT (day, account) DO UPDATE SET calls = max(calls, :calls), tokens = max(tokens, :tokens),
+        money = max(money, :money)"""
 
 
 class StoredUsage:
@@ -49,7 +52,8 @@ class StoredUsage:
             statement, rows = _ADD, _changes(self._ours[1] if self._ours[0] == day else {}, sums)
 
         def work(db: sqlite3.Connection) -> None:
-            db.executemany(statement, [(day, account, *amounts) for account, amounts in rows.items()])
+            named = [{"day": day, "account": account, **_named(amounts)} for account, amounts in rows.items()]
+            db.executemany(statement, named)
 
         await self._store.write(work)
         self._ours = day, sums
@@ -86,6 +90,10 @@ class StoredUsage:
         query = """SELECT day, account, calls, tokens, money FROM usage WHERE day >= ? AND (calls > 0 OR tokens > 0)
             ORDER BY day DESC, tokens DESC, account"""
         return await self._store.read(lambda db: tuple(map(tuple, db.execute(query, (since,)))))
+
+
+def _named(amounts: tuple[int, int, float]) -> dict[str, int | float]:
+    return dict(zip(("calls", "tokens", "money"), amounts, strict=True))
 
 
 def _sums(exported: Mapping[str, Any]) -> Sums:

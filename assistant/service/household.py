@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred, DeferredList
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
-from twisted.python.failure import Failure
 
 from assistant.bound_keys import BoundKeys, binding_of
 from assistant.build import Surroundings
@@ -25,6 +24,7 @@ from assistant.doctor.run import Visit, examine
 from assistant.journal import JournalError, JournalRefused, Refused, Sound
 from assistant.key_binding import KeyBinding
 from assistant.keys import anchored
+from assistant.service.closing import within
 from assistant.service.embedded import EmbeddedPool, MakeServed
 from assistant.service.home import Home
 from assistant.service.member import Member
@@ -37,7 +37,7 @@ from assistant.wiring import bindings_of, embedded_model, key_sources, web_of
 from llm import Capabilities, LLMError
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, Progress
-from resilience import Deadline, DeadlineExceeded, HttpExchange, Launcher, Ledger, Pipeline
+from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Registry
 from tools.world import ALL_WORLD_TOOLS
 
@@ -127,12 +127,12 @@ class Household:
     async def close(self) -> None:
         """Stop everybody and everything, within half a second: what does not end by then is abandoned."""
         members = list(self.members.values())
-        await self._within(MEMBERS_SECONDS, [member.stop() for member in members], "stopping the assistants")
-        rest = [self.pipeline.kept(), _awaited(self._launcher.stop()), _awaited(self._exchange.close())]
+        await within(self.clock, MEMBERS_SECONDS, [member.stop() for member in members], "stopping the assistants")
+        rest: list[Awaitable[None]] = [self.pipeline.kept(), self._launcher.stop(), self._exchange.close()]
         if self._web is not None:
             rest.append(self._web.stop())
-        await self._within(REST_SECONDS / 2, rest, "ending connections")
-        await self._within(REST_SECONDS / 2, [self._journal.close()], "closing the journal")
+        await within(self.clock, REST_SECONDS / 2, rest, "ending connections")
+        await within(self.clock, REST_SECONDS / 2, [self._journal.close()], "closing the journal")
 
     async def try_model(self, config: ModelConfig, entered: str = "") -> str:
         """One sentence: which model answered a short question, and how fast. Raises NoModelError with cause and remedy.
@@ -154,6 +154,14 @@ class Household:
             raise NoModelError(self.scrub(f"{chosen.why} does not answer: {answer}"))
         tools = "" if answer.has_tool_calls else ", but did not call the tool it was asked to call"
         return self.scrub(f"{chosen.why}: it answered in {self.clock.seconds() - began:.1f} s{tools}")
+
+    async def give_key(self, config: Config, entered: str) -> None:
+        """Let the key of this reference, given just now, go where these settings say, also for one who does not live.
+
+        Raises JournalError.
+        """
+        await self._ready()
+        await self._admit(config, entered)
 
     async def usage(self, days: int) -> list[UsageRow]:
         """What each account spent on the last `days` days, newest first. Raises JournalError."""
@@ -273,23 +281,3 @@ class Household:
             _log.error("the embedded model is gone: {why}", why=str(error))
 
         return embedded_model(self._reactor, self.home.environment, path, moved, show=show, lost=lost)
-
-    async def _within(self, seconds: float, work: list[Coroutine[Any, Any, None]], what: str) -> None:
-        """Wait for all of it, but not for ever."""
-        begun = [Deferred.fromCoroutine(each) for each in work]
-        for each in begun:
-            each.addErrback(_told, what)
-        try:
-            await Deadline.after(self.clock, seconds).bound(DeferredList(begun))
-        except DeadlineExceeded:
-            _log.warn("{what} took longer than {seconds} s and was abandoned", what=what, seconds=seconds)
-
-
-async def _awaited(work: Deferred[None]) -> None:
-    await work
-
-
-def _told(failure: Failure, what: str) -> None:
-    """What went wrong while something was ended is logged, and keeps nothing else from ending."""
-    if failure.check(CancelledError) is None:
-        _log.failure("{what} failed", failure, what=what)

@@ -109,11 +109,14 @@ class Member:
         self._state = State.OPENING
         self._heard = 0
         #: What was perceived before the storage was open, with the time.
-        self._unheard: list[tuple[MakeEvent, float]] = []
+        self._unheard = previous.left_unheard() if previous else []
         self._on_the_way_in: set[Deferred[None]] = set()
         self._waiting: list[Deferred[None]] = []
         self._hearing = Launcher()
         self._living = Launcher()
+        self._succeeding = Launcher()
+        #: Fires when the life before is over; None until its end was begun, and when there was none.
+        self._succeeded: Deferred[None] | None = None
 
     @property
     def state(self) -> State:
@@ -148,6 +151,11 @@ class Member:
         else:
             _log.warn("{name} cannot take in more before its journal is open", name=self.place.me.name)
 
+    def left_unheard(self) -> list[tuple[MakeEvent, float]]:
+        """What was perceived and never taken in, for a successor to take in."""
+        unheard, self._unheard = self._unheard, []
+        return unheard
+
     async def settled(self) -> None:
         """Returns when it is awake and everything heard so far is dealt with, or waits for a model that is away."""
         while self._state in {State.OPENING, State.WAITING}:
@@ -162,6 +170,7 @@ class Member:
         """Hear and think no more: what was heard is written down first, the run that goes is suspended."""
         self._state = State.STOPPED
         await self._living.stop()
+        await self._life_before()
         await DeferredList(list(self._on_the_way_in))
         if self.assistant is not None:
             await self.assistant.stop()
@@ -173,9 +182,7 @@ class Member:
 
     async def _live(self) -> None:
         """Try until there is a model to think with."""
-        if self._previous is not None:
-            await self._previous.stop()
-            self._previous = None
+        await self._life_before()
         pause = FIRST_PAUSE
         while True:
             try:
@@ -190,6 +197,21 @@ class Member:
                 return
             await deferLater(self._shared.clock, pause)
             pause = min(LONGEST_PAUSE, 2 * pause)
+
+    async def _life_before(self) -> None:
+        """Returns when the life before is over. Cancelling gives up the wait and not the end, which is begun once."""
+        if self._previous is not None:
+            previous, self._previous = self._previous, None
+            self._succeeded = self._succeeding.launch(previous.stop(), f"the end of {self.place.me.name}'s life before")
+        if self._succeeded is not None and not self._succeeded.called:
+            over: Deferred[None] = Deferred()
+
+            def told(_: None) -> None:
+                if not over.called:
+                    over.callback(None)
+
+            self._succeeded.addCallback(told)
+            await over
 
     async def _wake_up(self) -> None:
         """Open the storage, choose the model, and be awake."""
@@ -216,8 +238,7 @@ class Member:
     def _open_door(self, storage: Storage) -> None:
         """Take in what waited, in its order."""
         self._storage = storage
-        unheard, self._unheard = self._unheard, []
-        for make, at in unheard:
+        for make, at in self.left_unheard():
             self._take_in(storage, make, at)
 
     def _take_in(self, storage: Storage, make: MakeEvent, at: float) -> None:

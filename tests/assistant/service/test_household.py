@@ -123,6 +123,31 @@ async def test_a_change_of_settings_takes_the_run_that_goes_up_again_and_says_no
         assert steps == []
 
 
+async def test_changes_in_quick_succession_leave_one_life_and_lose_nothing(tmp_path: Path) -> None:
+    fake = ollama()
+    async with village(tmp_path) as here, serve(fake, reactor) as url:
+        lives = [here.start(asks(url, max_steps=steps)) for steps in (1, 2, 3)]
+        here.says(lives[-1], "Sage, hello")
+        lives.append(here.start(asks(url, max_steps=4)))
+        await lives[-1].settled()
+        assert [life.state for life in lives] == [State.STOPPED, State.STOPPED, State.STOPPED, State.AWAKE]
+        assert here.witness.heard == ["Sage: Hello, Ann."]
+
+
+async def test_a_key_given_for_one_who_does_not_live_may_go_to_its_new_server(tmp_path: Path) -> None:
+    environment = {"MY_KEY": "a-planted-key-123456"}
+    fake = ollama()
+    async with village(tmp_path, environment=environment) as here, serve(fake, reactor) as url:
+        first = {**asks(url), "model": {**asks(url)["model"], "key": "env:MY_KEY"}}
+        sage = here.start(first)
+        await sage.settled()
+        await here.household.stop(SAGE.id)
+        async with serve(fake, reactor) as other:
+            second = merged(first, {"model": {"url": other}})
+            await here.household.give_key(second, "env:MY_KEY")
+            assert (await here.household.choose(second, ""))[0].provider.api_url == other
+
+
 async def test_what_is_heard_while_settings_change_is_not_lost(tmp_path: Path) -> None:
     fake = ollama()
     async with village(tmp_path) as here, serve(fake, reactor) as url:
