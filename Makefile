@@ -4,6 +4,8 @@
 #   make trial ARGS="--provider ollama --model qwen3:4b"
 #   make test ARGS="tests/llm -k ollama"
 #   make test PARALLEL=    the tests in one process, for a debugger
+#   make bench       measure it beside its peers, under 3 minutes; bench-full takes longer
+#   make bench ARGS="--only calls --json figures.jsonl"
 #   make lock        renew the hash-pinned lock files
 #
 # PYTHON chooses the interpreter (3.11 or later); uv is used when it is there.
@@ -12,6 +14,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
+BENCH := .venv-bench
 ARGS ?=
 # One worker process for each core this process may use, eight at most; one that has no tests left takes from another.
 PARALLEL ?= -n auto --maxprocesses=8 --dist=worksteal
@@ -28,10 +31,10 @@ PURE += */tools/web/test_urls* */tools/web/test_differential* */tools/web/test_c
 # Whole processes, and attacks on what has no Twisted in it: once is enough as well.
 PURE += */crash/test_kills* */crash/test_budget_kills* */policy/*
 
-.PHONY: help trial test check lock clean
+.PHONY: help trial test check bench bench-full lock clean
 
 help:
-	@sed -n '1,9s/^# \{0,1\}//p' Makefile
+	@sed -n '1,11s/^# \{0,1\}//p' Makefile
 
 trial: $(VENV)/.run
 	@$(VENV)/bin/mud-assistant trial $(ARGS)
@@ -48,6 +51,12 @@ check: $(VENV)/.dev
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/mypy
 
+bench: $(BENCH)/.bench
+	$(BENCH)/bin/python -m benchmarks --quick $(ARGS)
+
+bench-full: $(BENCH)/.bench
+	$(BENCH)/bin/python -m benchmarks --full $(ARGS)
+
 # What a trial needs, and what work on the code needs beside it.
 $(VENV)/.run: requirements.lock pyproject.toml
 	@scripts/setup.sh "$(PYTHON)" $(VENV) requirements.lock 1>&2
@@ -61,8 +70,13 @@ $(OLDEST)/.dev: requirements-oldest.lock pyproject.toml
 	@scripts/setup.sh "$(PYTHON)" $(OLDEST) requirements-oldest.lock 1>&2
 	@touch $@
 
+# The peers it is measured beside, with the product's own packages as they are in requirements.lock.
+$(BENCH)/.bench: benchmarks/requirements-peers.txt pyproject.toml
+	@scripts/setup.sh "$(PYTHON)" $(BENCH) benchmarks/requirements-peers.txt 1>&2
+	@touch $@
+
 lock:
 	@scripts/lock.sh
 
 clean:
-	rm -rf $(VENV) $(OLDEST) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) $(BENCH) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -56,9 +56,12 @@ class ChosenModel:
     def upstream(self) -> UpstreamConfig:
         """How its server is treated.
 
-        A call counts as hanging after half the time that the server has for a sign of life.
+        A call counts as hanging after half the time that the server has for a sign of life. The owner's own cap is
+        used from the beginning; the usual one is approached.
         """
         config = self.config
         most = config.max_in_flight or (1 if self.embedded else _IN_FLIGHT.get(self.provider.name, 32))
         hang = min(config.first_byte_seconds, config.idle_seconds) / 2
-        return UpstreamConfig(BreakerConfig(hang_seconds=hang), InFlightConfig(most=most))
+        return UpstreamConfig(
+            BreakerConfig(hang_seconds=hang), InFlightConfig(most, config.max_in_flight or InFlightConfig().first)
+        )

@@ -224,7 +224,7 @@ async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMRespons
         caller=mind.purse.caller(mind.me, run.requester),
     )
     response = await (answer if ears is None else heard_out(ears, answer))
-    return prompt, _tokens(mind, prompt), discreet(response, mind.scrub)
+    return prompt, _fixed_tokens(mind) + mind.history.tokens, discreet(response, mind.scrub)
 
 
 async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> bool:
@@ -240,15 +240,15 @@ async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> boo
     return True
 
 
-def _tokens(mind: Mind, prompt: Sequence[Message]) -> int:
-    """Estimated tokens of a whole request."""
+def _fixed_tokens(mind: Mind) -> int:
+    """Estimated tokens of all of a request but the stream, whose own are counted as it grows."""
     provider = mind.client.provider
-    return provider.count_tokens(prompt) + provider.tokens.of_bytes(mind.head_bytes)
+    return provider.count_tokens(mind.front) + provider.tokens.of_bytes(mind.head_bytes)
 
 
 def _shrink(mind: Mind, overflow: ContextOverflow) -> None:
     """Make the stream fit the window the server named, or half of what it had; the server's word is the truth."""
-    fixed = _tokens(mind, mind.front) + mind.model.max_answer_tokens
+    fixed = _fixed_tokens(mind) + mind.model.max_answer_tokens
     room = overflow.limit - fixed if overflow.limit else mind.history.tokens // 2
     _log.warn("the prompt of {name} was too long: {why}", name=mind.me.name, why=overflow.message)
     mind.history.budget = max(MIN_STREAM_TOKENS, min(mind.history.budget, room, mind.history.tokens - 1))

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,24 @@ async def produce(journal: SqliteJournal, until: float, waits: list[float]) -> N
             await journal.close_run(await journal.open_run(await journal.pending()), NothingToDo())
 
 
-async def measure(reactor: Any, folder: Path, producers: int, seconds: float) -> None:
-    """Print one line of the table."""
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """One line of the first table: the wait of one event in milliseconds, and all of it in words."""
+
+    p99: float
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """One line of the second table: seconds of a turn, and all of it in words."""
+
+    turn: float
+    told: str
+
+
+async def measure(reactor: Any, folder: Path, producers: int, seconds: float) -> Pace:
+    """How fast events are accepted."""
     store = Store(folder / f"journal-{producers}", reactor, time.time)  # noqa: TID251  (composition root)
     await store.open()
     journals = [SqliteJournal(store, f"assistant-{number}") for number in range(producers)]
@@ -60,8 +77,8 @@ async def measure(reactor: Any, folder: Path, producers: int, seconds: float) ->
     p50, p99 = (1000 * waits[int(len(waits) * share)] for share in (0.5, 0.99))
     pace = f"{len(waits) / took:8,.0f} events/s  {(store.commits - commits) / took:6,.0f} commits/s"
     wait = f"ack p50 {p50:6.1f} ms  p99 {p99:6.1f} ms  max {1000 * waits[-1]:6.1f} ms"
-    print(f"{producers:5} producers: {pace}  {wait}  {busy:4.0%} of a core")
     await store.close()
+    return Pace(p99, f"{pace}  {wait}  {busy:4.0%} of a core")
 
 
 async def opened(path: Path, reactor: Any) -> tuple[Store, SqliteJournal, float]:
@@ -88,8 +105,8 @@ async def turn(journal: SqliteJournal, count: int) -> float:
     return (time.perf_counter() - began) / count
 
 
-async def measure_size(reactor: Any, folder: Path, settled: int) -> None:
-    """Print one line of the second table."""
+async def measure_size(reactor: Any, folder: Path, settled: int) -> Size:
+    """What a start, a turn and forgetting take."""
     path = folder / f"settled-{settled}"
     store, journal, _ = await opened(path, reactor)
     for first in range(0, settled, 1000):
@@ -108,11 +125,12 @@ async def measure_size(reactor: Any, folder: Path, settled: int) -> None:
     forgotten = await journal.forget_player(ANNA.id)
     forgetting = time.perf_counter() - began
     size = path.stat().st_size / 2**20
-    print(
-        f"{settled:7,} settled events: start {start:5.2f} s  turn {1000 * average:5.1f} ms  "
-        f"forgetting {forgotten.events:6,} events {forgetting:5.2f} s  file {size:5.1f} MiB"
-    )
     await store.close()
+    return Size(
+        average,
+        f"start {start:5.2f} s  turn {1000 * average:5.1f} ms  "
+        f"forgetting {forgotten.events:6,} events {forgetting:5.2f} s  file {size:5.1f} MiB",
+    )
 
 
 async def main(reactor: Any) -> None:
@@ -120,9 +138,11 @@ async def main(reactor: Any) -> None:
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 5.0  # noqa: PLR2004
     with tempfile.TemporaryDirectory(dir=sys.argv[1] if len(sys.argv) > 1 else None) as folder:
         for producers in (1, 50, 200):
-            await measure(reactor, Path(folder), producers, seconds)
+            pace = await measure(reactor, Path(folder), producers, seconds)
+            print(f"{producers:5} producers: {pace.told}")
         for settled in (100, MANY):
-            await measure_size(reactor, Path(folder), settled)
+            size = await measure_size(reactor, Path(folder), settled)
+            print(f"{settled:7,} settled events: {size.told}")
 
 
 if __name__ == "__main__":

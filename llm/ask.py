@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import overload
 
 from llm.fallback_prompt import call_schema, with_instructions
 from llm.messages import Message, Role, Text, ToolSpec
@@ -30,7 +32,7 @@ def worded(ask: Ask, way: Way) -> tuple[Sequence[Message], Sequence[ToolSpec], C
     """The messages, native tools and options to send; what cannot be asked natively is asked in words."""
     messages, tools, options = ask.messages, ask.tools, ask.options
     schema = options.json_schema
-    if not way.thinks:
+    if not way.thinks and options.think is not None:
         options = replace(options, think=None)
     if schema is not None and (way.as_text or not way.schema):
         messages, options = with_schema(messages, schema), replace(options, schema=None)
@@ -42,14 +44,37 @@ def worded(ask: Ask, way: Way) -> tuple[Sequence[Message], Sequence[ToolSpec], C
     return messages, tools, options
 
 
-def inputs_of(messages: Sequence[Message]) -> list[str]:
+def inputs_of(messages: Sequence[Message]) -> Sequence[str]:
     """What strangers wrote into the conversation: a call that is quoted from there is not the model's own."""
-    spoken = [
-        block.text
-        for message in messages
-        if message.role is Role.USER
-        for block in message.blocks
-        if isinstance(block, Text)
-    ]
-    heard = [result.text for message in messages for result in message.tool_results]
-    return spoken + heard
+    return _Inputs(messages)
+
+
+class _Inputs(Sequence[str]):
+    """Gathered when somebody looks: a history is long, and few answers hold anything to be compared with it."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        return self._texts[at]
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        spoken = [
+            block.text
+            for message in self._messages
+            if message.role is Role.USER
+            for block in message.blocks
+            if isinstance(block, Text)
+        ]
+        heard = [result.text for message in self._messages for result in message.tool_results]
+        return spoken + heard

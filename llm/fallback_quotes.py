@@ -35,13 +35,13 @@ class Quotes:
     """The calls that occur in the inputs: player text, tool results. Read only when there is a call to compare."""
 
     def __init__(self, inputs: Sequence[str], offer: Offer, readers: Sequence[Reader]) -> None:
-        self._inputs = [text for text in inputs if any(opener in text for opener in _OPENERS)]
+        self._all_inputs = inputs
         self._offer = offer
         self._readers = readers
 
     def without(self, found: Candidate, text: str) -> Candidate:
         """The candidate without the calls that an input holds: verbatim, in another spelling, or hidden in junk."""
-        if not self._inputs or not found.drafts:
+        if not found.drafts or not self._inputs:
             return found
         if any(_squeezed(text[found.start : found.end]) in known for known in self._texts):
             return Candidate(found.start, found.end, (), found.repaired)
@@ -54,6 +54,10 @@ class Quotes:
             _is_hidden(draft, traces, sure=not read.gave_up)
             for read, traces in zip(self._read, self._traces, strict=True)
         )
+
+    @cached_property
+    def _inputs(self) -> list[str]:
+        return [text for text in self._all_inputs if may_hold_call(text)]
 
     @cached_property
     def _texts(self) -> list[str]:
@@ -74,6 +78,11 @@ class Quotes:
                 for draft in _drafts(spelling, self._offer, reader, read):
                     read.calls.add(_canonical(draft))
         return read
+
+
+def may_hold_call(text: str) -> bool:
+    """Whether there is anything in the text without which no reader sees a call."""
+    return any(opener in text for opener in _OPENERS)
 
 
 def _is_hidden(draft: Draft, traces: Traces, *, sure: bool) -> bool:

@@ -17,7 +17,7 @@ from llm.fallback_gemma import read_gemma
 from llm.fallback_headed import read_headed
 from llm.fallback_json import read_json
 from llm.fallback_judge import accepted, reasoning_round
-from llm.fallback_quotes import Quotes
+from llm.fallback_quotes import Quotes, may_hold_call
 from llm.fallback_react import read_react
 from llm.fallback_stops import stop_at
 from llm.fallback_tags import read_tags
@@ -70,7 +70,7 @@ def find_calls(
     """
     thoughts, answer = split_thinking(text)
     plain = Found(reasoning=thoughts, text=answer)
-    if not tools or len(answer) > MAX_CHARS:
+    if not tools or len(answer) > MAX_CHARS or not may_hold_call(answer):
         return plain
     offer = Offer(tools)
     quotes = Quotes(inputs, offer, READERS)

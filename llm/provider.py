@@ -29,6 +29,14 @@ from resilience import origin_of
 _SALT = secrets.token_bytes(16)
 
 
+def kept_bytes(encoded: Sequence[bytes]) -> bytes:
+    """What orjson gave, joined by commas, in no more memory than it needs.
+
+    orjson's own bytes hold 4 KiB however short they are, and joining a single one gives it back as it is.
+    """
+    return b"".join((b",".join(encoded), b""))
+
+
 class StreamParser(Protocol):
     """Turns the bytes of one streamed body into events."""
 
@@ -63,6 +71,8 @@ class LLMProvider(ABC):
         """Use another address with a key of its own. A key goes to the origin it was given with and to no other."""
         self.api_url = api_url.rstrip("/")
         self._secret = key
+        #: The headers of a call, with the address and the key that they were made for.
+        self._made_headers: tuple[str, str, Headers] | None = None
         self._bound_to = origin_of(self.api_url)
         #: A name for the key that gives nothing of it away; empty for none, another for each key and process.
         self.credential = blake2b(key.encode(), key=_SALT, digest_size=6).hexdigest() if key else ""
@@ -104,8 +114,11 @@ class LLMProvider(ABC):
         return Headers(headers)
 
     def headers_for(self, options: CallOptions) -> Headers:
-        """The request headers of one call, for a provider whose options need headers too."""
-        return self.build_headers()
+        """The request headers of one call, not to be changed; for a provider whose options need headers too."""
+        url, key, made = self.api_url, self._key, self._made_headers
+        if made is None or made[:2] != (url, key):
+            self._made_headers = made = (url, key, self.build_headers())
+        return made[2]
 
     def build_request(
         self,
@@ -128,8 +141,8 @@ class LLMProvider(ABC):
         self, head: JSONObject, messages: Sequence[Message], options: CallOptions, *, tools_as_text: bool
     ) -> bytes:
         """The request body of its head and its messages."""
-        encoded = b",".join(self._encoded(message, tools_as_text=tools_as_text) for message in messages)
-        return orjson.dumps(head)[:-1] + b',"messages":[' + encoded + b"]}"
+        front = orjson.dumps(head)[:-1] + b',"messages":['
+        return front + b",".join(self._all_encoded(messages, tools_as_text=tools_as_text)) + b"]}"
 
     @abstractmethod
     def request_head(
@@ -167,7 +180,7 @@ class LLMProvider(ABC):
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """An estimate in tokens, corrected by reported usage; never blocks."""
-        return self.tokens.of_bytes(sum(len(self._encoded(message, tools_as_text=False)) + 1 for message in messages))
+        return self.tokens.of_bytes(sum(map(len, self._all_encoded(messages, tools_as_text=False))) + len(messages))
 
     @abstractmethod
     def format_tool_result(self, result: ToolResult) -> JSONObject:
@@ -181,9 +194,13 @@ class LLMProvider(ABC):
         """Whether the API can constrain its text to a JSON Schema."""
         return True
 
-    def _encoded(self, message: Message, *, tools_as_text: bool) -> bytes:
+    def _all_encoded(self, messages: Sequence[Message], *, tools_as_text: bool) -> list[bytes]:
+        """The bytes of each message. A long history passes here with every call, so what is known is only looked up."""
         key = f"{self.dialect}/text" if tools_as_text else self.dialect
-        if key not in message.wire:
-            said = as_text(message) if tools_as_text else message
-            message.wire[key] = b",".join(orjson.dumps(wire) for wire in self.encode_message(said))
-        return message.wire[key]
+        return [message.wire.get(key) or self._encode_once(message, key, tools_as_text) for message in messages]
+
+    def _encode_once(self, message: Message, key: str, tools_as_text: bool) -> bytes:
+        said = as_text(message) if tools_as_text else message
+        encoded = kept_bytes([orjson.dumps(wire) for wire in self.encode_message(said)])
+        message.wire[key] = encoded
+        return encoded

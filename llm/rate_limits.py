@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 
 from twisted.web.http_headers import Headers
 
@@ -42,13 +43,20 @@ class Moment:
 
 def read_rate_limits(headers: Headers, moment: Moment) -> RateLimitInfo | None:
     """What these headers say of the limits; None when they say nothing."""
-    wall = _wall(headers, moment)
+    told = {
+        name.lower().decode("latin-1"): values[0].decode("utf-8", "replace").strip()[:_MAX_CHARS]
+        for name, values in headers.getAllRawHeaders()
+        if b"ratelimit" in name.lower()
+    }
+    if not told:
+        return None
 
     def count(*names: str) -> int | None:
-        return next((number for name in names if (number := _count(headers, name)) is not None), None)
+        numbers = (_number(told[name]) for name in names if name in told)
+        return next((int(number) for number in numbers if number is not None), None)
 
     def at(*names: str) -> float | None:
-        waits = (_reset(_value(headers, name), wall) for name in names)
+        waits = (_reset(told[name], lambda: _wall(headers, moment)) for name in names if name in told)
         return next((moment.now + wait for wait in waits if wait is not None), None)
 
     info = RateLimitInfo(
@@ -95,8 +103,13 @@ def seconds_of(duration: str) -> float | None:
     return _number(text)
 
 
-def _names(what: str, of: str) -> Iterable[str]:
+@lru_cache(maxsize=16)
+def _names(what: str, of: str) -> tuple[str, ...]:
     """The header names for one quantity, the most telling first."""
+    return tuple(_all_names(what, of))
+
+
+def _all_names(what: str, of: str) -> Iterable[str]:
     yield f"x-ratelimit-{what}-{of}"
     yield f"anthropic-ratelimit-{of}-{what}"
     if of == "tokens":
@@ -121,13 +134,13 @@ def _retry_after(value: str, wall: float | None) -> float | None:
     return number if number is not None else _until(_http_date(value), wall)
 
 
-def _reset(value: str, wall: float | None) -> float | None:
-    """Seconds until a reset that is told as a duration, a number, or a time."""
+def _reset(value: str, wall: Callable[[], float | None]) -> float | None:
+    """Seconds until a reset that is told as a duration, a number, or a time, which alone needs the wall's."""
     seconds = seconds_of(value)
     if seconds is None:
-        seconds = _until(_rfc3339(value), wall)
+        seconds = _until(_rfc3339(value), wall())
     elif seconds > _EPOCH:
-        seconds = _until(seconds / 1000 if seconds > _EPOCH_MS else seconds, wall)
+        seconds = _until(seconds / 1000 if seconds > _EPOCH_MS else seconds, wall())
     return seconds if seconds is not None and seconds <= MAX_WISH_SECONDS else None
 
 
@@ -171,11 +184,6 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) and number >= 0 else None
-
-
-def _count(headers: Headers, name: str) -> int | None:
-    number = _number(_value(headers, name))
-    return None if number is None else int(number)
 
 
 def _value(headers: Headers, name: str) -> str:

@@ -121,7 +121,7 @@ class HttpExchange:
         self,
         reactor: IReactorTime,
         limits: Limits | None = None,
-        connections_per_host: int = 32,
+        connections_per_host: int = 1000,
         trust_root: Any = None,  # Any: Twisted's interface for it is private
         endpoints: IAgentEndpointFactory | None = None,
     ) -> None:

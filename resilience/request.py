@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -69,6 +70,7 @@ class Collected:
         return b"".join(self._pieces)
 
 
+@lru_cache(maxsize=256)
 def origin_of(url: str) -> str:
     """Scheme, host and port of a URL: the part that may be shown and logged."""
     parts = urlsplit(url)

@@ -33,16 +33,20 @@ _log = Logger()
 class UpstreamConfig:
     """How one server is treated. `queue` is how many calls may wait.
 
-    While more than `start_burst` requests are on their way, so that another one needs another connection, starts follow
-    each other after `start_seconds`.
+    While more than `start_burst` requests are on their way, and as many as there were lately, so that another one needs
+    another connection, starts follow each other after `start_seconds`.
     """
 
     breaker: BreakerConfig = field(default_factory=BreakerConfig)
     in_flight: InFlightConfig = field(default_factory=InFlightConfig)
     retries: RetryBudgetConfig = field(default_factory=RetryBudgetConfig)
     queue: int = 1000
-    start_seconds: float = 0.005
+    start_seconds: float = 0.0025
     start_burst: int = 4
+
+
+#: How long a connection that nobody uses is thought to be there still, in seconds: less than servers and pools keep it.
+CONNECTED_SECONDS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +140,8 @@ class Upstream:
         self.queue: FairQueue[Ticket] = FairQueue()
         self._clock = clock
         self._next_start = float("-inf")
+        #: The most requests on their way lately, which is how many connections there are, and when there were so many.
+        self._connected, self._connected_at = 0, float("-inf")
         self._timer: IDelayedCall | None = None
         self._is_letting_in = False
         self._must_look_again = False
@@ -189,16 +195,22 @@ class Upstream:
                 return None
             if self.breaker.room() == 0 or self.in_flight.is_full:
                 return None
+            is_new = self._needs_connection(now)
             start_at = self._next_start - self.config.start_seconds * (self.config.start_burst - 1)
-            if start_at > now and self.in_flight.used >= self.config.start_burst:
+            if is_new and start_at > now and self.in_flight.used >= self.config.start_burst:
                 return start_at
             ready = _Ready(now)
             ticket = self.queue.take(ready)
             if ticket is None:
                 return ready.first_at
-            self._next_start = max(now, self._next_start) + self.config.start_seconds
+            if is_new:
+                self._next_start = max(now, self._next_start) + self.config.start_seconds
             self._let(ticket)
         return None
+
+    def _needs_connection(self, now: float) -> bool:
+        """Whether another request needs a connection that is not there: all of those there were lately are in use."""
+        return self.in_flight.used >= self._connected or now - self._connected_at > CONNECTED_SECONDS
 
     def _let(self, ticket: Ticket) -> None:
         errand = ticket.errand
@@ -208,7 +220,10 @@ class Upstream:
             ticket.entered.errback(refusal)
             return
         sent = errand.quota.send(errand.tokens)
-        ticket.entered.callback(Passage(self, errand.quota, permit, self.in_flight.enter(), sent))
+        number, now = self.in_flight.enter(), self._clock.seconds()
+        if self._needs_connection(now) or self.in_flight.used == self._connected:
+            self._connected, self._connected_at = self.in_flight.used, now
+        ticket.entered.callback(Passage(self, errand.quota, permit, number, sent))
 
     def _no_room(self, ticket: Ticket) -> QueueFull | None:
         """The refusal when the queue is full, also after sending away one who is in no hurry for one who is."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renews the four lock files: pinned versions with hashes, for every platform, and no addresses. Needs uv.
+# Renews the five lock files: pinned versions with hashes, for every platform, and no addresses. Needs uv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compile() {
@@ -14,3 +14,4 @@ compile pyproject.toml "$build" --extra embedded --extra web --extra dev -c requ
 echo 'twisted==24.11.0' >"$oldest"
 compile pyproject.toml "$build" --extra embedded --extra web --extra evennia --extra dev -c "$oldest" -o requirements-oldest.lock
 compile pyproject.toml "$build" --extra embedded --extra web --extra evennia -c requirements-oldest.lock -o requirements-game.lock
+compile pyproject.toml "$build" benchmarks/requirements-peers.in -c requirements.lock -o benchmarks/requirements-peers.txt

@@ -13,7 +13,7 @@ from llm.errors import LLMError, ProtocolError
 from llm.fallback_prompt import as_text
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.options import CallOptions, ToolChoice, merge
-from llm.provider import LLMProvider
+from llm.provider import LLMProvider, kept_bytes
 from llm.providers.anthropic_errors import error_of_body
 from llm.providers.anthropic_stream import AnthropicStream
 from llm.providers.anthropic_turns import (
@@ -161,11 +161,11 @@ class AnthropicProvider(LLMProvider):
             key = f"{key}/{','.join(sorted(server_tools))}"
         if key not in message.wire:
             blocks = content_of(as_text(message) if tools_as_text else message, self.name, server_tools)
-            message.wire[key] = b",".join(orjson.dumps(block) for block in blocks)
+            message.wire[key] = kept_bytes([orjson.dumps(block) for block in blocks])
         return message.wire[key]
 
-    def _encoded(self, message: Message, *, tools_as_text: bool) -> bytes:
-        return self._content(message, (), tools_as_text=tools_as_text)
+    def _all_encoded(self, messages: Sequence[Message], *, tools_as_text: bool) -> list[bytes]:
+        return [self._content(message, (), tools_as_text=tools_as_text) for message in messages]
 
     def _with_thinking(self, head: Mapping[str, JSON], options: CallOptions) -> dict[str, JSON]:
         """The head with thinking on or off. A tool that must be called leaves no room for it, nor it for sampling."""

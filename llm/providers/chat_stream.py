@@ -39,6 +39,7 @@ class ChatStream:
         self._has_deltas = False
         self._kept = ReasoningKept()
         self._error_seen: LLMError | None = None
+        self._named = ""
         self.complete = False
 
     def feed(self, data: bytes) -> list[StreamEvent]:
@@ -78,18 +79,19 @@ class ChatStream:
     def take(self, data: str, *, whole: bool = False) -> list[StreamEvent]:
         """The events of one chunk or document. Raises the error it carries, ProtocolError for none of both."""
         chunk = _unwrapped(_loads(data))
-        if not isinstance(chunk, Mapping):
+        if not isinstance(chunk, dict):
             raise ProtocolError(f"not an answer: {excerpt(data.encode())}", self._provider, self._model)
         if chunk.get("error") or chunk.get("object") == "error":
             raise self._error(chunk)
         events: list[StreamEvent] = []
-        if isinstance(model := chunk.get("model"), str) and model:
+        if isinstance(model := chunk.get("model"), str) and model and model != self._named:
+            self._named = model
             events.append(ModelSeen(model))
         if (usage := read_usage(chunk)) is not None:
             events.append(UsageSeen(usage))
         choices = chunk.get("choices")
         for choice in choices if isinstance(choices, list) else ():
-            if isinstance(choice, Mapping) and not choice.get("index"):
+            if isinstance(choice, dict) and not choice.get("index"):
                 events.extend(self._choice(choice, whole=whole))
         return events
 
@@ -107,20 +109,20 @@ class ChatStream:
         if choice.get("error") or choice.get("finish_reason") == "error":
             raise self._error(choice)
         piece = choice.get("message") if whole else self._delta(choice)
-        events = self._piece(piece) if isinstance(piece, Mapping) else []
+        events = self._piece(piece) if isinstance(piece, dict) else []
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._finished = True
             finish = FinishReason.FILTERED if self._refused else _FINISH.get(reason, FinishReason.STOP)
             events.append(FinishSeen(finish))
-        elif whole and isinstance(piece, Mapping):
+        elif whole and isinstance(piece, dict):
             self._finished = True
         return events
 
     def _delta(self, choice: Mapping[str, Any]) -> object:
         """The new piece. A whole message in a stream repeats what its deltas said, and counts where there were none."""
         delta = choice.get("delta")
-        if isinstance(delta, Mapping):
+        if isinstance(delta, dict):
             self._has_deltas = True
             return delta
         return None if self._has_deltas else choice.get("message")
@@ -133,13 +135,13 @@ class ChatStream:
         if isinstance(content, str) and content:
             events.append(TextDelta(content))
         elif isinstance(content, list):
-            events.extend(_part_event(part) for part in content if isinstance(part, Mapping))
+            events.extend(_part_event(part) for part in content if isinstance(part, dict))
         if isinstance(refusal := piece.get("refusal"), str) and refusal:
             self._refused = True
             events.append(TextDelta(refusal))
         calls = piece.get("tool_calls")
-        events.extend(_call(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, Mapping))
-        if isinstance(old := piece.get("function_call"), Mapping):
+        events.extend(_call(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, dict))
+        if isinstance(old := piece.get("function_call"), dict):
             events.append(_call({"index": 0, "function": old}))
         return events
 
@@ -155,9 +157,9 @@ class ChatStream:
 
 def _unwrapped(chunk: object) -> object:
     """The completion that some gateways nest under `provider` (edge case 45)."""
-    if isinstance(chunk, Mapping) and "choices" not in chunk:
+    if isinstance(chunk, dict) and "choices" not in chunk:
         inner = chunk.get("provider")
-        return inner if isinstance(inner, Mapping) and "choices" in inner else chunk
+        return inner if isinstance(inner, dict) and "choices" in inner else chunk
     return chunk
 
 
@@ -173,13 +175,13 @@ def _part_event(part: Mapping[str, Any]) -> StreamEvent:
     if part.get("type") == "thinking":
         inner = part.get("thinking")
         pieces = inner if isinstance(inner, list) else [{"text": inner}]
-        return ReasoningDelta("".join(str(piece.get("text") or "") for piece in pieces if isinstance(piece, Mapping)))
+        return ReasoningDelta("".join(str(piece.get("text") or "") for piece in pieces if isinstance(piece, dict)))
     return TextDelta(str(part.get("text") or ""))
 
 
 def _call(call: Mapping[str, Any]) -> CallDelta:
     function = call.get("function")
-    function = function if isinstance(function, Mapping) else {}
+    function = function if isinstance(function, dict) else {}
     index, call_id, name, arguments = (
         call.get("index"),
         call.get("id"),
@@ -192,5 +194,5 @@ def _call(call: Mapping[str, Any]) -> CallDelta:
         index if isinstance(index, int) else None,
         call_id if isinstance(call_id, str) else None,
         name if isinstance(name, str) else None,
-        arguments if isinstance(arguments, str | Mapping) else None,
+        arguments if isinstance(arguments, str | dict) else None,
     )

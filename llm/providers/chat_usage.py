@@ -12,10 +12,10 @@ from llm.response import Usage
 def read_usage(chunk: Mapping[str, Any]) -> Usage | None:
     """The usage of a chunk, None when it has none; what is missing or null in it is unknown (edge case 56)."""
     usage = chunk.get("usage")
-    if not isinstance(usage, Mapping):
+    if not isinstance(usage, dict):
         groq = chunk.get("x_groq")
-        usage = groq.get("usage") if isinstance(groq, Mapping) else None
-    if not isinstance(usage, Mapping):
+        usage = groq.get("usage") if isinstance(groq, dict) else None
+    if not isinstance(usage, dict):
         return None
     details = usage.get("prompt_tokens_details")
     cached = _count(details, "cached_tokens")
@@ -31,20 +31,20 @@ def read_usage(chunk: Mapping[str, Any]) -> Usage | None:
 
 
 def _count(source: object, key: str) -> int | None:
-    value = source.get(key) if isinstance(source, Mapping) else None
+    value = source.get(key) if isinstance(source, dict) else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _server_tools(counts: object) -> Mapping[str, int] | None:
     """Calls of the server's own tools by name: `web_search_requests` counts `web_search`."""
-    if not isinstance(counts, Mapping):
+    if not isinstance(counts, dict):
         return None
     return {str(key).removesuffix("_requests"): count for key in counts if (count := _count(counts, key)) is not None}
 
 
 def _cost(cost: object) -> float | None:
     """OpenRouter tells a number, Perplexity a table with its sum in `total_cost`; both in US dollars."""
-    value: object = cost.get("total_cost") if isinstance(cost, Mapping) else cost
+    value: object = cost.get("total_cost") if isinstance(cost, dict) else cost
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         return None
     return float(value) if value >= 0 else None

@@ -14,6 +14,8 @@ from llm.messages import JSON, JSONObject
 _PLAIN = ("reasoning_content", "reasoning", "thinking")
 #: Members of a detail that arrive in pieces; any other is told once.
 _JOINED = ("text", "summary", "data")
+#: What a piece has that tells of any thought.
+_NAMES = frozenset({*_PLAIN, "reasoning_details"})
 
 
 class ReasoningKept:
@@ -25,12 +27,14 @@ class ReasoningKept:
 
     def take(self, piece: Mapping[str, Any]) -> str:
         """The thought in one delta or message, told once however many names it has."""
+        if _NAMES.isdisjoint(piece):
+            return ""
         plain = next((key for key in _PLAIN if isinstance(piece.get(key), str) and piece[key]), "")
         if isinstance(content := piece.get("reasoning_content"), str):
             self._content = self._content or []
             self._content.append(content)
         details = piece.get("reasoning_details")
-        pieces = [detail for detail in details if isinstance(detail, Mapping)] if isinstance(details, list) else []
+        pieces = [detail for detail in details if isinstance(detail, dict)] if isinstance(details, list) else []
         for detail in pieces:
             self._add(detail)
         if plain:

@@ -108,6 +108,20 @@ def test_starts_follow_each_other_at_a_pace_after_a_first_burst() -> None:
     assert len(door.entered) == 6 + 3
 
 
+def test_starts_that_find_a_connection_are_not_paced() -> None:
+    door = Door(cap=100, start_seconds=1.0, start_burst=3)
+    for number in range(6):
+        door.ask(str(number))
+    door.clock.pump([0.5] * 6)
+    assert len(door.entered) == 6
+    door.end(*door.passages)
+    for number in range(10, 18):
+        door.ask(str(number))
+    assert len(door.entered) == 6 + 6  # as many as there are connections; two more must be opened
+    door.clock.pump([1.0] * 2)
+    assert len(door.entered) == 6 + 8
+
+
 def test_calls_of_one_model_are_paced_by_what_is_left_and_those_of_another_are_not() -> None:
     door = Door(cap=100)
     door.ask("a")

@@ -1,0 +1,74 @@
+"""The limit on Twisted as a subject: a transport, ready bytes, and no HTTP that deserves the name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
+from twisted.internet.protocol import Protocol
+
+from benchmarks.canned import ANSWER, MODEL, TOOLS, chat_stream, history
+from benchmarks.paired import Turn, metered
+
+
+class _Wire(Protocol):
+    """One connection: a request's bytes out, all bytes of the answer in."""
+
+    def __init__(self, end: bytes) -> None:
+        self._end = end
+        self._held: list[bytes] = []
+        self._waiting: Deferred[bytes] | None = None
+
+    def ask(self, request: bytes) -> Deferred[bytes]:
+        """Everything that came, up to the end."""
+        self._waiting = Deferred()
+        self.transport.write(request)
+        return self._waiting
+
+    def dataReceived(self, data: bytes) -> None:
+        """Collect until the end is there."""
+        self._held.append(data)
+        if data.endswith(self._end) and self._waiting is not None:
+            whole, self._held = b"".join(self._held), []
+            waiting, self._waiting = self._waiting, None
+            waiting.callback(whole)
+
+
+class Transport:
+    """Requests over connections made once; an answer is found by its last bytes and looked at for its content."""
+
+    def __init__(self, reactor: Any, url: str, kind: str, count: int = 20, callers: int = 8) -> None:
+        asked = {"model": MODEL, "tools": TOOLS, "messages": history(count)}
+        body = json.dumps(asked).encode()
+        host, _, path = url.removeprefix("http://").partition("/")
+        self._request = f"POST /{path}/chat/completions HTTP/1.1\r\nHost: {host}\r\n".encode()
+        self._request += b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+        self._port = int(host.rpartition(":")[2])
+        self._reactor = reactor
+        self._end = b"}" if kind == "json" else b"0\r\n\r\n"
+        self._inside = ANSWER.encode() if kind == "json" else chat_stream(calls=True)[-3]
+        self._callers = callers
+        self._wires: list[_Wire] = []
+
+    async def turn(self, seconds: float) -> Turn:
+        """Volleys of requests."""
+        return await metered(self, seconds)
+
+    async def volley(self) -> int:
+        """One request on each connection."""
+        for answer in await gatherResults([wire.ask(self._request) for wire in self._wires], consumeErrors=True):
+            assert self._inside in answer
+        return self._callers
+
+    async def reset(self) -> None:
+        """Connect at the first time."""
+        while len(self._wires) < self._callers:
+            endpoint = TCP4ClientEndpoint(self._reactor, "127.0.0.1", self._port)
+            self._wires.append(await connectProtocol(endpoint, _Wire(self._end)))
+
+    async def close(self) -> None:
+        """Hang up."""
+        for wire in self._wires:
+            wire.transport.loseConnection()

@@ -1,0 +1,112 @@
+"""Child processes of a benchmark: the stub server, and peers that take their turns over a pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.error import ProcessDone
+from twisted.internet.interfaces import IReactorProcess
+from twisted.internet.protocol import ProcessProtocol
+from twisted.python.failure import Failure
+
+from benchmarks.certificate import Made, certificate
+from benchmarks.paired import Turn
+
+#: A stub that was forgotten ends by itself after this many seconds.
+STUB_SECONDS = 900
+ROOT = Path(__file__).parent.parent
+
+
+class ChildFailed(Exception):
+    """A child ended before it answered; the message is the end of what it wrote to standard error."""
+
+
+class Child(ProcessProtocol):
+    """A `python -m MODULE` that answers lines with lines of JSON."""
+
+    def __init__(self, reactor: IReactorProcess, module: str, *arguments: str) -> None:
+        self._held = b""
+        self._said = b""
+        self._waiting: list[Deferred[Any]] = []
+        self.gone: Deferred[None] = Deferred()
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
+        command = [sys.executable, "-m", module, *arguments]
+        reactor.spawnProcess(self, sys.executable, command, env=environment, path=str(ROOT))
+
+    def answer(self) -> Deferred[Any]:
+        """The next line, read as JSON. Fails with ChildFailed when there will be none."""
+        waiting: Deferred[Any] = Deferred()
+        self._waiting.append(waiting)
+        self._hand_out()
+        return waiting
+
+    def ask(self, line: str) -> Deferred[Any]:
+        """The answer to a line."""
+        answer = self.answer()
+        self.transport.write(line.encode() + b"\n")
+        return answer
+
+    async def turn(self, seconds: float) -> Turn:
+        """One turn of a peer."""
+        return Turn(*await self.ask(json.dumps(seconds)))
+
+    async def close(self) -> None:
+        """Let it end; returns when it has."""
+        self.transport.closeStdin()
+        await self.gone
+
+    def outReceived(self, data: bytes) -> None:
+        """Take what it writes."""
+        self._held += data
+        self._hand_out()
+
+    def errReceived(self, data: bytes) -> None:
+        """Keep its last words."""
+        self._said = (self._said + data)[-2000:]
+
+    def processEnded(self, reason: Failure) -> None:
+        """Tell those who wait for it."""
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            one.errback(ChildFailed(self._said.decode("utf-8", "replace")))
+        if not reason.check(ProcessDone) and self._said:
+            print(self._said.decode("utf-8", "replace"), file=sys.stderr)
+        self.gone.callback(None)
+
+    def _hand_out(self) -> None:
+        while self._waiting and b"\n" in self._held:
+            line, _, self._held = self._held.partition(b"\n")
+            self._waiting.pop(0).callback(json.loads(line))
+
+
+@asynccontextmanager
+async def stub(reactor: IReactorProcess, ports: int = 1) -> AsyncIterator[list[str]]:
+    """The base URLs of a stub server with so many ports, for as long as the block lasts."""
+    child = Child(reactor, "benchmarks.stub", str(ports), str(STUB_SECONDS))
+    try:
+        yield [f"http://127.0.0.1:{port}" for port in await child.answer()]
+    finally:
+        await child.close()
+
+
+@asynccontextmanager
+async def https_stub(reactor: IReactorProcess) -> AsyncIterator[tuple[str, Made]]:
+    """The base URL of a stub server over HTTPS, and its certificate."""
+    made = certificate()
+    with tempfile.TemporaryDirectory() as folder:
+        public, private = Path(folder) / "certificate", Path(folder) / "key"
+        public.write_bytes(made.public)
+        private.write_bytes(made.private)
+        child = Child(reactor, "benchmarks.stub", "1", str(STUB_SECONDS), str(public), str(private))
+        try:
+            yield f"https://127.0.0.1:{(await child.answer())[0]}", made
+        finally:
+            await child.close()

@@ -1,0 +1,185 @@
+"""Assistants in the embedded world, each in a room of its own with one player, over one exchange and one pipeline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from assistant.build import Surroundings, build_assistant
+from assistant.character import Assistant
+from assistant.chosen_model import ChosenModel
+from assistant.config import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
+from assistant.ears import AssistantEars
+from assistant.journal import StreamEntry
+from assistant.storage import JournalFile, Storage, in_memory
+from assistant.trace import NobodyWatches, Observer
+from assistant.worlds.embedded import Body, EmbeddedWorld
+from assistant.worlds.hamlet import Place, Room
+from benchmarks.canned import MODEL, history
+from llm import Capabilities, LLMProvider, get_provider
+from llm.messages import Message, Role, Text
+from resilience import HttpExchange, Launcher, Ledger, Pipeline
+from tools import Kind, Principal, Registry
+from tools.context import Thing
+from tools.world import WORLD_TOOLS
+
+THING = Thing("astrolabe", "A brass astrolabe with a cracked rim. It has been mended with silver wire, long ago.")
+#: Big enough that nothing is ever trimmed from a prompt.
+ENDLESS = {"context_tokens": 2_000_000, "examples": False}
+
+
+def past(count: int) -> tuple[StreamEntry, ...]:
+    """A stream of so many messages, less the one that comes; the same objects every time, so encoded once."""
+    said = [Message(Role(str(one["role"])), (Text(str(one["content"])),)) for one in history(count)[1:-1]]
+    return tuple(StreamEntry((message,), 5, (), 1, ("player:1",), at) for at, message in enumerate(said, 1))
+
+
+class PlayerEars:
+    """Ears of a player: `heard` gets each utterance with the moment of it."""
+
+    def __init__(self, hears: Callable[[str], None]) -> None:
+        self._hears = hears
+
+    def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
+        """Somebody spoke aloud."""
+        if speaker.kind is Kind.ASSISTANT:
+            self._hears(text)
+
+    def heard_whisper(self, speaker: Principal, text: str) -> None:
+        """Somebody whispered."""
+        self._hears(text)
+
+    def heard_page(self, speaker: Principal, text: str) -> None:
+        """Somebody paged."""
+        self._hears(text)
+
+    def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
+        """Not looked at."""
+
+    def saw_emote(self, actor: Principal, text: str) -> None:
+        """Not looked at."""
+
+    def saw_arrival(self, who: Principal, from_direction: str) -> None:
+        """Not looked at."""
+
+    def saw_departure(self, who: Principal, direction: str) -> None:
+        """Not looked at."""
+
+
+@dataclass(slots=True)
+class House:
+    """One assistant, its body, and the player beside it."""
+
+    number: int
+    assistant: Assistant
+    home: Body
+    player: Body
+    heard: list[str] = field(default_factory=list)
+
+    async def ask(self, text: str) -> None:
+        """The player says something; returns when the assistant has dealt with it."""
+        await self.player.say(text)
+        await self.assistant.settled()
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """How one assistant lives: where its model is and how it is asked."""
+
+    url: str
+    model: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    stream: tuple[StreamEntry, ...] = ()
+    #: None for a server of the Chat Completions dialect at `url`.
+    provider: LLMProvider | None = None
+
+
+class Village:
+    """All of them. `journal` is a file for all, None for memory."""
+
+    def __init__(
+        self, reactor: Any, rooms: int, *, journal: Path | None = None, ledger: bool = True, **exchange: Any
+    ) -> None:
+        self.reactor = reactor
+        self.exchange = HttpExchange(reactor, **exchange)
+        wall = time.time  # noqa: TID251  (composition root)
+        self.pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall) if ledger else None)  # noqa: S311
+        self.file = JournalFile(journal, reactor, wall, JournalConfig(file=str(journal))) if journal else None
+        self.houses: list[House] = []
+        self._launcher = Launcher()
+        self._capabilities = Capabilities()
+        self._registry = Registry(WORLD_TOOLS)
+        described = "A small room with a desk under the window, and a shelf of books that nobody has dusted."
+        places = [Room(f"room{number}", f"Room {number}", described, (), (THING,)) for number in range(rooms)]
+        self.world = EmbeddedWorld(Place(tuple(places)))
+
+    async def settle(
+        self, number: int, tenant: Tenant, observer: Observer | None = None, hears: Callable[[str], None] | None = None
+    ) -> House:
+        """A new assistant with a player in the room of this number; the world forgets who lived there before."""
+        for body in [body for body in self.world.bodies if body.room.key == f"room{number}"]:
+            self.world.remove(body)
+        me = Principal(f"assistant:{number}", "Sage", Kind.ASSISTANT)
+        home = self.world.add(me, f"room{number}")
+        storage = await self._storage(number, tenant)
+        assistant = self._built(me, home, storage, tenant, observer)
+        heard: list[str] = []
+        player = self.world.add(
+            Principal(f"player:{number}", "Anna"), f"room{number}", PlayerEars(hears or heard.append)
+        )
+        home.ears = AssistantEars(assistant, me, self.reactor, home.alone_with, self._launcher, storage.life)
+        assistant.start()
+        house = House(number, assistant, home, player, heard)
+        self.houses.append(house)
+        return house
+
+    async def close(self) -> None:
+        """End everybody, and the connections."""
+        async with AsyncExitStack() as stack:
+            if self.file is not None:
+                stack.push_async_callback(self.file.close)
+            stack.push_async_callback(self._exchange_closed)
+            stack.push_async_callback(self._launcher.stop)
+            for house in self.houses:
+                stack.push_async_callback(house.assistant.stop)
+
+    async def move_out(self, houses: Sequence[House]) -> None:
+        """These live no more."""
+        for house in houses:
+            await house.assistant.stop()
+            self.houses.remove(house)
+
+    async def _exchange_closed(self) -> None:
+        await self.exchange.close()
+
+    async def _storage(self, number: int, tenant: Tenant) -> Storage:
+        kept = (
+            await self.file.storage_of(f"assistant-{number}", 5000)
+            if self.file
+            else in_memory(self.reactor.seconds, 5000)
+        )
+        return Storage(kept.journal, kept.notes, kept.mutes, kept.stream or tenant.stream, kept.life)
+
+    def _built(
+        self, me: Principal, home: Body, storage: Storage, tenant: Tenant, observer: Observer | None
+    ) -> Assistant:
+        config = ModelConfig(**{"max_attempts": 1, "examples": False, "max_in_flight": 200, **tenant.model})
+        chosen = ChosenModel(tenant.provider or get_provider("local", tenant.url, MODEL), "a stub", config)
+        around = Surroundings(
+            me=me,
+            world=home,
+            storage=storage,
+            registry=self._registry,
+            exchange=self.exchange,
+            capabilities=self._capabilities,
+            pipeline=self.pipeline,
+            clock=self.reactor,
+            observer=observer or NobodyWatches(),
+            budget=BudgetConfig(),
+        )
+        return build_assistant(AssistantConfig(**{"join_seconds": 0, **tenant.settings}), [chosen], around)

@@ -1,0 +1,108 @@
+"""A reactor that counts its timers, sends on sockets counted, and an assistant that lives on it over loopback."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
+from twisted.internet.interfaces import IDelayedCall
+from zope.interface import alsoProvides, providedBy
+
+from benchmarks.village import ENDLESS, House, Tenant, Village, past
+from llm.messages import JSONObject, Message
+from llm.providers import LocalProvider
+from llm.testing import FakeChat, Reply, serve
+
+real: Any = _reactor
+
+
+class CountingReactor:
+    """The real reactor, with the number of timers it was asked for and how many of them were at once."""
+
+    def __init__(self) -> None:
+        self.timers = 0
+        alsoProvides(self, *providedBy(real))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(real, name)
+
+    def callLater(  # noqa: N802  (Twisted's name)
+        self,
+        delay: float,
+        callable: Callable[..., Any],  # noqa: A002  (the interface's name)
+        *args: object,
+        **kwargs: object,
+    ) -> IDelayedCall:
+        self.timers += 1
+        delayed: IDelayedCall = real.callLater(delay, callable, *args, **kwargs)
+        return delayed
+
+
+class CountingProvider(LocalProvider):
+    """A provider that knows which messages it encoded."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, "stub")
+        self.encoded: list[Message] = []
+
+    def encode_message(self, message: Message) -> list[JSONObject]:
+        self.encoded.append(message)
+        return super().encode_message(message)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """An assistant, and what counts for it."""
+
+    house: House
+    reactor: CountingReactor
+    provider: CountingProvider
+    fake: FakeChat
+
+
+@asynccontextmanager
+async def village_of_one(script: list[Reply], messages: int = 20) -> AsyncIterator[Counted]:
+    """An assistant with so many messages of history, and what counts for it."""
+    counting, fake = CountingReactor(), FakeChat(real, script)
+    async with serve(fake, real) as url:
+        village = Village(counting, 1)
+        provider = CountingProvider(url)
+        house = await village.settle(0, Tenant(url, ENDLESS, stream=past(messages), provider=provider))
+        await house.assistant.settled()
+        try:
+            yield Counted(house, counting, provider, fake)
+        finally:
+            await village.close()
+
+
+@dataclass
+class Sends:
+    """How often something was sent to one port."""
+
+    port: int
+    count: int = 0
+
+    def saw(self, frame: FrameType, event: str, function: Any) -> None:
+        """What the interpreter tells of every call of a function written in C."""
+        if event != "c_call" or getattr(function, "__name__", "") != "send":
+            return
+        sender = getattr(function, "__self__", None)
+        if isinstance(sender, socket.socket) and sender.getpeername()[1] == self.port:
+            self.count += 1
+
+
+@contextmanager
+def sends_to(port: int) -> Iterator[Sends]:
+    """Every `send` on a socket to that port in the block; the server in the same process is not counted."""
+    sends, before = Sends(port), sys.getprofile()
+    sys.setprofile(sends.saw)
+    try:
+        yield sends
+    finally:
+        sys.setprofile(before)

@@ -1,0 +1,75 @@
+"""What a step costs in things that can be counted exactly: these fail first, on any machine and however busy it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from urllib.parse import urlsplit
+
+import pytest
+
+from llm.testing import Call, Reply
+from tests.benchmarks.counting import sends_to, village_of_one
+
+LOOK = Reply(calls=(Call("inspect", {"target": "astrolabe"}),))
+SAY = Reply(calls=(Call("say", {"text": "A brass astrolabe."}),))
+QUESTION = "What is that on the desk?"
+#: Timers of a run with two model calls and a tool call in each. The tick: this run, and the next. A model call: the
+#: deadline, the head, the idle body, and the pool's for its connection. A tool call: its time limit.
+TIMERS = 2 + 2 * 4 + 2 * 1
+
+
+@pytest.mark.parametrize("messages", [20, 400])
+async def test_no_message_is_encoded_twice(messages: int) -> None:
+    async with village_of_one([LOOK, SAY] * 4, messages) as one:
+        for _ in range(4):
+            await one.house.ask(QUESTION)
+        times = Counter(id(message) for message in one.provider.encoded)
+        assert set(times.values()) == {1}
+
+
+@pytest.mark.parametrize("messages", [20, 400])
+async def test_a_run_encodes_only_what_is_new(messages: int) -> None:
+    async with village_of_one([LOOK, SAY] * 2, messages) as one:
+        await one.house.ask(QUESTION)
+        before = len(one.provider.encoded)
+        await one.house.ask(QUESTION)
+        # The question, an answer with its results, and another answer with its.
+        assert len(one.provider.encoded) - before == 5
+
+
+async def test_every_request_begins_with_the_whole_of_the_one_before() -> None:
+    async with village_of_one([LOOK, SAY] * 4) as one:
+        for _ in range(4):
+            await one.house.ask(QUESTION)
+        bodies = [request.raw for request in one.fake.chats]
+        assert len(bodies) == 8
+        for before, after in pairwise(bodies):
+            assert after.startswith(before.removesuffix(b"]}"))
+
+
+@pytest.mark.parametrize("messages", [20, 400])
+async def test_a_request_is_one_send(messages: int) -> None:
+    async with village_of_one([LOOK, SAY] * 2, messages) as one:
+        await one.house.ask(QUESTION)
+        with sends_to(urlsplit(one.provider.api_url).port or 0) as sends:
+            await one.house.ask(QUESTION)
+        assert sends.count == 2
+
+
+@pytest.mark.parametrize("messages", [20, 400])
+async def test_the_timers_of_a_run_are_these_and_no_more(messages: int) -> None:
+    async with village_of_one([LOOK, SAY] * 2, messages) as one:
+        await one.house.ask(QUESTION)
+        before = one.reactor.timers
+        await one.house.ask(QUESTION)
+        assert one.reactor.timers - before == TIMERS
+
+
+async def test_runs_leave_no_timer_behind() -> None:
+    async with village_of_one([LOOK, SAY] * 5) as one:
+        await one.house.ask(QUESTION)
+        before = len(one.reactor.getDelayedCalls())
+        for _ in range(4):
+            await one.house.ask(QUESTION)
+        assert len(one.reactor.getDelayedCalls()) == before
