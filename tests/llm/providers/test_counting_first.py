@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from llm import CallOptions, Message, ToolCall, ToolResult, ToolSpec, get_provider, system, tool_results, user
+from llm import CallOptions, Message, Text, ToolCall, ToolResult, ToolSpec, get_provider, system, tool_results, user
 from llm import assistant as assistant_message
 
 LOOK = ToolSpec("look", "Looks round.", {"type": "object", "properties": {}})
@@ -19,7 +19,7 @@ def talk() -> list[Message]:
         user("Hello."),
         assistant_message(ToolCall("call_1", "look", {})),
         tool_results([ToolResult("call_1", "look", "A room.")]),
-        assistant_message("It is a room."),
+        assistant_message(Text("It is a room.")),
         user("Thanks."),
     ]
 

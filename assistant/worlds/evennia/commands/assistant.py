@@ -1,0 +1,99 @@
+"""The command `assistant`: every AI character of the game, from its making to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evennia.commands.default.muxcommand import MuxCommand
+
+from assistant.worlds.evennia.commands import deciding, making, setting, spending, thinking, watching
+from assistant.worlds.evennia.commands.naming import meant
+from assistant.worlds.evennia.commands.order import Answer, Order
+
+#: What each switch does. A switch may be shortened to where it is still the only one.
+SWITCHES: dict[str, Callable[[Order], Answer]] = {
+    "create": making.create,
+    "list": making.list_all,
+    "start": making.start,
+    "stop": making.stop,
+    "status": watching.status,
+    "provider": thinking.provider,
+    "model": thinking.model,
+    "key": thinking.key,
+    "set": setting.set_option,
+    "show": setting.show,
+    "persona": setting.persona,
+    "tools": setting.tools,
+    "budget": spending.budget,
+    "usage": spending.usage,
+    "history": watching.history,
+    "trace": watching.trace,
+    "approve": deciding.approve,
+    "deny": deciding.deny,
+    "account": making.account,
+    "reset": making.reset,
+    "doctor": watching.examine,
+    "delete": making.delete,
+    "uninstall": making.uninstall_all,
+}
+
+
+class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
+    """
+    Make and look after AI characters.
+
+    Usage:
+      assistant[/switch] [<name>] [= <value>]
+
+    A first assistant:
+      assistant/create Sage = You keep the library and know its stories.
+      assistant/provider Sage = ollama qwen3:4b
+      assistant/provider Sage = openai gpt-5-mini env:OPENAI_API_KEY
+      assistant/status Sage
+
+    Its life:
+      /create <name> [= <who it is>]     where you stand
+      /list, /status [<name>]            all, or one of them
+      /start <name>, /stop <name>        /stop lasts through restarts
+      /delete <name> = yes               or: = yes, forget
+      /reset <name>                      lifts the emergency stop
+
+    What it thinks with; a change is kept when the model has answered, or with "force" at the end:
+      /provider <name> = <provider> [<model>] [<address>] [<key>]
+      /model <name> = <model>
+      /key <name> = env:VARIABLE         or file:PATH; a key itself is never typed
+
+    How it is; without "=" these show what there is:
+      /persona <name> = <who it is>
+      /set <name>/<option> = <value>     nothing behind the = takes it back
+      /show <name> [<part of an option>]
+      /tools <name> = +move -whisper     or: all
+      /account <name> = on               lets it be paged and hear channels; off, join <channel>, leave <channel>
+
+    What it costs:
+      /budget <name> = 200 calls 100000 tokens 2.50 money       in a day; or: none
+      /budget all = ..., /budget each = ..., /budget player = ...
+      /usage [<name>] [<days>]
+
+    What it does:
+      /history <name> [<how many>], /trace <name>
+      /approve <name> [<number>], /deny <name> [<number>]
+      /doctor [<name>]                   says what is wrong, and what to do
+      /uninstall = yes                   takes everything out of the game
+
+    Names and switches may be shortened: assistant/stat sa. Without a switch all assistants are listed.
+    """
+
+    key = "assistant"
+    locks = "cmd:perm(Admin)"
+    help_category = "Admin"
+    account_caller = True
+
+    def func(self) -> None:
+        """Do what the switch says."""
+        order = Order(self.caller, self.character, self.lhs or "", self.rhs)
+        order.run(self._done, f"assistant/{'/'.join(self.switches)[:40] or 'list'}")
+
+    def _done(self, order: Order) -> Answer:
+        switch = self.switches[0] if self.switches else ("status" if order.left else "list")
+        return SWITCHES[meant(switch, SWITCHES, "switch")](order)

@@ -1,0 +1,48 @@
+"""Leave for what an assistant asks: given or refused by somebody who could do it himself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistant.trial.rights_text import approvals_text
+from assistant.worlds.evennia.commands.naming import awake, named_and_rest
+from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.showing import cut
+from assistant.worlds.evennia.principals import principal_of
+from tools import Denied
+
+_MAX_DIGITS = 9
+
+
+def approve(order: Order) -> Answer:
+    """Show what an assistant asks leave for, or allow one of it, once."""
+    return _decide(order, allow=True)
+
+
+def deny(order: Order) -> Answer:
+    """Show what an assistant asks leave for, or refuse one of it."""
+    return _decide(order, allow=False)
+
+
+def _decide(order: Order, *, allow: bool) -> str:
+    word = "approve" if allow else "deny"
+    usage = f"assistant/{word} NAME [number]"
+    character, rest = named_and_rest(" ".join(filter(None, (order.left, order.right))), usage)
+    assistant = awake(character)
+    if not rest:
+        asked = assistant.mind.approvals.pending()
+        how = f"\nTo decide: assistant/{word} {character.key} NUMBER" if asked else ""
+        return f"{character.key} asks leave for:\n{approvals_text(asked)}{how}"
+    if not rest.isdigit() or len(rest) > _MAX_DIGITS:
+        raise Refused(f"Give the number of a request: {usage}")
+    number, who = int(rest), _decider(order)
+    answer = assistant.approve(number, who) if allow else assistant.decline(number, who)
+    if isinstance(answer, Denied):
+        return f"{answer.reason} What waits: assistant/{word} {character.key}"
+    what = cut(answer.pending.shown, 200)
+    return f"{character.key} may do this once: {what}" if allow else f"{character.key} may not do this: {what}"
+
+
+def _decider(order: Order) -> Any:
+    """Who decides, with the permission he has just now."""
+    return principal_of(order.who, order.who)

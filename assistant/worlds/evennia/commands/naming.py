@@ -1,0 +1,98 @@
+"""What somebody means by the beginning of a name; who means nothing is told what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from assistant.character import Assistant
+from assistant.service.member import Member
+from assistant.worlds.evennia import creation, house
+from assistant.worlds.evennia.commands.order import Refused
+from assistant.worlds.evennia.commands.showing import cut, listed
+
+#: Names that an error lists at most.
+_LISTED = 60
+
+
+def meant(text: str, names: Iterable[str], what: str) -> str:
+    """The one name that `text` is or begins. Raises Refused with the names there are; `what` says what they name."""
+    known = list(dict.fromkeys(names))
+    wanted = text.strip().casefold()
+    if exact := [name for name in known if name.casefold() == wanted]:
+        return exact[0]
+    found = [name for name in known if wanted and name.casefold().startswith(wanted)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise Refused(f"'{cut(text)}' is the beginning of {listed(found[:_LISTED])}: type more of it.")
+    raise Refused(f"There is no {what} '{cut(text)}'. There are: {listed(known[:_LISTED])}.")
+
+
+def named(text: str, usage: str) -> Any:
+    """The assistant that `text` names: by its name, the beginning of it, or #NUMBER.
+
+    Without a text it is the only one there is. Raises Refused; `usage` is what to type.
+    """
+    there = creation.assistants()
+    if not there:
+        raise Refused("There is no assistant yet. Make one with: assistant/create NAME")
+    return named_among(there, text, usage)
+
+
+def named_among(there: Sequence[Any], text: str, usage: str) -> Any:
+    """The one of these assistants that `text` names. Raises Refused."""
+    if not text:
+        if len(there) == 1:
+            return there[0]
+        raise Refused(f"Which one: {listed(one.key for one in there)}? Type: {usage}")
+    by_number = [one for one in there if text == f"#{one.pk}"]
+    if by_number:
+        return by_number[0]
+    name = meant(text, (one.key for one in there), "assistant")
+    same = [one for one in there if one.key == name]
+    if len(same) > 1:
+        raise Refused(f"There are several named {name}: type {listed(f'#{one.pk}' for one in same)} instead.")
+    return same[0]
+
+
+def exactly_named(text: str, usage: str) -> Any:
+    """The assistant of just this name or #NUMBER: for what cannot be undone. Raises Refused."""
+    one = named(text, usage)
+    if text.casefold() not in {one.key.casefold(), f"#{one.pk}"}:
+        raise Refused(f"This cannot be undone, so type the whole name: {one.key}.")
+    return one
+
+
+def named_and_rest(text: str, usage: str) -> tuple[Any, str]:
+    """The assistant that the first words name, and the words after them; the only one may go unnamed before a number.
+
+    Raises Refused.
+    """
+    words = text.split()
+    if not words or (len(creation.assistants()) == 1 and words[0].isdigit()):
+        return named("", usage), text
+    for size in range(len(words), 1, -1):
+        try:
+            return named(" ".join(words[:size]), usage), " ".join(words[size:])
+        except Refused:
+            continue
+    return named(words[0], usage), " ".join(words[1:])
+
+
+def member_of(character: Any) -> Member:
+    """The living assistant of a character. Raises Refused when it was not started, HouseNotOpen when none can live."""
+    house.household()
+    member = house.member_of(character)
+    if member is None:
+        raise Refused(f"{character.key} is not running. Start it with: assistant/start {character.key}")
+    return member
+
+
+def awake(character: Any) -> Assistant:
+    """The thinking assistant of a character. Raises Refused with the reason when it does not think."""
+    member = member_of(character)
+    if member.assistant is None:
+        why = f": {member.trouble}" if member.trouble else ""
+        raise Refused(f"{character.key} is not awake yet ({member.state}{why}). See: assistant/status {character.key}")
+    return member.assistant

@@ -1,0 +1,238 @@
+"""What players may ask: who is an AI here, not to be heard, to be forgotten, what is remembered of them."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from evennia import Command
+from twisted.internet.defer import Deferred
+
+from assistant.character import Assistant
+from assistant.journal import Forgotten
+from assistant.rights import Remembered
+from assistant.service.member import State
+from assistant.trial.rights_text import forgotten_text, remembered_text
+from assistant.worlds.evennia import creation, house
+from assistant.worlds.evennia.commands.naming import named_among
+from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.showing import table
+from assistant.worlds.evennia.principals import principal_of
+from tools import Principal
+
+_HELP = "AI characters"
+
+
+class _PlayerCommand(Command):  # type: ignore[misc]  # Evennia has no types
+    """A command that every player has, with or without a character."""
+
+    help_category = _HELP
+    locks = "cmd:all()"
+    account_caller = True
+    auto_help = True
+
+    def func(self) -> None:
+        """Answer."""
+        account = getattr(self.caller, "account", None) or self.caller
+        character = self.caller if self.caller is not account else None
+        Order(account, character, self.args.strip()).run(self.answer, f"the command {self.key}")
+
+    def answer(self, order: Order) -> Answer:
+        """The answer."""
+        raise NotImplementedError
+
+
+class CmdAssistants(_PlayerCommand):
+    """
+    See which characters are an AI.
+
+    Usage:
+      assistants
+
+    Lists the AI characters of the game, and which of them are here with you.
+    See also: help mute, help forget me, help what do you remember
+    """
+
+    key = "assistants"
+
+    def answer(self, order: Order) -> Answer:
+        """Every assistant that lives, marked as what it is."""
+        here = order.character.location if order.character is not None else None
+        rows = [
+            (
+                character.key,
+                "AI",
+                "here" if here is not None and character.location == here else "elsewhere",
+                _how(character),
+            )
+            for character in creation.assistants()
+            if house.member_of(character) is not None
+        ]
+        if not rows:
+            return "No AI character is in the game."
+        rows.sort(key=lambda row: (row[2] != "here", row[0].casefold()))
+        return table(("name", "", "where", ""), rows)
+
+
+def _how(character: Any) -> str:
+    member = house.member_of(character)
+    return "" if member is not None and member.state is State.AWAKE else "cannot think just now"
+
+
+class CmdMute(_PlayerCommand):
+    """
+    Let an AI character neither hear nor remember you.
+
+    Usage:
+      mute <name>
+
+    From now on the AI character neither hears nor remembers what you say and do. It still sees others, who may tell
+    it of you. To end it: unmute <name>
+    """
+
+    key = "mute"
+
+    def answer(self, order: Order) -> Answer:
+        """What came of it."""
+        return _once(order, _muted(order, _assistant_of(order, "mute <name>"), mute=True))
+
+
+class CmdUnmute(_PlayerCommand):
+    """
+    Let an AI character hear you again.
+
+    Usage:
+      unmute <name>
+    """
+
+    key = "unmute"
+
+    def answer(self, order: Order) -> Answer:
+        """What came of it."""
+        return _once(order, _muted(order, _assistant_of(order, "unmute <name>"), mute=False))
+
+
+class CmdForgetMe(_PlayerCommand):
+    """
+    Let AI characters forget you.
+
+    Usage:
+      forget me [<name>]
+
+    Deletes for good what one AI character has noted down and has in mind of you, and the records of what it answered
+    you; without a name, what all of them have.
+    """
+
+    key = "forget me"
+
+    def answer(self, order: Order) -> Answer:
+        """What was deleted."""
+        return _once(order, _forgotten(order, _assistants_of(order, "forget me [<name>]")))
+
+
+class CmdRemember(_PlayerCommand):
+    """
+    Ask AI characters what they remember of you.
+
+    Usage:
+      what do you remember [<name>]
+
+    Shows what one AI character has noted down about you, and how much it has in mind; without a name, what all of
+    them have. To delete it: forget me [<name>]
+    """
+
+    key = "what do you remember"
+
+    def answer(self, order: Order) -> Answer:
+        """What is remembered."""
+        return _once(order, _remembered(order, _assistants_of(order, "what do you remember [<name>]")))
+
+
+PLAYER_COMMANDS = (CmdAssistants, CmdMute, CmdUnmute, CmdForgetMe, CmdRemember)
+
+
+def people_of(order: Order) -> list[Principal]:
+    """As whom an assistant may know whoever typed this: his account, his characters, and the one he plays now."""
+    account = order.account
+    played = [character for character in account.characters.all() if character is not None]
+    if order.character is not None and order.character not in played:
+        played.append(order.character)
+    return [principal_of(one, one) for one in (*played, account)]
+
+
+def _living() -> list[Any]:
+    """The characters of the assistants that live. Raises Refused when there is none."""
+    there = [one for one in creation.assistants() if house.member_of(one) is not None]
+    if not there:
+        raise Refused("No AI character is in the game.")
+    return there
+
+
+def _assistant_of(order: Order, usage: str) -> tuple[str, Assistant]:
+    """The one assistant that is meant. Raises Refused."""
+    return _thinking(named_among(_living(), order.left, usage))
+
+
+def _assistants_of(order: Order, usage: str) -> list[tuple[str, Assistant]]:
+    """The assistant that is meant, or all that live. Raises Refused."""
+    meant = [named_among(_living(), order.left, usage)] if order.left else _living()
+    return [_thinking(one) for one in meant]
+
+
+def _thinking(character: Any) -> tuple[str, Assistant]:
+    """The name and the assistant. Raises Refused, without the reason, which is the admin's matter."""
+    member = house.member_of(character)
+    if member is None or member.assistant is None:
+        raise Refused(f"{character.key} cannot think just now, so nothing was done. Try again later. See: assistants")
+    return character.key, member.assistant
+
+
+def _once(order: Order, work: Coroutine[Deferred[Any], Any, str]) -> Answer:
+    """The work, unless the same player waits for another answer: each may cost a search through the journal."""
+    if order.account.ndb.assistant_asked:
+        work.close()
+        raise Refused("One thing at a time: you are answered in a moment.")
+    order.account.ndb.assistant_asked = True
+    return _counted(order, work)
+
+
+async def _counted(order: Order, work: Coroutine[Deferred[Any], Any, str]) -> str:
+    try:
+        return await work
+    finally:
+        order.account.ndb.assistant_asked = None
+
+
+async def _muted(order: Order, one: tuple[str, Assistant], *, mute: bool) -> str:
+    name, assistant = one
+    for who in people_of(order):
+        await (assistant.rights.mute(who) if mute else assistant.rights.unmute(who))
+    if mute:
+        return f"{name} neither hears nor remembers you from now on. To end that: unmute {name}"
+    return f"{name} hears you again."
+
+
+async def _forgotten(order: Order, assistants: Sequence[tuple[str, Assistant]]) -> str:
+    lines = []
+    for name, assistant in assistants:
+        sums = Forgotten(0, 0, 0, 0, erased=True)
+        for who in people_of(order):
+            sums = _added(sums, await assistant.forget(who))
+        lines.append(f"{forgotten_text(name, sums)}.")
+    return "\n".join(lines)
+
+
+def _added(one: Forgotten, other: Forgotten) -> Forgotten:
+    """Both together."""
+    counts = {each.name: getattr(one, each.name) + getattr(other, each.name) for each in fields(Forgotten)}
+    return replace(one, **{**counts, "erased": one.erased and other.erased})
+
+
+async def _remembered(order: Order, assistants: Sequence[tuple[str, Assistant]]) -> str:
+    lines = []
+    for name, assistant in assistants:
+        seen = [await assistant.rights.see(who) for who in people_of(order)]
+        notes = tuple(note for one in seen for note in one.notes)
+        lines.append(remembered_text(name, Remembered(notes, sum(one.entries for one in seen))).rstrip("\n"))
+    return "\n".join(lines)

@@ -1,0 +1,229 @@
+"""Which model an assistant thinks with, and its key: what is changed is tried first, and kept when it answered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from assistant.bound_keys import binding_of
+from assistant.choose_model import NoModelError
+from assistant.config import ModelConfig
+from assistant.key_errors import KeyReferenceError
+from assistant.keys import check_reference
+from assistant.settings import SettingsError
+from assistant.worlds.evennia import creation, house
+from assistant.worlds.evennia.commands.naming import meant, named
+from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.showing import cut, listed
+from llm import PROVIDER_NAMES
+
+PROVIDERS = tuple(sorted({"auto", "embedded", *PROVIDER_NAMES}))
+USAGE = "assistant/provider NAME = PROVIDER [MODEL] [URL] [env:VARIABLE or file:PATH]"
+KEY_USAGE = "assistant/key NAME = env:VARIABLE (or file:PATH)"
+NO_LITERAL_KEY = (
+    "A key is never typed out here: nothing was changed, and what you typed is not repeated. Put the key into an "
+    f"environment variable of the server or into a file that only it may read, then type: {KEY_USAGE}. If it was a "
+    "real key, replace it at its provider: the line you typed may stand in logs and in your scrollback."
+)
+#: With this word at the end a change is kept without being tried.
+FORCE = "force"
+_REFERENCE = re.compile(r"(?:env|file|keyring):", re.IGNORECASE)
+#: How keys of the usual providers begin, and what only a key looks like: long, and of letters and digits mixed.
+_LIKE_A_KEY = re.compile(
+    r"(?:sk|pk|rk|gsk|xai|tvly|pplx|hf|key)[-_]\w[\w-]{11,}|AIza[\w-]{20,}|(?=[^\d\s]*\d)(?=[\d_-]*[A-Za-z])\w{28,}"
+)
+_SHORTEST_TO_HIDE = 16
+#: What a cause says of the command line, and what is typed in the game instead.
+_OPTIONS = {
+    " with --url": "",
+    "--url ": "",
+    "leave --model out": "leave the model out",
+    " with --model": " after the provider",
+    "--model NAME": "name it after the provider",
+    " with --key env:NAME": "",
+    "--key ": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A change of the model's settings; None where nothing was said. `key` is a reference."""
+
+    provider: str | None = None
+    model: str | None = None
+    url: str | None = None
+    key: str | None = None
+    force: bool = False
+
+
+def parsed(text: str) -> Wanted:
+    """What the words of /provider ask for, in any order. Raises Refused."""
+    words = text.split()
+    force = bool(words) and words[-1].casefold() == FORCE
+    words = words[:-1] if force else words
+    _refuse_keys(words)
+    urls = [word for word in words if "://" in word]
+    keys = [word for word in words if _REFERENCE.match(word) and word not in urls]
+    rest = [word for word in words if word not in urls and word not in keys]
+    if len(urls) > 1 or len(keys) > 1:
+        raise Refused(f"Give one address and one key at most: {USAGE}")
+    if not rest:
+        raise Refused(f"Which provider: {listed(PROVIDERS)}? Type: {USAGE}")
+    exact = [word for word in rest if word.casefold() in PROVIDERS]
+    provider = meant((exact or rest)[0], PROVIDERS, "provider")
+    rest.remove((exact or rest)[0])
+    if len(rest) > 1:
+        raise Refused(f"Give one model, without spaces in its name: {USAGE}")
+    return Wanted(provider, "".join(rest), "".join(urls), "".join(keys) or None, force)
+
+
+def provider(order: Order) -> Answer:
+    """Show the provider and the choices, or change it."""
+    character = named(order.left, USAGE)
+    if order.right is None:
+        return f"{_current(character)}\nProviders: {listed(PROVIDERS)}. To change it: {USAGE}"
+    return _change(order, character, parsed(order.right))
+
+
+def model(order: Order) -> Answer:
+    """Show the model, or think with another one of the same provider."""
+    usage = "assistant/model NAME = MODEL"
+    character = named(order.left, usage)
+    if order.right is None:
+        return f"{_current(character)}\nTo change the model: {usage}"
+    words = order.right.split()
+    force = len(words) > 1 and words[-1].casefold() == FORCE
+    words = words[:-1] if force else words
+    _refuse_keys(words)
+    if len(words) > 1:
+        raise Refused(f"Give one model, without spaces in its name: {usage}")
+    return _change(order, character, Wanted(model="".join(words), force=force))
+
+
+def key(order: Order) -> Answer:
+    """Show where the key is, or say where it is from now on; a key itself is refused."""
+    character = named(order.left, KEY_USAGE)
+    if order.right is None:
+        reference = creation.config_of(character).model.key
+        return f"{character.key} has {f'the key {reference}' if reference else 'no key'}. To change it: {KEY_USAGE}"
+    words = order.right.split()
+    force = len(words) > 1 and words[-1].casefold() == FORCE
+    reference = " ".join(words[:-1] if force else words)
+    if reference:
+        _check(reference, creation.config_of(character).model, character.key)
+    return _change(order, character, Wanted(key=reference, force=force))
+
+
+def _check(reference: str, config: ModelConfig, name: str) -> None:
+    """Nothing. Raises Refused for what is no reference, without repeating it, and where no key is needed."""
+    bare = reference.partition(":")[2] if _REFERENCE.match(reference) else reference
+    if bare == reference or _LIKE_A_KEY.fullmatch(bare):
+        _hide(bare)
+        raise Refused(NO_LITERAL_KEY)
+    try:
+        check_reference(reference)
+    except KeyReferenceError as error:
+        raise Refused(f"{error}. Type: {KEY_USAGE}") from None
+    if config.provider in {"auto", "embedded"} and not config.url:
+        raise Refused(
+            f"The provider {config.provider} takes no key. Name one that does, with its key in the same line: "
+            f"{USAGE.replace('NAME', name)}"
+        )
+
+
+def _refuse_keys(words: Sequence[str]) -> None:
+    """Nothing. Raises Refused when one of the words looks like a key."""
+    if found := [word for word in words if _LIKE_A_KEY.fullmatch(word)]:
+        for word in found:
+            _hide(word)
+        raise Refused(NO_LITERAL_KEY)
+
+
+def _hide(key: str) -> None:
+    """Let a key that was typed after all appear in no log from now on."""
+    if len(key) >= _SHORTEST_TO_HIDE and " " not in key:
+        house.SECRETS.add(key)
+
+
+def _current(character: Any) -> str:
+    """What it thinks with, in one sentence."""
+    config = creation.config_of(character).model
+    parts = [f"provider {config.provider}", f"model {config.model or '(the provider decides)'}"]
+    parts += [f"at {config.url}"] if config.url else []
+    parts += [f"key {config.key}"] if config.key else []
+    member = house.member_of(character)
+    chosen = f" It thinks with {member.models[0].why}." if member is not None and member.models else ""
+    return cut(f"{character.key}: {', '.join(parts)}.{chosen}", 600)
+
+
+def _change(order: Order, character: Any, wanted: Wanted) -> Answer:
+    """Keep the change at once when that is forced, else when the model has answered."""
+    overrides = changed(creation.settings_of(character), creation.config_of(character).model, wanted)
+    config = creation.config_with(overrides)
+    if wanted.force:
+        return f"Kept without being tried.{_keep(character, overrides, wanted)} {_current(character)}"
+    house.household()
+    order.say(f"Asking the model that {character.key} shall think with ...")
+    return _tried(character, config.model, wanted)
+
+
+async def _tried(character: Any, config: ModelConfig, wanted: Wanted) -> str:
+    """Ask the model; what it answered, after the change was kept. Raises Refused with the cause when it did not."""
+    try:
+        answered = await house.household().try_model(config, wanted.key or "")
+    except (NoModelError, KeyReferenceError, SettingsError) as error:
+        raise Refused(_told(str(error), character.key, config)) from error
+    if not character.pk:
+        raise Refused("It answered, but the assistant was deleted meanwhile.")
+    # Whatever else was set while the model was asked stays set.
+    overrides = changed(creation.settings_of(character), creation.config_of(character).model, wanted)
+    return f"Kept: {answered}.{_keep(character, overrides, wanted)}"
+
+
+def _keep(character: Any, overrides: Mapping[str, Any], wanted: Wanted) -> str:
+    """What is to be told of it, after the change was kept and a living assistant started anew."""
+    member = creation.change_settings(character, overrides, entered=wanted.key or "")
+    if member is not None or not wanted.key:
+        return ""
+    return f" {character.key} does not run now: if its key is refused when you start it, give the key once more then."
+
+
+def changed(overrides: Mapping[str, Any], now: ModelConfig, wanted: Wanted) -> dict[str, Any]:
+    """The overrides with the change. A key given for one provider or address does not go to another one by itself."""
+    result = deepcopy(dict(overrides))
+    table = result["model"] = dict(result.get("model", {}))
+    for name in ("provider", "model", "url", "key"):
+        value = getattr(wanted, name)
+        if value is not None:
+            table[name] = value
+    if wanted.key is None and now.key and _is_elsewhere(now, wanted):
+        table["key"] = ""
+    return result
+
+
+def _is_elsewhere(now: ModelConfig, wanted: Wanted) -> bool:
+    """Whether the key that there is would go to another server than it goes to now."""
+    given = {name: getattr(wanted, name) for name in ("provider", "url") if getattr(wanted, name) is not None}
+    before, after = binding_of(now), binding_of(now.model_copy(update=given))
+    return bool(given) and (before is None or after is None or before.origin != after.origin)
+
+
+def _told(cause: str, name: str, config: ModelConfig) -> str:
+    """The cause in the words of the game: it knows no options of a command line."""
+    for option, word in _OPTIONS.items():
+        cause = cause.replace(option, word)
+    hints = [f"The old setting stays: {cause.rstrip('.')}."]
+    if "key" in cause and config.key:
+        hints.append(f"If it is the right key for this address, give it anew: assistant/key {name} = {config.key}.")
+    elif "key" in cause:
+        usual = f"env:{config.provider.upper()}_API_KEY"
+        hints.append(f"Name the key in the same line, as in: assistant/provider {name} = {_words(config)} {usual}.")
+    hints.append(f"To keep the change all the same, put the word {FORCE} at its end.")
+    return " ".join(hints)
+
+
+def _words(config: ModelConfig) -> str:
+    return " ".join(filter(None, (config.provider, config.model or "MODEL", config.url)))

@@ -1,0 +1,151 @@
+"""How an assistant is: its state, what it has in mind, its thinking step by step, what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from assistant.doctor.finding import Finding, State
+from assistant.entries import Entry
+from assistant.journal import JournalError
+from assistant.service.member import Member
+from assistant.status import status_text, trouble_text
+from assistant.worlds.evennia import creation, doctor, house, lives
+from assistant.worlds.evennia.commands.making import list_all, state_of
+from assistant.worlds.evennia.commands.naming import awake, member_of, named, named_and_rest
+from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.showing import cut
+from assistant.worlds.evennia.commands.tracing import Watch, watch_of
+from llm.messages import Message
+
+_ENTRIES, _MOST_ENTRIES = 10, 100
+#: Characters of one line of a history, and of one cause.
+_LINE, _CAUSE = 300, 400
+
+
+def status(order: Order) -> Answer:
+    """How one assistant is, or all of them with the servers of their models."""
+    if order.left:
+        return _one(named(order.left, "assistant/status [NAME]"))
+    return f"{list_all(order)}\n{_servers()}"
+
+
+async def _one(character: Any) -> str:
+    """All that is known of one assistant, in a few lines."""
+    where = character.location.key if character.location is not None else "nowhere"
+    lines = [f"{character.key} (#{character.pk}) in {where}: {state_of(character)}"]
+    if trouble := lives.trouble_of(character):
+        lines.append(f"Trouble: {cut(trouble, _CAUSE)}")
+    member = house.member_of(character)
+    if member is None:
+        lines.append(f"Start it with: assistant/start {character.key}")
+        return "\n".join([*lines, _servers()])
+    lines += [f"{'Thinks with' if at == 0 else 'Falls back on'}: {one.why}" for at, one in enumerate(member.models)]
+    if member.emergency:
+        lines.append(
+            f"It crashed five times in a row and thinks no more. Lift that with: assistant/reset {character.key}"
+        )
+    lines += await _of_mind(member, character.key)
+    return "\n".join([*lines, _servers()])
+
+
+async def _of_mind(member: Member, name: str) -> list[str]:
+    """What waits, what is asked for, what the journal has to tell; nothing while it is not awake."""
+    if member.assistant is None:
+        return []
+    mind = member.assistant.mind
+    lines = []
+    try:
+        waiting = len(await mind.journal.pending())
+        lines.append(f"{waiting} things heard wait to be dealt with; {len(mind.history)} are in mind.")
+        if trouble := trouble_text(await mind.journal.parked(), await mind.journal.unknown_effects()):
+            lines.append(trouble)
+    except JournalError as error:
+        lines.append(f"Its journal cannot be read: {cut(str(error), _CAUSE)}")
+    if asked := len(mind.approvals.pending()):
+        lines.append(f"{asked} requests wait for leave: assistant/approve {name}")
+    return lines
+
+
+def _servers() -> str:
+    """The servers of the models; what was spent is for /budget and /usage."""
+    try:
+        snapshot = house.household().pipeline.snapshot()
+    except house.HouseNotOpen as why:
+        return f"No assistant can live now: {why}."
+    return status_text(replace(snapshot, accounts=()))
+
+
+def history(order: Order) -> Answer:
+    """The last of what an assistant has in mind."""
+    usage = "assistant/history NAME [how many]"
+    character, rest = named_and_rest(" ".join(filter(None, (order.left, order.right))), usage)
+    if rest and not rest.isdigit():
+        raise Refused(f"Type: {usage}")
+    count = min(int(rest or _ENTRIES), _MOST_ENTRIES)
+    entries = awake(character).mind.history.entries()
+    shown = [line for entry in entries[-count:] for line in _entry(entry)] if count else []
+    return "\n".join(shown) or f"{character.key} has nothing in mind yet."
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    """One entry as lines."""
+    for message in entry.messages:
+        yield from _message(message)
+
+
+def _message(message: Message) -> Iterator[str]:
+    for line in filter(None, message.text.split("\n")):
+        yield cut(line, _LINE)
+    for call in message.tool_calls:
+        yield "  " + cut(f"-> {call.name} {dict(call.arguments)}", _LINE)
+    for result in message.tool_results:
+        yield "  " + cut(f"= {result.text}", _LINE)
+
+
+def trace(order: Order) -> Answer:
+    """Show each step of an assistant's thinking as it happens, or stop showing it."""
+    character = named(order.left, "assistant/trace NAME")
+    member = member_of(character)
+    if (watch := watch_of(order.account, member)) is not None:
+        watch.stop()
+        return f"You are not shown any more how {character.key} thinks."
+    if not order.account.sessions.count():
+        raise Refused("Nobody is there to be shown it.")
+    Watch(order, member, house.household().clock).start()
+    return (
+        f"You are shown how {character.key} thinks, for an hour or until you leave, or it is started anew. "
+        f"To end it: assistant/trace {character.key}"
+    )
+
+
+def examine(order: Order) -> Answer:
+    """Look for what is wrong with the game's installation and with one assistant."""
+    is_meant = order.left or len(creation.assistants()) == 1
+    character = named(order.left, "assistant/doctor [NAME]") if is_meant else None
+    order.say("Looking ... this may take a minute.")
+    return _examine(order, character)
+
+
+async def _examine(order: Order, character: Any) -> str:
+    """Each finding is shown as it comes; a sentence in the end."""
+    wrong = 0
+
+    def show(finding: Finding) -> None:
+        nonlocal wrong
+        wrong += finding.state is State.WRONG
+        order.say(finding.line())
+
+    for finding in await doctor.findings():
+        show(finding)
+    member = house.member_of(character) if character is not None else None
+    if member is not None:
+        await house.household().doctor(member, show)
+    elif character is not None:
+        order.say(f"{character.key} is not running, so its model was not looked at: assistant/start {character.key}")
+    elif creation.assistants():
+        order.say("To look at one assistant and its model as well: assistant/doctor NAME")
+    return (
+        "Nothing is wrong." if not wrong else f"{wrong} {'thing is' if wrong == 1 else 'things are'} wrong, see above."
+    )

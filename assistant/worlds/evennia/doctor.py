@@ -1,0 +1,64 @@
+"""What the in-game doctor finds about the game itself; model, key and journal are the household's matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.conf import settings
+
+from assistant.doctor.finding import Finding, State
+from assistant.shadows import shadowed
+from assistant.worlds.evennia import house, pragmas
+
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+#: The settings that say where the game listens, and what must be on for it to do so.
+_INTERFACES = {
+    "TELNET_INTERFACES": "TELNET_ENABLED",
+    "SSL_INTERFACES": "SSL_ENABLED",
+    "SSH_INTERFACES": "SSH_ENABLED",
+    "WEBSERVER_INTERFACES": "WEBSERVER_ENABLED",
+    "WEBSOCKET_CLIENT_INTERFACE": "WEBSOCKET_CLIENT_ENABLED",
+    "AMP_INTERFACE": "",
+}
+
+
+async def findings() -> list[Finding]:
+    """What was found: packages, household, reactor, the game's database, where the game can be reached from."""
+    return [packages(), whole_house(), reactor_in_use(), pragmas.finding(), *ports()]
+
+
+def packages() -> Finding:
+    """Whether another package hides one of ours."""
+    in_the_way = shadowed()
+    said = in_the_way or "none of mud-assistant's own is hidden by another"
+    return Finding("packages", State.WRONG if in_the_way else State.OK, said)
+
+
+def whole_house() -> Finding:
+    """Whether assistants can live at all."""
+    try:
+        trouble = house.household().trouble
+    except house.HouseNotOpen as error:
+        trouble = str(error)
+    said = trouble or f"open; what the assistants remember is in {house.household().home.journal}"
+    return Finding("household", State.WRONG if trouble else State.OK, said)
+
+
+def reactor_in_use() -> Finding:
+    """Whether the reactor is one that Evennia works on."""
+    from twisted.internet import reactor  # noqa: PLC0415, TID251  (only its class is looked at)
+
+    name = type(reactor).__name__
+    if name == "AsyncioSelectorReactor":
+        return Finding("reactor", State.WRONG, "Evennia does not work on asyncio's reactor: start it without --reactor")
+    return Finding("reactor", State.OK, name)
+
+
+def ports() -> Iterable[Finding]:
+    """A note for each kind of port that can be reached from other machines, as Evennia has it unless told otherwise."""
+    for name, switch in _INTERFACES.items():
+        given = getattr(settings, name, ())
+        open_to = [at for at in ([given] if isinstance(given, str) else given) if at not in _LOOPBACK]
+        if open_to and (not switch or getattr(settings, switch, False)):
+            said = f"{name} lets other machines in ({', '.join(open_to)}); for this one alone, set it to 127.0.0.1"
+            yield Finding("ports", State.UNKNOWN if name != "AMP_INTERFACE" else State.WRONG, said)

@@ -1,0 +1,34 @@
+"""What is done at each start of the Server, called by Evennia beside the game's own hooks."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
+
+from assistant.doctor.finding import State
+
+_log = Logger()
+
+
+def at_server_start() -> None:
+    """Hide keys from logs that were opened since, reach every account, and say what slows the game down.
+
+    Raises nothing: an exception here would keep Evennia from starting the scripts of the game.
+    """
+    # Evennia loads this module before it has loaded itself: what needs the rest of it waits until here.
+    from django.conf import settings  # noqa: PLC0415
+
+    from assistant.worlds.evennia import cmdsets, house, pragmas  # noqa: PLC0415
+    from assistant.worlds.evennia.install import CMDSET  # noqa: PLC0415
+
+    try:
+        house.hide_keys()
+        if settings.CMDSET_ACCOUNT == CMDSET:
+            cmdsets.give_to_all()
+        finding = pragmas.finding()
+        if finding.state is State.WRONG:
+            _log.warn("{sentence}", sentence=finding.sentence)
+    except CancelledError:
+        raise
+    except Exception:  # noqa: BLE001  (the border to the host)
+        _log.failure("the start of mud-assistant was not finished")

@@ -1,0 +1,128 @@
+"""THE household of the Server process: made when the Server starts, closed when it stops. The composition root."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from django.conf import settings
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger, globalLogPublisher
+
+from assistant import log_redaction
+from assistant.config import Config
+from assistant.redaction import Secrets
+from assistant.service.home import Home
+from assistant.service.household import Household
+from assistant.service.member import Member
+from assistant.settings import SettingsError, read_settings
+from assistant.worlds.evennia.install import CONFIG, JOURNAL
+
+#: The keys of this process. They stay hidden after the household is closed: the last lines of a log are written then.
+SECRETS = Secrets()
+_NOT_YET = "the assistants' household is not open: the Server is starting or stopping, or its plugin is not installed"
+
+_log = Logger()
+
+
+class HouseNotOpen(RuntimeError):
+    """There is no household now; the message says why, in one sentence."""
+
+
+class _Door:
+    """The household of the process, or why there is none."""
+
+    household: Household | None = None
+    why_not: str = _NOT_YET
+
+
+def household() -> Household:
+    """The household of this process. Raises HouseNotOpen."""
+    if _Door.household is None:
+        raise HouseNotOpen(_Door.why_not)
+    return _Door.household
+
+
+def is_open() -> bool:
+    """Whether there is a household."""
+    return _Door.household is not None
+
+
+def member_of(character: Any) -> Member | None:
+    """The assistant that lives in this character now, None when none does."""
+    return _Door.household.members.get(id_of(character)) if _Door.household is not None else None
+
+
+def id_of(character: Any) -> str:
+    """The id of the assistant of this character: what it remembers is kept under it, whatever its name."""
+    return f"assistant:{character.pk}"
+
+
+def open_house() -> None:
+    """Read the game-wide settings and begin; returns at once, and raises nothing: the game starts in any case."""
+    from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root; a test may have chosen it late)
+
+    if _Door.household is not None:
+        return
+    hide_keys()
+    try:
+        home = home_of_the_game()
+        opened = Household(reactor, home, Random())  # noqa: S311  (jitter)
+        opened.open()
+    except SettingsError as error:
+        _Door.why_not = f"{error}; mend it, then reload the game"
+        _log.error("no assistant can live: {why}", why=_Door.why_not)
+    except CancelledError:
+        raise
+    except Exception as error:  # noqa: BLE001  (the border: a fault of ours must not keep the game from starting)
+        _Door.why_not = f"a fault of mud-assistant ({type(error).__name__}), told in the server's log"
+        _log.failure("no assistant can live")
+    else:
+        _Door.household = opened
+
+
+async def close_house() -> None:
+    """Returns within half a second, when everybody is stopped; nobody can be started from the moment it is called."""
+    closing, _Door.household, _Door.why_not = _Door.household, None, _NOT_YET
+    if closing is not None:
+        await closing.close()
+
+
+def soon(work: Callable[[], object]) -> None:
+    """Do something in the next turn of the reactor, when there is a household by then."""
+
+    def do() -> None:
+        if is_open():
+            work()
+
+    if is_open():
+        household().clock.callLater(0, do)
+
+
+def hide_keys() -> None:
+    """Let no key that is read reach the log of the server; once more for observers that came since."""
+    log_redaction.install(globalLogPublisher, SECRETS)
+
+
+def home_of_the_game() -> Home:
+    """What the household is made from. Raises SettingsError. Blocks for one small file: for the start only."""
+    path = config_path()
+    config = read_settings(path, {}) if path.exists() else Config()
+    wall = time.time  # noqa: TID251  (the composition root)
+    return Home(config, path.parent, os.environ, wall, SECRETS, journal_path(config))
+
+
+def config_path() -> Path:
+    """The file of the game-wide settings, which need not be there."""
+    return Path(settings.GAME_DIR) / getattr(settings, "MUD_ASSISTANT_CONFIG", CONFIG)
+
+
+def journal_path(config: Config) -> Path:
+    """The file of what the assistants remember: that of the game-wide settings, else that of the installation."""
+    if config.journal.file:
+        return config_path().parent / config.journal.file
+    return Path(settings.GAME_DIR) / getattr(settings, "MUD_ASSISTANT_JOURNAL", JOURNAL)

@@ -1,0 +1,171 @@
+"""The glue between a character of the game and the assistant that lives in it: body, hearing, thinking sign, member."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import Logger
+
+from assistant.config import Config
+from assistant.service.member import Member
+from assistant.service.options import merged
+from assistant.service.place import Place
+from assistant.settings import SettingsError
+from assistant.worlds.evennia import accounts, house
+from assistant.worlds.evennia.body import EvenniaBody
+from assistant.worlds.evennia.characters import AssistantCharacter
+from assistant.worlds.evennia.game_wide import game_overrides
+from assistant.worlds.evennia.hearing import Hearing, MakeEvent
+from assistant.worlds.evennia.scenery import listeners
+from assistant.worlds.evennia.thinking_sign import ThinkingSign
+from tools import Kind, Principal, ToolFailed
+from tools.world import ACCOUNT_TOOLS
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """The ears of a living assistant, which stay the same when it is started anew with other settings."""
+
+    character: Any
+
+    def hear(self, make: MakeEvent) -> None:
+        """Hand an event to whoever lives in the character now: restarted with new settings, it is another member."""
+        member = house.member_of(self.character)
+        if member is not None:
+            member.hear(make)
+
+
+#: The living, by id.
+_LIVES: dict[str, _Life] = {}
+#: Why an assistant does not live, by its id, for those that should.
+_TROUBLES: dict[str, str] = {}
+
+_log = Logger()
+
+
+def begin(character: Any) -> Member | None:
+    """The assistant of this character, started unless it lives already.
+
+    None when there is no household, when it is switched off, and when it cannot live, which is logged. Never raises:
+    Evennia calls it for one script after the other, and an exception would keep the rest from starting.
+    """
+    living = house.member_of(character)
+    return living if living is not None else _begun(character)
+
+
+def restart(character: Any, entered: str = "") -> Member | None:
+    """The assistant, started anew with the settings it has by now; what it hears meanwhile is kept.
+
+    `entered` is the reference of a key that was given just now. None as for `begin`.
+    """
+    return _begun(character, entered)
+
+
+async def end(character: Any) -> None:
+    """Returns when the assistant of this character lives no more; its run is suspended, its memory kept."""
+    member_id = house.id_of(character)
+    _let_go(character)
+    if house.is_open():
+        await house.household().stop(member_id)
+
+
+def end_soon(character: Any) -> None:
+    """The same for those who cannot wait, such as the deletion of the character."""
+    member_id = house.id_of(character)
+    _let_go(character)
+    if house.is_open():
+        stopped = Deferred.fromCoroutine(house.household().stop(member_id))
+        stopped.addErrback(lambda failure: _log.failure("an assistant was not stopped well", failure))
+
+
+def trouble_of(character: Any) -> str:
+    """Why the assistant of this character cannot live or think, in one sentence; empty when it can."""
+    member = house.member_of(character)
+    return member.trouble if member is not None else _TROUBLES.get(house.id_of(character), "")
+
+
+def base() -> Mapping[str, Any]:
+    """What stands in the game-wide settings, as tables; nothing while there is no household."""
+    return house.household().home.config.model_dump(exclude_unset=True) if house.is_open() else {}
+
+
+def config_of(character: Any, overrides: Mapping[str, Any]) -> Config:
+    """The settings of an assistant in this character: the game's, its name, and its own. Raises SettingsError."""
+    return merged(base(), {"assistant": {"name": character.key}}, game_overrides(), overrides)
+
+
+def principal_for(character: Any, config: Config) -> Principal:
+    """Who the assistant of this character is, with the permission its owner gave it."""
+    settings = config.assistant
+    return Principal(house.id_of(character), settings.name, Kind.ASSISTANT, settings.permission)
+
+
+def _begun(character: Any, entered: str = "") -> Member | None:
+    """The assistant, started; None, with the reason kept, when it cannot be."""
+    from assistant.worlds.evennia.scripts import script_of  # noqa: PLC0415  (the script brings itself to life by this)
+
+    member_id = house.id_of(character)
+    script = script_of(character)
+    _TROUBLES.pop(member_id, None)
+    if script is None or script.is_off or not house.is_open():
+        return None
+    try:
+        if not isinstance(character, AssistantCharacter):
+            raise SettingsError(f"{character.key} is no character for an assistant any more: its type was changed")  # noqa: TRY301
+        return _moved_in(character, config_of(character, script.overrides), entered)
+    except SettingsError as error:
+        _TROUBLES[member_id] = str(error)
+        _log.error("{name} cannot live: {why}", name=character.key, why=str(error))
+    except CancelledError:
+        raise
+    except Exception as error:  # noqa: BLE001  (the border to the host, which starts the other scripts after this one)
+        _TROUBLES[member_id] = f"a fault of mud-assistant ({type(error).__name__}), told in the server's log"
+        _log.failure("{name} cannot live", name=character.key)
+    return None
+
+
+def _moved_in(character: Any, config: Config, entered: str) -> Member:
+    """The assistant in its character, which hears from now on."""
+    household = house.household()
+    me = principal_for(character, config)
+    voice = accounts.voice_of(character)
+    body = EvenniaBody(character, household.clock, voice)
+    place = Place(me, body, ACCOUNT_TOOLS if voice is not None else ())
+    member = household.start(place, config, entered)
+    life = _LIVES.get(me.id)
+    if life is None or life.character is not character:
+        life = _LIVES[me.id] = _heard_by(character)
+    member.observers.add(ThinkingSign(household.clock, partial(_show, body), me.name))
+    return member
+
+
+def _show(body: EvenniaBody, act: str) -> None:
+    """Let the character do something visible, where somebody sees it."""
+    if listeners(body.character):
+        shown = Deferred.fromCoroutine(body.emote(act))
+        shown.addErrback(lambda failure: None if failure.check(ToolFailed) else failure)
+        shown.addErrback(lambda failure: _log.failure("a sign of thinking could not be shown", failure))
+
+
+def _heard_by(character: Any) -> _Life:
+    """The life of a character that hears from now on."""
+    life = _Life(character)
+    character.attach(Hearing(character, life, house.household().clock))
+    return life
+
+
+def let_everybody_go() -> None:
+    """Let no character hear anything more; for when the household is closed."""
+    for life in tuple(_LIVES.values()):
+        _let_go(life.character)
+
+
+def _let_go(character: Any) -> None:
+    """Let the character hear nothing more."""
+    life = _LIVES.pop(house.id_of(character), None)
+    if life is not None:
+        life.character.detach()

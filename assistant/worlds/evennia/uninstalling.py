@@ -1,0 +1,50 @@
+"""Takes everything of ours out of a game, so that the line in its settings can be removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
+from evennia.scripts.models import ScriptDB
+
+from assistant.worlds.evennia import cmdsets, creation, house
+from assistant.worlds.evennia.accounts import AssistantAccount
+from assistant.worlds.evennia.characters import AssistantCharacter
+from assistant.worlds.evennia.game_wide import keep_game_overrides
+from assistant.worlds.evennia.install import APP
+from assistant.worlds.evennia.scripts import AssistantScript
+
+#: What the owner removes afterwards.
+LINE = "from assistant.worlds.evennia.install import install; install(globals())"
+
+
+async def uninstall(*, forget: bool = False) -> str:
+    """What was removed and what is left for the owner to do, when no object of ours is in the game's database any more.
+
+    With `forget`, what the assistants remember goes as well. Until the line is removed, the game's next start gives
+    every account our commands again.
+    """
+    journal = house.household().home.journal if house.is_open() else None
+    there = creation.assistants()
+    for character in there:
+        await creation.delete_assistant(character, forget=forget)
+    left = _leftovers()
+    for thing in left:
+        thing.delete()
+    keep_game_overrides({})
+    cmdsets.take_from_all()
+    files = f" Then delete {journal} and the files beside it of the same name." if journal else ""
+    return (
+        f"{len(there)} assistants and {len(left)} other objects of mud-assistant are deleted. Now remove this line "
+        f"from server/conf/settings.py and reload the game: {LINE}{files}"
+    )
+
+
+def _leftovers() -> list[Any]:
+    """Characters without a script, scripts without a character, and accounts, of our types."""
+    found: list[Any] = []
+    for model, kind in ((ScriptDB, AssistantScript), (ObjectDB, AssistantCharacter), (AccountDB, AssistantAccount)):
+        ours = model.objects.filter(db_typeclass_path__startswith=f"{APP}.")
+        found += [thing for thing in ours if isinstance(thing, kind)]
+    return found

@@ -1,0 +1,37 @@
+"""The game that the live tests of this folder are played in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import pytest_twisted
+from twisted.internet.defer import Deferred
+
+from tests.evennia.live.game import Game, made
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stock game that was started once, so that its first account and room are there; with a witness in the room."""
+    folder = made(tmp_path_factory.mktemp("template") / "game")
+    pytest_twisted.blockon(Deferred.fromCoroutine(_started_once(folder)))
+    return folder
+
+
+async def _started_once(folder: Path) -> None:
+    game = Game(folder)
+    game.settle()
+    try:
+        await game.start()
+        # The first start restarts the Server once, after its initial setup.
+        await game.logged("successfully restarted in 'reset' mode")
+        owner = await game.owner()
+        await game.py(
+            owner, "evennia.create_object('typeclasses.witness.Witness', key='witness', location=self.location)"
+        )
+        await game.stop()
+    finally:
+        await game.put_away()
+    (folder / "witness.log").unlink(missing_ok=True)
+    (folder / "server/logs/server.log").unlink()

@@ -1,0 +1,122 @@
+"""An admin at work in the village: a real household with its journal on disk, and the commands as players have them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from evennia import CmdSet
+from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
+
+from assistant.events import Said
+from assistant.redaction import Secrets
+from assistant.service.home import Home
+from assistant.service.household import Household
+from assistant.service.member import Member
+from assistant.service.options import merged
+from assistant.worlds.evennia import house, lives
+from assistant.worlds.evennia.commands import all_commands
+from assistant.worlds.evennia.commands.order import WORK
+from assistant.worlds.evennia.principals import principal_of
+from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
+from tests.evennia.village import Player, Village
+
+reactor: Any = _reactor
+#: Unless a test says otherwise there is no model, and none is started.
+AWAY = {"model": {"provider": "ollama", "url": "http://127.0.0.1:9", "model": "none", "max_attempts": 1}}
+HELLO = Reply(calls=(Call("say", {"text": "Hello there."}),))
+
+
+class OurCommands(CmdSet):  # type: ignore[misc]  # Evennia has no types
+    """What the installation adds to every account."""
+
+    key = "ours"
+
+    def at_cmdset_creation(self) -> None:
+        for command in all_commands():
+            self.add(command)
+
+
+def ollama(brain: Any = None) -> FakeOllama:
+    """A model server whose model says hello."""
+
+    def hello(request: RecordedRequest) -> Step:
+        return HELLO
+
+    return FakeOllama(reactor, brain or hello)
+
+
+@dataclass
+class Office:
+    """The village with a household in it, and an admin in the hall."""
+
+    household: Household
+    village: Village
+    admin: Player
+
+    async def orders(self, line: str, player: Player | None = None) -> str:
+        """What somebody reads, the admin unless said otherwise, after what he typed was done."""
+        player = player or self.admin
+        player.raw()
+        await player.does(line)
+        await WORK.settled()
+        return "\n".join(player.heard())
+
+    async def settled(self) -> None:
+        """Returns when every assistant is awake and has dealt with what it heard."""
+        for member in tuple(self.household.members.values()):
+            await member.settled()
+
+    def player(self, name: str, permission: str = "Player") -> Player:
+        """Somebody else who plays and has our commands."""
+        player = self.village.player(name, permission)
+        player.account.cmdset.add(OurCommands)
+        return player
+
+    async def sage(self, url: str, **overrides: Any) -> Member:
+        """An assistant named Sage in the hall, awake, that thinks with the model at this address."""
+        return await self.made("Sage", url, **overrides)
+
+    async def made(self, name: str, url: str, **overrides: Any) -> Member:
+        """An assistant, awake."""
+        from assistant.worlds.evennia import creation  # noqa: PLC0415  (needs a game)
+
+        model = {"provider": "ollama", "url": url, "model": "sage", "max_attempts": 1, "examples": False}
+        character = creation.create_assistant(name, self.village.hall, overrides={"model": model, **overrides})
+        member = house.member_of(character)
+        assert member is not None
+        await member.settled()
+        return member
+
+    async def says(self, player: Player, member: Member, text: str) -> None:
+        """Somebody says something to an assistant, which deals with it."""
+        who = principal_of(player.character, player.character)
+        member.hear(lambda event_id, at: Said(id=event_id, at=at, who=who, text=text, to_me=True, alone=True))
+        await member.settled()
+
+
+@asynccontextmanager
+async def office(
+    folder: Path, *, settings: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[Office]:
+    """An office whose journal is in `folder`; nothing of it is left at the end."""
+    home = Home(
+        merged(AWAY, settings or {}), folder, environment or {}, lambda: 1_000_000.0, Secrets(), folder / "journal"
+    )
+    household = Household(reactor, home, Random(1))  # noqa: S311  (jitter)
+    household.open()
+    house._Door.household = household
+    village = Village()
+    try:
+        admin = village.player("Boss", "Admin")
+        admin.account.cmdset.add(OurCommands)
+        yield Office(household, village, admin)
+    finally:
+        await WORK.stop()
+        house._Door.household = None
+        await household.close()
+        lives.let_everybody_go()

@@ -1,0 +1,75 @@
+"""Leave for what an assistant asks is given in the game, by those who could do it themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from evennia.objects.models import ObjectDB
+
+from assistant.service.member import Member
+from llm.testing import Call, RecordedRequest, Reply, Step, serve
+from tests.evennia.office import Office, office, ollama, reactor
+
+pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
+ASKS = Reply(calls=(Call("execute_command", {"command": "create old |rlamp"}),))
+SAYS = Reply(calls=(Call("say", {"text": "Done, or not."}),))
+
+
+def builder() -> object:
+    """A model that makes a lamp, and talks about it."""
+    replies: Iterator[Reply] = iter((ASKS, SAYS, SAYS, SAYS))
+
+    def answer(request: RecordedRequest) -> Step:
+        return next(replies)
+
+    return answer
+
+
+async def asked(here: Office, url: str) -> Member:
+    member = await here.sage(url, assistant={"permission": 3})
+    await here.says(here.player("Anna"), member, "Sage, make a lamp")
+    return member
+
+
+def lamps() -> int:
+    return len(ObjectDB.objects.filter(db_key__contains="lamp"))
+
+
+async def test_what_is_asked_is_shown_literally_and_done_once_it_is_allowed(tmp_path: Path) -> None:
+    async with office(tmp_path) as here, serve(ollama(builder()), reactor) as url:
+        member = await asked(here, url)
+        shown = await here.orders("assistant/approve Sage")
+        assert "number 1: @create old ||rlamp (for Anna; a builder may allow it)" in shown
+        assert "To decide: assistant/approve Sage NUMBER" in shown
+        assert "1 requests wait for leave" in await here.orders("assistant/status Sage")
+        assert lamps() == 0
+        assert "Sage may do this once: @create old ||rlamp" in await here.orders("assistant/approve Sage 1")
+        await member.settled()
+        assert lamps() == 1
+        assert "(Nothing is asked for.)" in await here.orders("assistant/approve Sage")
+
+
+async def test_what_is_denied_is_not_done(tmp_path: Path) -> None:
+    async with office(tmp_path) as here, serve(ollama(builder()), reactor) as url:
+        member = await asked(here, url)
+        assert "There is no request 7 that waits." in await here.orders("assistant/deny Sage 7")
+        assert "Sage may not do this: @create" in await here.orders("assistant/deny Sage 1")
+        await member.settled()
+        assert (lamps(), "There is no request 1" in await here.orders("assistant/approve Sage 1")) == (0, True)
+
+
+async def test_an_admin_who_quells_his_permission_may_allow_no_more_than_that(tmp_path: Path) -> None:
+    async with office(tmp_path) as here, serve(ollama(builder()), reactor) as url:
+        await asked(here, url)
+        await here.orders("quell")
+        await here.orders("assistant/approve Sage 1")
+        assert lamps() == 0
+
+
+@pytest.mark.parametrize("line", ["approve Sage soon", "deny Sage 99999999999999"])
+async def test_a_request_has_a_number(tmp_path: Path, line: str) -> None:
+    async with office(tmp_path) as here, serve(ollama(), reactor) as url:
+        await here.sage(url)
+        assert "Give the number of a request" in await here.orders(f"assistant/{line}")
