@@ -1,4 +1,4 @@
-"""A model's answer without keys: what is said, kept in the journal and asked again never holds one."""
+"""What of a model's answer is kept, said and sent back: never a key, and never more than was asked for."""
 
 from __future__ import annotations
 
@@ -37,6 +37,22 @@ def discreet(response: LLMResponse, scrub: Scrub) -> LLMResponse:
     if blocks == message.blocks and raw is message.raw:
         return response
     return replace(response, message=Message(message.role, blocks), structured=None)
+
+
+def bounded(response: LLMResponse, most: int) -> LLMResponse:
+    """The answer with every text the model wrote cut to `most` characters; the same object when none is longer.
+
+    A server that heeds no limit must not fill the window for good: the last answers are sent back with every request.
+    """
+
+    def cut(text: str) -> str:
+        return text[:most]
+
+    message = response.message
+    blocks = tuple(
+        _scrubbed(block, cut) if isinstance(block, Text | Reasoning | ToolCall) else block for block in message.blocks
+    )
+    return response if blocks == message.blocks else replace(response, message=Message(message.role, blocks))
 
 
 def _differs(text: str, scrub: Scrub) -> bool:

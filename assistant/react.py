@@ -14,7 +14,7 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.acting import act, carry_out, keep_said, outcome_of
-from assistant.discretion import discreet
+from assistant.discretion import bounded, discreet
 from assistant.early import early_ears, heard_out
 from assistant.events import spoken_text, told
 from assistant.journal import InterruptedRun, InterruptedStep, JournalError
@@ -44,6 +44,8 @@ from tools.web.turn import WebTurn
 NUDGE = "(You answered nothing. Call one of your tools.)"
 #: How a run ends that was cut off by the death of the process once too often; its events are parked.
 POISONED = Failed("it was cut off by a crash of the game for the third time, and what woke it is put aside")
+#: Characters of an answer that are kept at least, and for each token that was asked for: more than any model's has.
+MIN_KEPT_CHARS, CHARS_A_TOKEN = 2000, 8
 #: Tokens the stream always has, however small the window is.
 MIN_STREAM_TOKENS = 256
 
@@ -224,7 +226,8 @@ async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMRespons
         caller=mind.purse.caller(mind.me, run.requester),
     )
     response = await (answer if ears is None else heard_out(ears, answer))
-    return prompt, _fixed_tokens(mind) + mind.history.tokens, discreet(response, mind.scrub)
+    kept = bounded(discreet(response, mind.scrub), max(MIN_KEPT_CHARS, CHARS_A_TOKEN * mind.model.max_answer_tokens))
+    return prompt, _fixed_tokens(mind) + mind.history.tokens, kept
 
 
 async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> bool:

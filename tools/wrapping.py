@@ -1,4 +1,4 @@
-"""What small models wrap round their words: their own name, a "says", quotation marks, asterisks.
+"""A model's words as they come: how many are heard, and what small models wrap round them.
 
 Conservative on purpose: a wrapping goes only when it holds the whole text and is the speaker's own.
 """
@@ -6,7 +6,12 @@ Conservative on purpose: a wrapping goes only when it holds the whole text and i
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
+from pydantic import BeforeValidator
+
+#: Characters that may be said at once.
+MAX_WORDS = 2000
 #: Opening and closing marks. Single quotes are left alone: they are apostrophes too often.
 _QUOTES = (('"', '"'), ("“", "”"), ("«", "»"), ("„", "“"))
 _SPEAKS = r"(?:says?|said|asks?|asked|replies|replied|answers?|answered)"
@@ -62,3 +67,11 @@ def _nameless(text: str, name: str) -> str:
     """`text` without the leading name, when words follow it."""
     own = re.match(rf"{re.escape(name)}\s+(?=\S)", text, re.IGNORECASE) if name else None
     return text[own.end() :] if own else text
+
+
+def _cut(value: object) -> object:
+    return value[:MAX_WORDS] if isinstance(value, str) else value
+
+
+#: Words to be said. A model that says more is heard as far as that goes: what it said is not refused for its length.
+Words = Annotated[str, BeforeValidator(_cut)]

@@ -8,14 +8,14 @@ from tools.clean import one_line
 from tools.context import ToolContext
 from tools.errors import ToolRetry
 from tools.tool import Arguments, Category, Tool
-from tools.wrapping import spoken
+from tools.wrapping import MAX_WORDS, Words, spoken
 
 
 class PageArguments(Arguments):
     """To whom, and what."""
 
     target: str = Field(min_length=1, max_length=100, description="name of the person")
-    text: str = Field(min_length=1, max_length=2000, description="the words you send")
+    text: Words = Field(min_length=1, max_length=MAX_WORDS, description="the words you send")
 
 
 async def page(arguments: PageArguments, context: ToolContext) -> str:

@@ -10,7 +10,7 @@ from tools.errors import ToolRetry, Unheard
 from tools.principal import Kind
 from tools.tool import Arguments, Category, Tool
 from tools.trust import Source
-from tools.wrapping import spoken
+from tools.wrapping import MAX_WORDS, Words, spoken
 
 #: Who may have gone away before the answer came; the game's own people and assistants are not waited for.
 _PEOPLE = frozenset({Kind.PLAYER, Kind.OPERATOR})
@@ -19,7 +19,7 @@ _PEOPLE = frozenset({Kind.PLAYER, Kind.OPERATOR})
 class SayArguments(Arguments):
     """What to say."""
 
-    text: str = Field(min_length=1, max_length=2000, description="the words you speak")
+    text: Words = Field(min_length=1, max_length=MAX_WORDS, description="the words you speak")
 
 
 async def say(arguments: SayArguments, context: ToolContext) -> str:
