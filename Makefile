@@ -1,9 +1,12 @@
-# `make trial` and `make test` each set up all they need; the second time they start at once.
+# `make trial`, `make game` and `make test` each set up all they need; the second time they start at once.
 # Set-up output goes to standard error, so that standard output is the transcript's.
 #
 #   make trial ARGS="--provider ollama --model qwen3:4b"
+#   make game        an Evennia game in .game with Sage in it, the same one each time; ARGS="--fresh" begins anew
+#   make game ARGS="--provider ollama --model qwen3:4b"
 #   make test ARGS="tests/llm -k ollama"
 #   make test PARALLEL=    the tests in one process, for a debugger
+#   make test-evennia ARGS="-k reload"    only those that need Evennia
 #   make bench       measure it beside its peers, under 3 minutes; bench-full takes longer
 #   make bench ARGS="--only calls --json figures.jsonl"
 #   make lock        renew the hash-pinned lock files
@@ -15,6 +18,7 @@ PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
 BENCH := .venv-bench
+GAME := .venv-game
 ARGS ?=
 # One worker process for each core this process may use, eight at most; one that has no tests left takes from another.
 PARALLEL ?= -n auto --maxprocesses=8 --dist=worksteal
@@ -31,19 +35,31 @@ PURE += */tools/web/test_urls* */tools/web/test_differential* */tools/web/test_c
 # Whole processes, and attacks on what has no Twisted in it: once is enough as well.
 PURE += */crash/test_kills* */crash/test_budget_kills* */policy/*
 
-.PHONY: help trial test check bench bench-full lock clean
+.PHONY: help trial game test test-evennia check bench bench-full lock clean
 
 help:
-	@sed -n '1,11s/^# \{0,1\}//p' Makefile
+	@sed -n '1,14s/^# \{0,1\}//p' Makefile
 
 trial: $(VENV)/.run
 	@$(VENV)/bin/mud-assistant trial $(ARGS)
+
+game: $(GAME)/.run
+	@$(GAME)/bin/mud-assistant game --folder .game $(ARGS)
 
 test: check $(VENV)/.dev $(OLDEST)/.dev
 	@scripts/debian.sh strace=strace /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
 	$(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
 	@echo "the same on Twisted 24.11, the oldest we run on (all but the live tests, and what cannot differ there):"
-	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) --ignore=tests/live $(PURE:%='--ignore-glob=%') $(ARGS)
+	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) --ignore=tests/live --ignore=tests/evennia $(PURE:%='--ignore-glob=%') $(ARGS)
+ifeq ($(ARGS),)
+	@$(MAKE) --no-print-directory test-evennia
+endif
+
+# Evennia holds us to Twisted 24.11: 5.0.1 on Python 3.11, 6.x on a later one.
+test-evennia: $(OLDEST)/.dev
+	@scripts/debian.sh chromium=chromium 1>&2
+	@scripts/web_client.sh 1>&2
+	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) tests/evennia $(ARGS)
 
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
@@ -60,6 +76,10 @@ bench-full: $(BENCH)/.bench
 # What a trial needs, and what work on the code needs beside it.
 $(VENV)/.run: requirements.lock pyproject.toml
 	@scripts/setup.sh "$(PYTHON)" $(VENV) requirements.lock 1>&2
+	@touch $@
+
+$(GAME)/.run: requirements-game.lock pyproject.toml
+	@scripts/setup.sh "$(PYTHON)" $(GAME) requirements-game.lock 1>&2
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock pyproject.toml
@@ -79,4 +99,4 @@ lock:
 	@scripts/lock.sh
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(BENCH) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) $(GAME) $(BENCH) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -120,6 +120,24 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
     return _run(reactor, install(reactor, installation), secrets, _INTERRUPTED)
 
 
+def _game(options: argparse.Namespace, _: Secrets) -> int:
+    """The exit status of a game that was made, started and stopped. Reads no key, and needs no reactor."""
+    if in_the_way := shadowed():
+        print(f"mud-assistant: {in_the_way}", file=sys.stderr)
+        return 2
+    from assistant.game.command import Options, game  # noqa: PLC0415  (after the check)
+    from assistant.game.making import Wanted  # noqa: PLC0415  (the same)
+    from assistant.game.patience import Patience  # noqa: PLC0415  (the same)
+    from assistant.keys import anchored  # noqa: PLC0415  (the same)
+
+    model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
+    if options.key:
+        model["key"] = anchored(options.key, Path.cwd())
+    wanted = Wanted(model, options.name, options.port)
+    patience = Patience(time.monotonic, time.sleep)  # noqa: TID251  (the composition root)
+    return game(Options(options.folder, wanted, options.fresh, options.stop), os.environ, patience)
+
+
 def _prepare(options: argparse.Namespace, secrets: Secrets) -> Config:
     """The settings with the options laid over them; the log is begun. Raises _CannotStartError."""
     if in_the_way := shadowed():
@@ -197,7 +215,7 @@ def _begin_logging(path: Path | None, secrets: Secrets) -> None:
 
 
 #: The commands that need neither a conversation nor what the options lay over the settings.
-_ALONE = {"replay": _replay, "doctor": _doctor, "setup": _setup}
+_ALONE = {"replay": _replay, "doctor": _doctor, "setup": _setup, "game": _game}
 
 
 if __name__ == "__main__":

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
 #: The runs that `replay` shows when it is not told how many.
 LAST_RUNS = 20
+#: Where `game` makes its game, and the first ports it may be given.
+GAME_FOLDER = Path("mud-assistant-game")
+MIN_PORT, MAX_PORT = 1024, 65_529
 
 _TRIAL_EXAMPLES = """  mud-assistant trial
       a local Ollama when one answers, else the small embedded model
@@ -54,11 +57,21 @@ _SETUP_EXAMPLES = """  mud-assistant setup
   printf '%s\\n' local http://127.0.0.1:8080/v1 no qwen3 no hamlet.journal yes | mud-assistant setup
       one answer a line; an empty line takes what is proposed"""
 
+_GAME_EXAMPLES = """  mud-assistant game
+      a game in mud-assistant-game, with Sage in the first room; says where it is; Ctrl-C stops it
+  mud-assistant game --provider ollama --model qwen3:4b
+  mud-assistant game --provider anthropic --model claude-haiku-4-5 --key env:ANTHROPIC_API_KEY
+  mud-assistant game --folder games/hamlet --name Mira --fresh
+      begin anew, with another character; what is in that folder is deleted
+  mud-assistant game --folder games/hamlet --stop
+      stop one that was left running"""
+
 _EPILOG = f"""examples:
 {_TRIAL_EXAMPLES}
 {_REPLAY_EXAMPLES}
 {_DOCTOR_EXAMPLES}
 {_SETUP_EXAMPLES}
+{_GAME_EXAMPLES}
 
 Settings are read from assistant.toml in this folder; options come before settings."""
 
@@ -77,6 +90,7 @@ def parser() -> argparse.ArgumentParser:
     _add_replay(commands)
     _add_doctor(commands)
     _add_setup(commands)
+    _add_game(commands)
     return whole
 
 
@@ -88,12 +102,7 @@ def _add_trial(commands: Commands) -> None:
         "Settings are read from assistant.toml in this folder; options come before settings.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    trial.add_argument(
-        "--provider", help="auto, embedded, ollama, local, openai, anthropic or openrouter (default: auto)"
-    )
-    trial.add_argument("--model", help="the model's name; for the embedded model the path of a GGUF file")
-    trial.add_argument("--url", help="the server's address, such as http://127.0.0.1:8080/v1")
-    trial.add_argument("--key", metavar="WHERE", help="where the key is: env:NAME, file:PATH or keyring:NAME")
+    _add_model(trial)
     trial.add_argument("--name", help="what the assistant is called (default: Sage)")
     trial.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")
     trial.add_argument(
@@ -168,6 +177,55 @@ def _add_setup(commands: Commands) -> None:
     )
     setup.add_argument("--config", type=Path, metavar="FILE", help="the settings to write (default: assistant.toml)")
     setup.add_argument("--page", metavar="URL", help="the page to try the readers on (default: https://example.com/)")
+
+
+def _add_game(commands: Commands) -> None:
+    game = commands.add_parser(
+        "game",
+        help="make and start a small Evennia game with an assistant in it",
+        description="Makes a game in a folder of its own, with an assistant in the first room, starts it and says "
+        "where it is. Only this machine can connect. Called again it starts the same game: its accounts, its ports and "
+        "what the assistant remembers stay. It needs Evennia: pip install 'mud-assistant[evennia]'.",
+        epilog=f"examples:\n{_GAME_EXAMPLES}\n\n"
+        "Options of the model are written into server/conf/assistant.toml of the game; the assistant.toml of this\n"
+        "folder is not read. Exit status: 0 when the game has run and was stopped, 2 when something kept it from that.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    game.add_argument(
+        "--folder",
+        type=Path,
+        metavar="DIR",
+        help="the game's folder (default: mud-assistant-game)",
+        default=GAME_FOLDER,
+    )
+    _add_model(game)
+    game.add_argument("--name", help="what the assistant of a new game is called (default: Sage)")
+    game.add_argument(
+        "--port",
+        type=_port,
+        metavar="N",
+        help="telnet on N, the web client on N+1, and three more up to N+6 (default: 4000, or the next that are free)",
+    )
+    which = game.add_mutually_exclusive_group()
+    which.add_argument("--fresh", action="store_true", help="delete the game in that folder and make a new one")
+    which.add_argument("--stop", action="store_true", help="stop the game in that folder, and that is all")
+
+
+def _add_model(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--provider", help="auto, embedded, ollama, local, openai, anthropic or openrouter (default: auto)"
+    )
+    command.add_argument("--model", help="the model's name; for the embedded model the path of a GGUF file")
+    command.add_argument("--url", help="the server's address, such as http://127.0.0.1:8080/v1")
+    command.add_argument("--key", metavar="WHERE", help="where the key is: env:NAME, file:PATH or keyring:NAME")
+
+
+def _port(text: str) -> int:
+    """The first port of a group; argparse explains what it must be when it is none."""
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if not MIN_PORT <= number <= MAX_PORT:
+        raise argparse.ArgumentTypeError(f"give a number from {MIN_PORT} to {MAX_PORT}")
+    return number
 
 
 def _count(text: str) -> int:

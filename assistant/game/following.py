@@ -1,0 +1,35 @@
+"""Reads what a log has gained since the last look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(slots=True)
+class Following:
+    """A log that grows, and that Evennia may put aside and begin anew."""
+
+    path: Path
+    _at: int = 0
+    _rest: bytes = b""
+
+    def to_end(self) -> None:
+        """Leave out what is there now."""
+        self._at = self.path.stat().st_size if self.path.exists() else 0
+        self._rest = b""
+
+    def lines(self) -> list[str]:
+        """The whole lines that were written since the last call."""
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, 2)
+                if size < self._at:
+                    self._at, self._rest = 0, b""
+                file.seek(self._at)
+                data = file.read()
+        except FileNotFoundError:
+            return []
+        self._at += len(data)
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        return [line.decode("utf-8", "replace").rstrip("\r") for line in whole]

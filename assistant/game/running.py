@@ -1,0 +1,123 @@
+"""Starts a game and knows when it is really up; stops it and knows that nothing of it is left."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from assistant.game.errors import GameError
+from assistant.game.folder import OWNER, GameFolder
+from assistant.game.following import Following
+from assistant.game.launcher import Launcher, ending
+from assistant.game.patience import Patience
+from assistant.game.ports import LOOPBACK
+from assistant.game.processes import Process, family, processes
+
+#: How often the launcher is asked to start: under load it gives up before the game does.
+_TRIES = 3
+#: How long the Server may take behind the launcher, and the processes to end, in seconds.
+UP_SECONDS = 90.0
+_END_SECONDS, _TERM_SECONDS = 15.0, 5.0
+_PAGE_SECONDS = 5.0
+_STARTED = ("Evennia Server successfully started", "Evennia Server successfully restarted")
+_RESTARTS = "Initial setup complete. Restarting Server once."
+_BOTH = 2
+
+
+@dataclass(slots=True)
+class Running:
+    """One game, started and stopped; `say` is told of each step."""
+
+    folder: GameFolder
+    launcher: Launcher
+    patience: Patience
+    say: Callable[[str], None]
+    log: Following = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Follow the game's log."""
+        self.log = Following(self.folder.server_log)
+
+    def is_up(self) -> bool:
+        """Whether both processes are alive."""
+        return len(processes(self.folder)) == _BOTH
+
+    def is_there(self) -> bool:
+        """Whether there is a game at all: its Server alone is away for seconds in a reload."""
+        return bool(processes(self.folder))
+
+    def start(self) -> list[str]:
+        """What the Server logged until it served, with the first start's restart behind it. Raises GameError. Blocks.
+
+        The account of the owner is made by the first start, from the environment.
+        """
+        ports = self.folder.ports()
+        if taken := ports.taken():
+            numbers = ", ".join(map(str, taken))
+            raise GameError(
+                f"another program listens on port {numbers}: stop it, or give the game five others with --port, "
+                f"such as --port {ports.first + 1000}"
+            )
+        self.say("Starting the game ...")
+        self.log.to_end()
+        owner = {
+            "EVENNIA_SUPERUSER_USERNAME": OWNER,
+            "EVENNIA_SUPERUSER_PASSWORD": self.folder.password(),
+            "EVENNIA_SUPERUSER_EMAIL": "",
+        }
+        logged: list[str] = []
+        printed = ""
+        for _ in range(_TRIES):
+            printed = self.launcher.run("start", environment=owner)
+            self.patience.until(lambda: self._serves(logged) or not family(self.folder), UP_SECONDS)
+            if self._serves(logged):
+                return logged
+            if not family(self.folder):
+                break  # it has ended, and would again
+            self.say("It is slow to start; asking again ...")
+        self.stop()
+        logs = f"{self.folder.server_log} and {self.folder.launcher_log}"
+        raise GameError(f"the game did not start; see {logs}, which ends with:\n{ending(printed)}")
+
+    def _serves(self, logged: list[str]) -> bool:
+        """Whether the Server has told its last start, and answers. `logged` gains what it logged since."""
+        logged += self.log.lines()
+        starts = [at for at, line in enumerate(logged) if any(text in line for text in _STARTED)]
+        # The line about the restart comes before the one about the start that it belongs to.
+        awaited = 1 + sum(_RESTARTS in line for line in logged)
+        return len(starts) >= awaited and self.is_up() and self._shows_page()
+
+    def _shows_page(self) -> bool:
+        """Whether the web client's page comes, for which Portal and Server must both be there."""
+        connection = http.client.HTTPConnection(LOOPBACK, self.folder.ports().web, timeout=_PAGE_SECONDS)
+        try:
+            connection.request("GET", "/webclient/")
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def stop(self) -> None:
+        """End the game, with everything it started. Raises GameError when something is left. Blocks."""
+        living = family(self.folder)
+        if not living:
+            return
+        self.say("Stopping the game ...")
+        self.launcher.run("stop")
+        known = [*living, *family(self.folder)]
+        if self._gone(known, _END_SECONDS):
+            return
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            for process in known:
+                process.kill(how)
+            if self._gone(known, _TERM_SECONDS):
+                self.say("It did not stop when it was asked to, and was ended.")
+                return
+        left = ", ".join(str(process.pid) for process in known if process.is_alive())
+        raise GameError(f"these processes of the game are still there: {left}; end them with: kill -9 {left}")
+
+    def _gone(self, known: list[Process], seconds: float) -> bool:
+        return self.patience.until(lambda: not any(process.is_alive() for process in known), seconds)

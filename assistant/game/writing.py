@@ -1,0 +1,89 @@
+"""What is written into a new game: lines at the end of its settings, who is in the first room, how they think."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assistant.game.errors import GameError
+from assistant.game.folder import GameFolder
+from assistant.game.ports import LOOPBACK, Ports
+from assistant.settings import SettingsError, read_settings
+from assistant.setup.toml_edit import CannotEdit, edited
+from llm import PROVIDER_NAMES
+
+_BEGIN = "# --- written by mud-assistant game; see its --help before you change a line between here and the end"
+
+_SETTINGS = """{begin}
+SERVERNAME = "Sage's hamlet"
+# Nobody but this machine may connect.
+TELNET_INTERFACES = ["{loopback}"]
+WEBSERVER_INTERFACES = ["{loopback}"]
+WEBSOCKET_CLIENT_INTERFACE = "{loopback}"
+AMP_HOST = AMP_INTERFACE = "{loopback}"
+ALLOWED_HOSTS = ["{loopback}", "localhost"]
+TELNET_PORTS = [{telnet}]
+WEBSERVER_PORTS = [({web}, {server_web})]
+WEBSOCKET_CLIENT_PORT = {websocket}
+AMP_PORT = {amp}
+# Evennia 6.1 loses its own choice when it starts, and then a write takes five times as long.
+DATABASES["default"].setdefault("OPTIONS", {{}})["init_command"] = (
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+)
+# The line that every game with assistants has.
+from assistant.worlds.evennia.install import install; install(globals())
+"""
+
+_SETUP = '''"""Run once, when the Server starts for the first time: a hamlet, and who lives in its library."""
+
+from assistant.worlds.evennia.demo import build_demo
+
+
+def at_initial_setup():
+    build_demo({name!r})
+'''
+
+_PROVIDERS = ("auto", "embedded", *PROVIDER_NAMES)
+_UNSET = {"provider": "auto", "model": "", "url": "", "key": ""}
+_OPTIONS = "# The settings of all assistants in this game; docs/settings.md says what else can stand here.\n"
+
+
+def write_settings(folder: GameFolder, ports: Ports) -> None:
+    """Put our lines at the end of the game's settings, in the place of those that were there before."""
+    theirs, _, _ = folder.settings.read_text(encoding="utf-8").partition(_BEGIN)
+    ours = _SETTINGS.format(
+        begin=_BEGIN,
+        loopback=LOOPBACK,
+        telnet=ports.telnet,
+        web=ports.web,
+        server_web=ports.server_web,
+        websocket=ports.websocket,
+        amp=ports.amp,
+    )
+    folder.settings.write_text(f"{theirs.rstrip()}\n\n{ours}", encoding="utf-8")
+
+
+def write_setup(folder: GameFolder, name: str) -> None:
+    """Say who is put into the first room."""
+    folder.setup.write_text(_SETUP.format(name=name), encoding="utf-8")
+
+
+def write_options(folder: GameFolder, model: Mapping[str, str], name: str) -> None:
+    """Lay the options over the game's `assistant.toml`. Raises GameError when a setting, or `name`, would be wrong.
+
+    A key and a model belong to the provider they were given with: another provider or server starts from nothing.
+    """
+    if not folder.options.exists():
+        folder.options.write_text(_OPTIONS, encoding="utf-8")
+    if (provider := model.get("provider", "auto")) not in _PROVIDERS:
+        raise GameError(f"there is no provider '{provider}'; choose one of: {', '.join(_PROVIDERS)}")
+    names = tuple(_UNSET) if "provider" in model or "url" in model else tuple(model)
+    wanted = {field: model.get(field) for field in names}
+    text = folder.options.read_text(encoding="utf-8")
+    try:
+        laid_over = {at: value or _UNSET[at] for at, value in wanted.items()}
+        read_settings(folder.options, {"model": laid_over, "assistant": {"name": name}})
+        folder.options.write_text(edited(text, {("model", at): wanted[at] for at in names}), encoding="utf-8")
+    except SettingsError as error:
+        raise GameError(str(error)) from error
+    except CannotEdit as error:
+        raise GameError(f"{folder.options} cannot be changed line by line: set {error} there yourself") from error
