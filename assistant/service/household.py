@@ -36,7 +36,7 @@ from assistant.web import Web
 from assistant.wiring import bindings_of, embedded_model, key_sources, web_of
 from llm import Capabilities, LLMError
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import Endpoint, Progress
+from llm.embedded.progress import Endpoint, Phase, Progress
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Registry
 from tools.world import ALL_WORLD_TOOLS
@@ -273,9 +273,12 @@ class Household:
 
     def _embedded(self, path: Path | None, moved: Callable[[Endpoint], None]) -> Any:
         """The real embedded model; what it does goes to the log."""
+        told: list[Phase] = []
 
         def show(step: Progress) -> None:
-            _log.debug("the embedded model: {phase} {note}", phase=step.phase, note=step.note)
+            if step.phase not in told:  # a download tells of every piece
+                told.append(step.phase)
+                _log.info("the embedded model: {phase} {note}", phase=step.phase, note=step.note)
 
         def lost(error: EmbeddedUnavailable) -> None:
             _log.error("the embedded model is gone: {why}", why=str(error))

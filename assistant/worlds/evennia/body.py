@@ -51,6 +51,8 @@ class EvenniaBody:
         self.character = character
         self._clock = clock
         self._far = far
+        #: Told of every piece of speech in the room.
+        self.spoke: Callable[[], None] = _nobody_cares
         self._ladder = Ladder.of_game()
 
     async def look(self) -> Scene:
@@ -151,6 +153,7 @@ class EvenniaBody:
         if not words:
             raise ToolFailed("The game does not let you speak now.")
         me.at_say(words, msg_self=True, **told)
+        self.spoke()
 
     def _pose(self, text: str) -> None:
         """Show an act to the room."""
@@ -212,6 +215,10 @@ class EvenniaBody:
         except Exception as error:
             _log.failure("the game failed {name}", name=self.character.key)
             raise ToolFailed(running.FAILED) from error
+
+
+def _nobody_cares() -> None:
+    """Nothing."""
 
 
 def _walking(way: Any, rank: str) -> game_commands.EvenniaCommand:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -20,9 +19,8 @@ from assistant.worlds.evennia.body import EvenniaBody
 from assistant.worlds.evennia.characters import AssistantCharacter
 from assistant.worlds.evennia.game_wide import game_overrides
 from assistant.worlds.evennia.hearing import Hearing, MakeEvent
-from assistant.worlds.evennia.scenery import listeners
 from assistant.worlds.evennia.thinking_sign import ThinkingSign
-from tools import Kind, Principal, ToolFailed
+from tools import Kind, Principal
 from tools.world import ACCOUNT_TOOLS
 
 
@@ -139,16 +137,10 @@ def _moved_in(character: Any, config: Config, entered: str) -> Member:
     life = _LIVES.get(me.id)
     if life is None or life.character is not character:
         life = _LIVES[me.id] = _heard_by(character)
-    member.observers.add(ThinkingSign(household.clock, partial(_show, body), me.name))
+    sign = ThinkingSign(household.clock, body.sign, me.name)
+    body.spoke = sign.spoke
+    member.observers.add(sign)
     return member
-
-
-def _show(body: EvenniaBody, act: str) -> None:
-    """Let the character do something visible, where somebody sees it."""
-    if listeners(body.character):
-        shown = Deferred.fromCoroutine(body.emote(act))
-        shown.addErrback(lambda failure: None if failure.check(ToolFailed) else failure)
-        shown.addErrback(lambda failure: _log.failure("a sign of thinking could not be shown", failure))
 
 
 def _heard_by(character: Any) -> _Life:
