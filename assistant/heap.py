@@ -1,7 +1,7 @@
 """Keeps the garbage collector from holding up the reactor: what lives as long as the process is not looked at again.
 
-A full collection looks at every object there is: with 200 assistants 60 to 90 ms of CPU in one callback
-(docs/performance.md). A composition root calls this once, after its assistants are there.
+A full collection looks at every object there is: 118 ms of CPU in one callback in a stock game of Evennia with 50
+assistants, 60 to 90 ms with 200 in the embedded world (docs/performance.md). A game calls this once, at its start.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ pytest_plugins = ["pytester", "tests.guards"]
 
 
 #: Folders whose tests wait for other processes more than they compute.
-WAITING = ("tests/live/", "tests/crash/")
+WAITING = ("tests/live/", "tests/crash/", "tests/evennia/live/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

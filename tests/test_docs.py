@@ -65,6 +65,11 @@ PAGES = [
     "docs/resilience.md",
     "docs/journal.md",
     "docs/policy.md",
+    "docs/evennia.md",
+    "docs/evennia-commands.md",
+    "docs/evennia-first-steps.md",
+    "docs/evennia-safety.md",
+    "docs/performance.md",
 ]
 
 

@@ -6,12 +6,13 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.doctor.finding import State
+from assistant.heap import settle_heap
 
 _log = Logger()
 
 
 def at_server_start() -> None:
-    """Hide keys from logs that were opened since, reach every account, and say what slows the game down.
+    """Hide keys from logs that were opened since, reach every account, and let nothing slow the game down.
 
     Raises nothing: an exception here would keep Evennia from starting the scripts of the game.
     """
@@ -28,6 +29,7 @@ def at_server_start() -> None:
         finding = pragmas.finding()
         if finding.state is State.WRONG:
             _log.warn("{sentence}", sentence=finding.sentence)
+        settle_heap()
     except CancelledError:
         raise
     except Exception:  # noqa: BLE001  (the border to the host)

@@ -45,6 +45,10 @@ def _handled(character: Any, command: EvenniaCommand) -> Deferred[None]:
     """Fires when the game's command handler is done with exactly this command."""
     from evennia.commands.cmdhandler import cmdhandler  # noqa: PLC0415  (only where Django is set up)
 
+    if hasattr(command.command, "_get_account_option"):
+        # Without an account Evennia takes a whole entry of the defaults for a colour: its tables then have borders of
+        # forty characters, and drawing a small one holds the game up for seconds.
+        command.command._get_account_option = _styled_as_new_accounts  # noqa: SLF001
     running = cmdhandler(
         character,
         command.args,
@@ -63,6 +67,14 @@ def _handled(character: Any, command: EvenniaCommand) -> Deferred[None]:
 
     running.addBoth(tell)
     return done
+
+
+def _styled_as_new_accounts(option: str) -> Any:
+    """What an account has of this option at first, None for no such option."""
+    from django.conf import settings  # noqa: PLC0415  (only where Django is set up)
+
+    entry = settings.OPTIONS_ACCOUNT_DEFAULT.get(option)
+    return entry[2] if entry else None
 
 
 def _stop_asking(character: Any) -> bool:

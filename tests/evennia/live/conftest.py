@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ import pytest_twisted
 from twisted.internet.defer import Deferred
 
 from tests.evennia.live.game import Game, made
+
+HAS_EVENNIA = importlib.util.find_spec("evennia") is not None
+collect_ignore_glob = [] if HAS_EVENNIA else ["test_*.py"]
 
 
 @pytest.fixture(scope="session")
