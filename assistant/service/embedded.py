@@ -43,8 +43,7 @@ class _Shared:
             waiter.callback(endpoint)
 
     def _failed(self, failure: Failure) -> None:
-        """Tell those who wait; the next one who asks tries again."""
-        self._started = False
+        """Tell those who wait; the next one who asks begins with another server."""
         waiting, self.waiting = self.waiting, []
         for waiter in waiting:
             waiter.errback(failure)
@@ -95,9 +94,12 @@ class Lease:
         self.moved = moved
 
     def start(self) -> Deferred[Endpoint]:
-        """Where the model answers. Fails with EmbeddedUnavailable."""
-        return self._pool.taken(self)
+        """Where the model answers. Fails with EmbeddedUnavailable; then, and when it is cancelled, it is not used."""
+        return self._pool.taken(self).addErrback(self._give_up)
 
     def stop(self) -> Deferred[None]:
         """Fires when the model is not needed here any more, and stopped when it is needed nowhere."""
         return self._pool.returned(self)
+
+    def _give_up(self, failure: Failure) -> Deferred[Endpoint]:
+        return self.stop().addCallback(lambda _: failure)

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
@@ -83,6 +83,8 @@ class Household:
         self._bound = BoundKeys((), home.folder, IN_THE_GAME)
         self._pool = EmbeddedPool(make or self._embedded)
         self._web: Web | None = None
+        #: Held by the one member that makes the web, which may take a while.
+        self._making_web = DeferredLock()
         self._launcher = Launcher()
         self._is_open = False
         self._waiting: list[Deferred[None]] = []
@@ -209,11 +211,8 @@ class Household:
 
     async def surroundings(self, place: Place, config: Config, storage: Storage, watch: Observers) -> Surroundings:
         """What a member is built from. Raises SettingsError and KeyReferenceError."""
-        if self._web is None:
-            web = self.home.config.web
-            self._web = await web_of(
-                web, self._bound, self._keys, self._exchange, reactor=self._reactor, random=self._random
-            )
+        async with self._making_web:
+            self._web = self._web or await self._made_web()
         found = self._web.tools(place.me.id) if self._web else ()
         return Surroundings(
             me=place.me,
@@ -229,6 +228,11 @@ class Household:
             scrub=self.scrub,
             wall=self.home.wall,
         )
+
+    async def _made_web(self) -> Web | None:
+        """The web of the game, None when it is to have none. Raises SettingsError and KeyReferenceError."""
+        web = self.home.config.web
+        return await web_of(web, self._bound, self._keys, self._exchange, reactor=self._reactor, random=self._random)
 
     async def _open(self) -> None:
         """Open the journal, and learn what was spent and which key goes where."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import deferLater
 
 from assistant.choose_model import NoModelError
@@ -321,6 +321,14 @@ class Server:
         return succeed(None)
 
 
+class Slow(Server):
+    """One that never comes up."""
+
+    def start(self) -> Deferred[Endpoint]:
+        self.asked.append("start")
+        return Deferred()
+
+
 async def test_all_assistants_share_one_embedded_model_which_ends_with_the_last() -> None:
     made: list[Server] = []
 
@@ -341,6 +349,21 @@ async def test_all_assistants_share_one_embedded_model_which_ends_with_the_last(
     assert made[0].asked == ["start", "stop"]
     await first.start()
     assert len(made) == 3
+
+
+async def test_who_gives_up_waiting_for_an_embedded_model_leaves_none_behind() -> None:
+    made: list[Slow] = []
+
+    def make(path: Path | None, moved: Callable[[Endpoint], None]) -> Slow:
+        made.append(Slow())
+        return made[-1]
+
+    pool = EmbeddedPool(make)
+    waiting = pool.lease(None, lambda _: None).start()
+    waiting.addErrback(lambda failure: failure.trap(CancelledError))
+    waiting.cancel()
+    assert made[0].asked == ["start", "stop"]
+    await waiting
 
 
 async def test_an_embedded_model_that_fails_to_start_is_tried_again_by_the_next_who_asks() -> None:
