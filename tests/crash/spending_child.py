@@ -1,7 +1,8 @@
 """Processes that spend one budget, each killed with SIGKILL at a random moment, until it is used up.
 
-`python spending_child.py PATH URL LIMIT KILLS SEED`: at least KILLS lives are killed; then one lives to the end. Prints
-how many kills there were. What a life asks says which life it is and what it believed to be spent at its start.
+`python spending_child.py PATH URL LIMIT KILLS SEED`: KILLS lives are killed, but for those that find nothing left to
+spend; then one lives to the end. Prints how many kills there were, and how the last one ended. What a life asks says
+which life it is and what it believed to be spent at its start.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from tests.assistant.journal.keeping import rows
 ROOT = Path(__file__).parents[2]
 CHILD = Path(__file__).with_name("spending_child.py")
 KILLS = 24
-LIMIT = 1500
+#: Enough that most lives are killed before it is used up, however fast the machine is.
+LIMIT = 3000
 
 
 async def test_a_budget_is_not_overspent_by_processes_that_are_killed(tmp_path: Path, reactor: Any) -> None:
@@ -27,7 +28,9 @@ async def test_a_budget_is_not_overspent_by_processes_that_are_killed(tmp_path: 
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         out, errors, status = await getProcessOutputAndValue(sys.executable, arguments, environment, reactor=reactor)
     assert status == 0, errors.decode()
-    assert (errors, out.split()) == (b"", [str(KILLS).encode(), b"0"])
+    killed, last = map(int, out.split())
+    assert (errors, last) == (b"", 0)
+    assert killed > KILLS / 2, "the budget was used up before anybody could be killed"
     requests: Counter[int] = Counter()
     believed: dict[int, int] = {}
     for request in fake.chats:
