@@ -157,6 +157,22 @@ async def test_a_key_is_given_by_reference_and_never_shown(tmp_path: Path) -> No
         assert KEY not in "".join(shown)
 
 
+async def test_a_key_given_anew_to_one_that_does_not_run_goes_to_its_new_server_when_it_is_started(
+    tmp_path: Path,
+) -> None:
+    fake = local()
+    async with office(tmp_path, environment={"MY_KEY": KEY}) as here, serve(fake, reactor) as url:
+        await hosted(here, url)
+        await here.orders("assistant/stop Sage")
+        async with serve(local(), reactor) as other:
+            told = await here.orders(f"assistant/provider Sage = local sage {other}/v1 env:MY_KEY force")
+            assert "Sage does not run now." in told
+            await here.orders("assistant/start Sage")
+            await here.settled()
+            [member] = here.household.members.values()
+            assert (member.trouble, member.models[0].provider.api_url) == ("", f"{other}/v1")
+
+
 async def test_of_one_that_does_not_run_the_model_is_tried_all_the_same(tmp_path: Path) -> None:
     fake = local()
     async with office(tmp_path, environment={"MY_KEY": KEY}) as here, serve(fake, reactor) as url:

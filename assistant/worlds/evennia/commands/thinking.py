@@ -16,7 +16,7 @@ from assistant.keys import check_reference
 from assistant.settings import SettingsError
 from assistant.worlds.evennia import creation, house
 from assistant.worlds.evennia.commands.naming import meant, named
-from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.order import WORK, Answer, Order, Refused
 from assistant.worlds.evennia.commands.showing import cut, listed
 from llm import PROVIDER_NAMES
 
@@ -188,7 +188,11 @@ def _keep(character: Any, overrides: Mapping[str, Any], wanted: Wanted) -> str:
     member = creation.change_settings(character, overrides, entered=wanted.key or "")
     if member is not None or not wanted.key:
         return ""
-    return f" {character.key} does not run now: if its key is refused when you start it, give the key once more then."
+    if not house.is_open():
+        return f" If the key of {character.key} is refused when it is started, give it once more then."
+    given = house.household().give_key(creation.config_of(character), wanted.key)
+    WORK.begin(given, "remembering where a key may go")
+    return f" {character.key} does not run now."
 
 
 def changed(overrides: Mapping[str, Any], now: ModelConfig, wanted: Wanted) -> dict[str, Any]:
