@@ -227,6 +227,8 @@ class Member:
         self.models = tuple(await shared.choose(self.config, self._entered))
         assistant = build_assistant(settings, self.models, around, self._failed)
         await assistant.rights.load()
+        if self.place.gathered is not None and await self._storage.journal.pending():
+            await self.place.gathered()
         self.assistant = assistant
         assistant.start()
         self._state, self.trouble = State.AWAKE, ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from tools import Principal, Tool, World
@@ -12,8 +13,11 @@ class Place:
     """Who the assistant is in its game, and how it acts there.
 
     The id of `me` is for ever: what it remembers is kept under it. `tools` are those the world has beyond the usual.
+    `gathered` returns when somebody is there to be answered, or need not be waited for any longer; it is asked where an
+    earlier life left something to answer.
     """
 
     me: Principal
     world: World
     tools: tuple[Tool, ...] = ()
+    gathered: Callable[[], Awaitable[None]] | None = None

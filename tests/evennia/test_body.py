@@ -136,6 +136,22 @@ def test_a_question_about_a_broken_room_has_an_answer(
     assert len(flush_failures(ZeroDivisionError)) == 1
 
 
+def test_what_is_left_to_answer_waits_for_somebody_but_not_for_ever(village: Village, sage: Any, clock: Clock) -> None:
+    body = EvenniaBody(sage, clock)
+    waits = Deferred.fromCoroutine(body.gathered(10.0))
+    clock.pump([1.0] * 5)
+    assert not waits.called
+    village.player("Late")
+    clock.advance(1.0)
+    assert waits.called
+    assert Deferred.fromCoroutine(body.gathered(10.0)).called
+    alone = EvenniaBody(village.assistant("Hermit", village.room("Cave")), clock)
+    waits = Deferred.fromCoroutine(alone.gathered(10.0))
+    clock.pump([1.0] * 10)
+    assert waits.called
+    assert clock.getDelayedCalls() == []
+
+
 def test_a_long_answer_comes_in_pieces_with_pauses(body: EvenniaBody, clock: Clock, anna: Player) -> None:
     anna.raw()
     saying = Deferred.fromCoroutine(body.say(LONG))

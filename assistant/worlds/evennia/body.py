@@ -15,7 +15,7 @@ from assistant.worlds.evennia.ladder import PLAYER, Ladder
 from assistant.worlds.evennia.principals import principal_of, seen_name
 from assistant.worlds.evennia.speech import escaped, spoken_pieces
 from tools.context import GameCommand, Person, Principal, Scene
-from tools.errors import ToolError, ToolFailed
+from tools.errors import ToolError, ToolFailed, Unheard
 from tools.names import candidates, pick, plain
 
 T = TypeVar("T")
@@ -23,6 +23,8 @@ _log = Logger()
 
 #: Between two pieces of a long answer, so that it can be read.
 PIECE_SECONDS = 1.5
+#: How long an answer that was left over by an earlier life of the Server waits for somebody to hear it, in seconds.
+GATHERING_SECONDS = 60.0
 NOBODY_HEARS = "Nobody is here to hear you."
 NO_ACCOUNT = "You have no account in this game, so you can neither page nor speak on a channel."
 
@@ -80,10 +82,19 @@ class EvenniaBody:
             return False
         return who.id in ids
 
+    async def gathered(self, seconds: float = GATHERING_SECONDS) -> None:
+        """Returns when anybody is there to hear, and after `seconds` in any case.
+
+        After a crash of the Server players come back to their characters one by one, and the answer is there first.
+        """
+        until = self._clock.seconds() + seconds
+        while self._clock.seconds() < until and not self._game(lambda: scenery.listeners(self.character)):
+            await deferLater(self._clock, 1.0)
+
     async def say(self, text: str) -> None:
-        """Speak aloud, in pieces; ToolFailed when nobody is there or the game does not let it."""
+        """Speak aloud, in pieces; Unheard when nobody is there, ToolFailed when the game does not let it."""
         if not self._game(lambda: scenery.listeners(self.character)):
-            raise ToolFailed(NOBODY_HEARS)
+            raise Unheard(NOBODY_HEARS)
         await self._in_pieces(text, self._speak)
 
     async def emote(self, text: str) -> None:

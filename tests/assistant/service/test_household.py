@@ -178,6 +178,42 @@ async def test_closing_is_over_in_half_a_second_though_the_model_hangs_and_the_n
             assert "one thing more" in str(fake.chats[-1].body["messages"])
 
 
+async def test_what_an_earlier_life_left_to_answer_waits_until_somebody_is_there(tmp_path: Path) -> None:
+    steps: list[Step] = [Hang(), HELLO]
+    fake = ollama(lambda request: steps.pop(0))
+    async with serve(fake, reactor) as url:
+        async with village(tmp_path) as here:
+            sage = here.start(asks(url))
+            here.says(sage, "Sage, hello")
+            await until(lambda: fake.chats)
+        async with village(tmp_path) as there:
+            comes: Deferred[None] = Deferred()
+
+            async def gathered() -> None:
+                await comes
+
+            place = Place(SAGE, there.home, gathered=gathered)
+            sage = there.household.start(place, merged(asks(url)))
+            there.says(sage, "Sage, are you back?")
+            await until(lambda: sage.models)
+            assert (sage.state, len(fake.chats)) == (State.OPENING, 1)
+            steps.append(MORE)
+            comes.callback(None)
+            await sage.settled()
+            assert there.witness.heard == ["Sage: Hello, Ann.", "Sage: What is it?"]
+
+
+async def test_who_has_nothing_left_to_answer_waits_for_nobody(tmp_path: Path) -> None:
+    async def never() -> None:
+        await Deferred()
+
+    fake = ollama()
+    async with village(tmp_path) as here, serve(fake, reactor) as url:
+        sage = here.household.start(Place(SAGE, here.home, gathered=never), merged(asks(url)))
+        await sage.settled()
+        assert sage.state is State.AWAKE
+
+
 async def test_a_stopped_assistant_hears_no_more_and_its_id_is_free(tmp_path: Path) -> None:
     fake = ollama()
     async with village(tmp_path) as here, serve(fake, reactor) as url:
