@@ -17,6 +17,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
+NEWER := .venv-newer
 BENCH := .venv-bench
 GAME := .venv-game
 ARGS ?=
@@ -60,6 +61,18 @@ test-evennia: $(OLDEST)/.dev
 	@scripts/debian.sh chromium=chromium 1>&2
 	@scripts/web_client.sh 1>&2
 	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) tests/evennia $(ARGS)
+ifeq ($(ARGS),)
+	@newer=$$(scripts/newer_python.sh "$(PYTHON)"); if [ -z "$$newer" ]; then \
+	    echo "Evennia 6 is not tested beside it: no second Python, 3.12 or 3.13, is needed or found."; \
+	else \
+	    echo "the same on Evennia 6, without the live tests:"; \
+	    $(MAKE) --no-print-directory PYTHON="$$newer" test-newer; \
+	fi
+endif
+
+.PHONY: test-newer
+test-newer: $(NEWER)/.dev
+	$(NEWER)/bin/python -m pytest -q $(PARALLEL) --ignore=tests/evennia/live tests/evennia $(ARGS)
 
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
@@ -90,6 +103,10 @@ $(OLDEST)/.dev: requirements-oldest.lock pyproject.toml
 	@scripts/setup.sh "$(PYTHON)" $(OLDEST) requirements-oldest.lock 1>&2
 	@touch $@
 
+$(NEWER)/.dev: requirements-oldest.lock pyproject.toml
+	@scripts/setup.sh "$(PYTHON)" $(NEWER) requirements-oldest.lock 1>&2
+	@touch $@
+
 # The peers it is measured beside, with the product's own packages as they are in requirements.lock.
 $(BENCH)/.bench: benchmarks/requirements-peers.txt pyproject.toml
 	@scripts/setup.sh "$(PYTHON)" $(BENCH) benchmarks/requirements-peers.txt 1>&2
@@ -99,4 +116,4 @@ lock:
 	@scripts/lock.sh
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(GAME) $(BENCH) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) $(NEWER) $(GAME) $(BENCH) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

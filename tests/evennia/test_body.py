@@ -137,18 +137,22 @@ def test_a_question_about_a_broken_room_has_an_answer(
 
 
 def test_what_is_left_to_answer_waits_for_somebody_but_not_for_ever(village: Village, sage: Any, clock: Clock) -> None:
+    over: list[str] = []
+
+    def waits(body: EvenniaBody, name: str) -> None:
+        Deferred.fromCoroutine(body.gathered(10.0)).addCallback(lambda _: over.append(name))
+
     body = EvenniaBody(sage, clock)
-    waits = Deferred.fromCoroutine(body.gathered(10.0))
+    waits(body, "nobody yet")
     clock.pump([1.0] * 5)
-    assert not waits.called
+    assert over == []
     village.player("Late")
     clock.advance(1.0)
-    assert waits.called
-    assert Deferred.fromCoroutine(body.gathered(10.0)).called
-    alone = EvenniaBody(village.assistant("Hermit", village.room("Cave")), clock)
-    waits = Deferred.fromCoroutine(alone.gathered(10.0))
+    waits(body, "somebody is there")
+    assert over == ["nobody yet", "somebody is there"]
+    waits(EvenniaBody(village.assistant("Hermit", village.room("Cave")), clock), "nobody came")
     clock.pump([1.0] * 10)
-    assert waits.called
+    assert over[2:] == ["nobody came"]
     assert clock.getDelayedCalls() == []
 
 
