@@ -23,6 +23,8 @@ GAME := .venv-game
 ARGS ?=
 # One worker process for each core this process may use, eight at most; one that has no tests left takes from another.
 PARALLEL ?= -n auto --maxprocesses=8 --dist=worksteal
+# One test at a time for each worker, the games first: they take a hundred times as long as the others.
+GAMES = $(subst --dist=worksteal,--dist=load --maxschedchunk=1,$(PARALLEL))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_PYTHON_VERSION_WARNING := 1
 
@@ -60,7 +62,7 @@ endif
 test-evennia: $(OLDEST)/.dev
 	@scripts/debian.sh chromium=chromium 1>&2
 	@scripts/web_client.sh 1>&2
-	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) tests/evennia $(ARGS)
+	$(OLDEST)/bin/python -m pytest -q $(GAMES) tests/evennia $(ARGS)
 ifeq ($(ARGS),)
 	@newer=$$(scripts/newer_python.sh "$(PYTHON)"); if [ -z "$$newer" ]; then \
 	    echo "Evennia 6 is not tested beside it: no second Python, 3.12 or 3.13, is needed or found."; \
