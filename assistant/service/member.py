@@ -188,6 +188,8 @@ class Member:
             try:
                 await self._wake_up()
             except (NoModelError, SettingsError, KeyReferenceError, JournalError) as error:
+                if self._state is State.STOPPED:  # a server that was asked took being cancelled for a failure
+                    return
                 self._state = State.WAITING
                 self.trouble = self._shared.scrub(str(error))
                 _log.warn("{name} cannot think yet: {why}", name=self.place.me.name, why=self.trouble)
@@ -229,6 +231,8 @@ class Member:
         await assistant.rights.load()
         if self.place.gathered is not None and await self._storage.journal.pending():
             await self.place.gathered()
+        if self._state is State.STOPPED:
+            return
         self.assistant = assistant
         assistant.start()
         self._state, self.trouble = State.AWAKE, ""

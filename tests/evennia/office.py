@@ -11,6 +11,7 @@ from typing import Any
 
 from evennia import CmdSet
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
+from twisted.internet.defer import Deferred
 
 from assistant.events import Said
 from assistant.redaction import Secrets
@@ -26,6 +27,8 @@ from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
 from tests.evennia.village import Player, Village
 
 reactor: Any = _reactor
+#: Whatever takes longer has gone wrong: a test fails then, and does not wait for ever.
+SECONDS = 60
 #: Unless a test says otherwise there is no model, and none is started.
 AWAY = {"model": {"provider": "ollama", "url": "http://127.0.0.1:9", "model": "none", "max_attempts": 1}}
 HELLO = Reply(calls=(Call("say", {"text": "Hello there."}),))
@@ -63,13 +66,13 @@ class Office:
         player = player or self.admin
         player.raw()
         await player.does(line)
-        await WORK.settled()
+        await Deferred.fromCoroutine(WORK.settled()).addTimeout(SECONDS, reactor)
         return "\n".join(player.heard())
 
     async def settled(self) -> None:
         """Returns when every assistant is awake and has dealt with what it heard."""
         for member in tuple(self.household.members.values()):
-            await member.settled()
+            await Deferred.fromCoroutine(member.settled()).addTimeout(SECONDS, reactor)
 
     def player(self, name: str, permission: str = "Player") -> Player:
         """Somebody else who plays and has our commands."""

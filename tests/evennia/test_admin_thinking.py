@@ -163,6 +163,7 @@ async def test_a_key_given_anew_to_one_that_does_not_run_goes_to_its_new_server_
     fake = local()
     async with office(tmp_path, environment={"MY_KEY": KEY}) as here, serve(fake, reactor) as url:
         await hosted(here, url)
+        await here.settled()
         await here.orders("assistant/stop Sage")
         async with serve(local(), reactor) as other:
             told = await here.orders(f"assistant/provider Sage = local sage {other}/v1 env:MY_KEY force")
