@@ -13,6 +13,7 @@ from assistant.doctor.embedded import file_there, runs_here
 from assistant.doctor.examination import Examination
 from assistant.doctor.finding import Trouble, Unclear
 from assistant.keys import KeyReferenceError, KeySources, resolve_key
+from assistant.wiring import KEY_SECONDS
 from llm import (
     PROVIDER_NAMES,
     BadCredential,
@@ -30,8 +31,6 @@ from llm import (
 from llm.discover import OfferedModel, chat_models, ollama_model, ollama_models
 from resilience import Deadline, HttpExchange
 
-#: How long a key may take that somebody must unlock first, in seconds.
-KEY_SECONDS = 60.0
 #: How long the question to the model may take in all, in seconds, beside what its settings allow for a first byte.
 ANSWER_SECONDS = 60.0
 #: Providers on the internet, which want a key.

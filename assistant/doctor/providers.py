@@ -9,10 +9,10 @@ from functools import partial
 from assistant.config import WebConfig, WebProviderConfig
 from assistant.doctor.examination import Examination
 from assistant.doctor.finding import State, Trouble
-from assistant.doctor.model import KEY_SECONDS
 from assistant.doctor.web import reads, searches
 from assistant.keys import KeyReferenceError, KeySources, resolve_key
 from assistant.web import WebProviders
+from assistant.wiring import KEY_SECONDS
 
 #: The longest a search may take here, and a page, in seconds: providers give up by themselves before.
 SEARCH_SECONDS = 30.0

@@ -14,14 +14,14 @@ from assistant.config import Config
 from assistant.doctor.examination import Examination
 from assistant.doctor.finding import Show
 from assistant.doctor.keeping import bindings, durable, room, sound
-from assistant.doctor.model import KEY_SECONDS, ModelChecks
+from assistant.doctor.model import ModelChecks
 from assistant.doctor.providers import WebChecks
 from assistant.doctor.web import PAGE
 from assistant.key_binding import KeyBinding
-from assistant.keys import KeySources
 from assistant.off_thread import in_daemon_thread
 from assistant.redaction import Secrets
 from assistant.web import WebProviders
+from assistant.wiring import key_sources
 from llm.embedded.models import default_data_dir
 from resilience import DeadlineExceeded, HttpExchange
 
@@ -64,8 +64,7 @@ class _Checks:
         self._visit = visit
         self._exchange = exchange
         self._examination = Examination(reactor, visit.show, visit.waiting, visit.secrets.scrub)
-        in_thread = partial(in_daemon_thread, reactor, KEY_SECONDS)
-        self._keys = KeySources(visit.environment, in_thread, visit.folder, visit.secrets)
+        self._keys = key_sources(reactor, visit.environment, visit.folder, visit.secrets)
 
     async def run(self) -> int:
         config = self._visit.config

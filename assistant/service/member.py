@@ -226,7 +226,7 @@ class Member:
             self._open_door(storage)
         assert self._storage is not None
         around = await shared.surroundings(self.place, self.config, self._storage, self.observers)
-        self.models = tuple(await shared.choose(self.config, self._entered))
+        self.models = self.models or tuple(await shared.choose(self.config, self._entered))
         assistant = build_assistant(settings, self.models, around, self._failed)
         await assistant.rights.load()
         if self.place.gathered is not None and await self._storage.journal.pending():

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assistant.bound_keys import BoundKeys, binding_of, binding_of_provider
+from assistant.bound_keys import BoundKeys
 from assistant.config import Config
 from assistant.doctor.keeping import bindings
 from assistant.journal import JournalError, ReadOnly, Refused
@@ -15,6 +15,7 @@ from assistant.key_binding import Voided, bound
 from assistant.keys import anchored
 from assistant.off_thread import in_daemon_thread
 from assistant.storage import JournalFile
+from assistant.wiring import bindings_of
 from resilience import DeadlineExceeded
 
 _SECONDS = 60.0
@@ -26,9 +27,7 @@ async def rebind(
 ) -> None:
     """Let the keys of these references go where the settings now say. A journal that cannot be used stays as it is."""
     path = folder / config.journal.file
-    maybe = [binding_of(model, folder) for model in (config.model, *config.fallback)]
-    maybe += [binding_of_provider(name, provider, folder) for name, provider in config.web.providers.items()]
-    wanted = [found for found in maybe if found]
+    wanted = bindings_of(config, folder)
     entered = {anchored(reference, folder) for reference in entered}
     if not config.journal.file or not entered:
         return

@@ -6,7 +6,6 @@ import sys
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from assistant.doctor.run import Visit, examine
 from assistant.doctor.screen import Screen
 from assistant.doctor.web import PAGE
 from assistant.keyring_entry import SERVICE
-from assistant.keys import KeySources
 from assistant.off_thread import in_daemon_thread
 from assistant.redaction import Secrets
 from assistant.settings import SettingsError, read_settings
@@ -31,12 +29,11 @@ from assistant.setup.thinking import ModelQuestions
 from assistant.setup.toml_edit import CannotEdit, edited, written
 from assistant.setup.typed import StandardInput
 from assistant.setup.writing import CannotWrite, put_key, put_settings
+from assistant.wiring import KEY_SECONDS, key_sources
 from resilience import DeadlineExceeded, HttpExchange
 
 #: Exit status when nothing was written.
 NOTHING_WRITTEN = 2
-#: How long a keyring may take that somebody must unlock first, in seconds.
-KEY_SECONDS = 60.0
 _NEW = "# Settings of mud-assistant. All there are: docs/settings.md\n"
 _NO_JOURNAL = "none"
 
@@ -112,8 +109,7 @@ class _Setup:
         draft = Draft(self._path.parent, self._before(text), self._environment)
         if text and not await self._dialogue.yes(f"{self._path} is there already; change it?", proposed=True):
             raise NotSetUp("it stays as it is")
-        in_thread = partial(in_daemon_thread, self._reactor, KEY_SECONDS)
-        keys = KeySources(self._environment, in_thread, draft.folder, self._secrets)
+        keys = key_sources(self._reactor, self._environment, draft.folder, self._secrets)
         await ModelQuestions(self._dialogue, draft, self._exchange, self._reactor, keys).ask()
         is_web = await WebQuestions(self._dialogue, draft, self._secrets).ask()
         await self._journal(draft)

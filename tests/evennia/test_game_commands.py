@@ -13,8 +13,9 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from assistant.worlds.evennia.body import EvenniaBody
+from assistant.worlds.evennia.border import FAILED
 from assistant.worlds.evennia.game_commands import USE_A_TOOL, EvenniaCommand
-from assistant.worlds.evennia.running import ASKS_BACK, FAILED
+from assistant.worlds.evennia.running import ASKS_BACK
 from tests.evennia.stock_commands import DENIED, NEVER, SPEECH, STOCK
 from tests.evennia.village import Village
 from tools import policy

@@ -11,11 +11,12 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from assistant.worlds.evennia import game_commands, running, scenery
+from assistant.worlds.evennia.border import border
 from assistant.worlds.evennia.ladder import PLAYER, Ladder
 from assistant.worlds.evennia.principals import principal_of, seen_name
 from assistant.worlds.evennia.speech import escaped, spoken_pieces
 from tools.context import GameCommand, Person, Principal, Scene
-from tools.errors import ToolError, ToolFailed, Unheard
+from tools.errors import ToolFailed, Unheard
 from tools.names import candidates, pick, plain
 
 T = TypeVar("T")
@@ -209,23 +210,13 @@ class EvenniaBody:
 
     def _game(self, act: Callable[[], T]) -> T:
         """What the game's code gives; its failures are logged and become one sentence."""
-        try:
+        with border(self.character.key):
             return act()
-        except (ToolError, CancelledError):
-            raise
-        except Exception as error:
-            _log.failure("the game failed {name}", name=self.character.key)
-            raise ToolFailed(running.FAILED) from error
 
     async def _awaited(self, work: Awaitable[T]) -> T:
         """The same for what takes time."""
-        try:
+        with border(self.character.key):
             return await work
-        except (ToolError, CancelledError):
-            raise
-        except Exception as error:
-            _log.failure("the game failed {name}", name=self.character.key)
-            raise ToolFailed(running.FAILED) from error
 
 
 def _nobody_cares() -> None:

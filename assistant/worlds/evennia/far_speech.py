@@ -10,9 +10,8 @@ from django.conf import settings
 from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB
 from evennia.utils import create
-from twisted.internet.defer import CancelledError
-from twisted.logger import Logger
 
+from assistant.worlds.evennia.border import border
 from assistant.worlds.evennia.speech import escaped
 from tools import ToolFailed
 from tools.clean import one_line
@@ -24,8 +23,6 @@ PAGE_TAG = ("page", "comms")
 #: Characters that are said at once; the tools allow no more.
 _MAX_SAID = 2000
 
-_log = Logger()
-
 
 @dataclass(frozen=True, slots=True)
 class Voice:
@@ -36,21 +33,13 @@ class Voice:
 
     async def page(self, target: str, text: str) -> None:
         """Speak to one person anywhere in the game. Raises ToolFailed."""
-        self._game(lambda: page(self.account, target, text))
+        with border(self.account.key):
+            page(self.account, target, text)
 
     async def speak_on(self, channel: str, text: str) -> None:
         """Speak on a channel. Raises ToolFailed."""
-        self._game(lambda: speak_on(self.account, channel, text))
-
-    def _game(self, act: Callable[[], None]) -> None:
-        """Do it; where the game fails, the model reads one sentence and the log the rest."""
-        try:
-            act()
-        except (ToolFailed, CancelledError):
-            raise
-        except Exception as error:  # (the border to the host)
-            _log.failure("{name} could not speak", name=self.account.key)
-            raise ToolFailed("The game failed at that.") from error
+        with border(self.account.key):
+            speak_on(self.account, channel, text)
 
 
 def all_channels() -> list[Any]:

@@ -8,12 +8,12 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from assistant.worlds.evennia.border import FAILED
 from assistant.worlds.evennia.game_commands import EvenniaCommand
 from tools.errors import ToolFailed
 
 _log = Logger()
 
-FAILED = "The game failed at that."
 ASKS_BACK = "(The command asks something back, which cannot be answered here. It was stopped there.)"
 #: What a command leaves on a character that asks back, pages or edits: it would catch whatever is typed next.
 _INTERRUPTING = {

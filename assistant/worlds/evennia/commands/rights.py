@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -31,16 +31,14 @@ class _PlayerCommand(Command):  # type: ignore[misc]  # Evennia has no types
     locks = "cmd:all()"
     account_caller = True
     auto_help = True
+    #: What the command answers: each has its own.
+    answer: Callable[[Order], Answer]
 
     def func(self) -> None:
         """Answer."""
         account = getattr(self.caller, "account", None) or self.caller
         character = self.caller if self.caller is not account else None
         Order(account, character, self.args.strip()).run(self.answer, f"the command {self.key}")
-
-    def answer(self, order: Order) -> Answer:
-        """The answer."""
-        raise NotImplementedError
 
 
 class CmdAssistants(_PlayerCommand):
