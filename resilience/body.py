@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.protocol import Protocol, connectionDone
@@ -11,6 +13,7 @@ from twisted.web.http import PotentialDataLoss
 from twisted.web.iweb import IResponse
 
 from resilience.errors import BodyTooLarge, ConnectionLost, TimedOut
+from resilience.heads import HeadGuard
 from resilience.request import Limits, Sink
 
 #: After the reader has all it needs, how long the server may take to end the body before we hang up (edge case 33).
@@ -57,8 +60,8 @@ class HeadWatch:
 class BodyReceiver(Protocol):
     """Feeds a response body to a sink. `done` fires with None, or with why the body did not get through.
 
-    A sink that answers with a Deferred is not ready for more: reading pauses until it fires, and so does the idle
-    clock, because the wait is not the server's.
+    What one read of the connection brought is handed on in one piece. A sink that answers with a Deferred is not ready
+    for more: reading pauses until it fires, and so does the idle clock, because the wait is not the server's.
     """
 
     def __init__(self, sink: Sink, limits: Limits, clock: IReactorTime, origin: str) -> None:
@@ -72,6 +75,7 @@ class BodyReceiver(Protocol):
         self._error: Exception | None = None
         self._waiting: Deferred[bool] | None = None
         self._held: list[bytes] = []
+        self._guard: HeadGuard | None = None
         self._lost: Failure | None = None
         self.done: Deferred[None] = Deferred(lambda _: self._end(CancelledError()))
 
@@ -93,6 +97,8 @@ class BodyReceiver(Protocol):
             self._end(self._error)
             return
         self._timer = self._clock.callLater(self._limits.idle_seconds, self._idle)
+        connection = self._connection
+        self._guard = connection if isinstance(connection, HeadGuard) else None
 
     def dataReceived(self, data: bytes) -> None:
         """Hand the bytes on; what the sink raises ends the exchange."""
@@ -104,27 +110,33 @@ class BodyReceiver(Protocol):
             self._end(BodyTooLarge(f"{self._origin} sent more than {limit} bytes", self._origin, limit))
             return
         self._held.append(data)
-        self._give()
+        if self._guard is None:
+            self._give()
+        elif len(self._held) == 1:
+            self._guard.after_read(self._give)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """The body is over; what the sink has not taken yet comes first."""
+        self._give()
         self._stop_timer()
         self._lost = reason
         if self._waiting is None or self._error is not None:
             self._settle(reason)
 
     def _give(self) -> None:
-        """Hand on what was received, until the sink needs time."""
-        while self._held and self._waiting is None and not self._satisfied and self._error is None:
-            try:
-                answer = self._sink.data(self._held.pop(0))
-            except Exception as error:  # noqa: BLE001  (every error of the reader ends the exchange, to its caller)
-                self._end(error)
-                return
-            if isinstance(answer, Deferred):
-                self._pause(answer)
-            else:
-                self._took(satisfied=answer)
+        """Hand on what was received, unless the sink needs time."""
+        if not self._held or self._waiting is not None or self._satisfied or self._error is not None:
+            return
+        held, self._held = self._held, []
+        try:
+            answer = self._sink.data(held[0] if len(held) == 1 else b"".join(held))
+        except Exception as error:  # noqa: BLE001  (every error of the reader ends the exchange, to its caller)
+            self._end(error)
+            return
+        if isinstance(answer, Deferred):
+            self._pause(answer)
+        else:
+            self._took(satisfied=answer)
 
     def _took(self, *, satisfied: bool) -> None:
         self._satisfied = satisfied
@@ -185,12 +197,17 @@ class BodyReceiver(Protocol):
         self._hang_up()
 
     def _hang_up(self) -> None:
-        """Reset the connection. Twisted's proxy for a body's transport hides `abortConnection`, so look behind it."""
-        connection = getattr(self.transport, "_producer", None)
+        """Reset the connection."""
+        connection = self._connection
         if connection is not None and hasattr(connection, "abortConnection"):
             connection.abortConnection()
         elif self.transport is not None:
             self.transport.loseConnection()
+
+    @property
+    def _connection(self) -> Any:
+        """What Twisted's proxy for a body's transport hides: it has no `abortConnection` of its own."""
+        return getattr(self.transport, "_producer", None)
 
     def _stop_timer(self) -> None:
         if self._timer is not None and self._timer.active():

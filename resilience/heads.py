@@ -1,7 +1,12 @@
-"""A limit on what a server may send before the body: Twisted bounds each header line, but not how many there are."""
+"""What stands between a connection and Twisted's HTTP: a limit on the head, and word of when a read is over.
+
+Twisted bounds each header line, but not how many there are. And it hands on a chunked body chunk by chunk, dozens in one
+read, which cost less together.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.protocol import connectionDone
@@ -26,6 +31,15 @@ class HeadGuard(ProtocolWrapper):
         self._tail = b""
         self._in_head = False
         self._over = False
+        self._is_reading = False
+        self._after_read: Callable[[], None] | None = None
+
+    def after_read(self, act: Callable[[], None]) -> None:
+        """Call `act` when all that the present read brought was passed on, at once when there is none; the last counts."""
+        if self._is_reading:
+            self._after_read = act
+        else:
+            act()
 
     def write(self, data: bytes) -> None:
         """A request goes out: a head is to come."""
@@ -50,7 +64,14 @@ class HeadGuard(ProtocolWrapper):
                 self.wrappedProtocol.connectionLost(Failure(HeadTooLongError()))
                 self.abortConnection()
                 return
-        super().dataReceived(data)  # type: ignore[no-untyped-call]  # as above
+        self._is_reading = True
+        try:
+            super().dataReceived(data)  # type: ignore[no-untyped-call]  # as above
+        finally:
+            self._is_reading = False
+            act, self._after_read = self._after_read, None
+            if act is not None:
+                act()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Pass on the end, unless it was told already."""
