@@ -63,7 +63,7 @@ class ChatStream:
         events: list[StreamEvent] = []
         try:
             for one in sent:
-                events.extend(self._sent(one))
+                self._sent(one, events)
         except LLMError as error:
             self._error_seen = error
             self.complete = True
@@ -71,19 +71,19 @@ class ChatStream:
 
     def whole(self, body: bytes) -> list[StreamEvent]:
         """The events of an answer in one document, which needs no finish reason to be complete (edge case 59)."""
-        events = self.take(body.decode("utf-8", "replace"), whole=True)
+        events: list[StreamEvent] = []
+        self._take(body.decode("utf-8", "replace"), events, whole=True)
         if not self._finished:
             raise ProtocolError(f"an answer without a choice: {excerpt(body)}", self._provider, self._model)
         return events + self._raw()
 
-    def take(self, data: str, *, whole: bool = False) -> list[StreamEvent]:
-        """The events of one chunk or document. Raises the error it carries, ProtocolError for none of both."""
+    def _take(self, data: str, events: list[StreamEvent], *, whole: bool = False) -> None:
+        """Add the events of one chunk or document. Raises the error it carries, ProtocolError for none of both."""
         chunk = _unwrapped(_loads(data))
         if not isinstance(chunk, dict):
             raise ProtocolError(f"not an answer: {excerpt(data.encode())}", self._provider, self._model)
         if chunk.get("error") or chunk.get("object") == "error":
             raise self._error(chunk)
-        events: list[StreamEvent] = []
         if isinstance(model := chunk.get("model"), str) and model and model != self._named:
             self._named = model
             events.append(ModelSeen(model))
@@ -92,32 +92,31 @@ class ChatStream:
         choices = chunk.get("choices")
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict) and not choice.get("index"):
-                events.extend(self._choice(choice, whole=whole))
-        return events
+                self._choice(choice, events, whole=whole)
 
-    def _sent(self, sent: ServerSentEvent) -> list[StreamEvent]:
+    def _sent(self, sent: ServerSentEvent, events: list[StreamEvent]) -> None:
         if self.complete:
-            return []
+            return
         if sent.data.strip() == "[DONE]":
             self.complete = self._finished = True
-            return []
-        if sent.field == "error" or sent.event == "error":
+        elif sent.field == "error" or sent.event == "error":
             raise self._error(_loads(sent.data))
-        return self.take(sent.data)
+        else:
+            self._take(sent.data, events)
 
-    def _choice(self, choice: Mapping[str, Any], *, whole: bool) -> list[StreamEvent]:
-        if choice.get("error") or choice.get("finish_reason") == "error":
+    def _choice(self, choice: Mapping[str, Any], events: list[StreamEvent], *, whole: bool) -> None:
+        reason = choice.get("finish_reason")
+        if reason == "error" or choice.get("error"):
             raise self._error(choice)
         piece = choice.get("message") if whole else self._delta(choice)
-        events = self._piece(piece) if isinstance(piece, dict) else []
-        reason = choice.get("finish_reason")
+        if isinstance(piece, dict):
+            self._piece(piece, events)
         if isinstance(reason, str) and reason:
             self._finished = True
             finish = FinishReason.FILTERED if self._refused else _FINISH.get(reason, FinishReason.STOP)
             events.append(FinishSeen(finish))
         elif whole and isinstance(piece, dict):
             self._finished = True
-        return events
 
     def _delta(self, choice: Mapping[str, Any]) -> object:
         """The new piece. A whole message in a stream repeats what its deltas said, and counts where there were none."""
@@ -127,23 +126,22 @@ class ChatStream:
             return delta
         return None if self._has_deltas else choice.get("message")
 
-    def _piece(self, piece: Mapping[str, Any]) -> list[StreamEvent]:
-        events: list[StreamEvent] = []
+    def _piece(self, piece: Mapping[str, Any], events: list[StreamEvent]) -> None:
         if thought := self._kept.take(piece):
             events.append(ReasoningDelta(thought))
         content = piece.get("content")
-        if isinstance(content, str) and content:
-            events.append(TextDelta(content))
+        if isinstance(content, str):
+            if content:
+                events.append(TextDelta(content))
         elif isinstance(content, list):
             events.extend(_part_event(part) for part in content if isinstance(part, dict))
         if isinstance(refusal := piece.get("refusal"), str) and refusal:
             self._refused = True
             events.append(TextDelta(refusal))
-        calls = piece.get("tool_calls")
-        events.extend(_call(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, dict))
+        if isinstance(calls := piece.get("tool_calls"), list):
+            events.extend(_call(call) for call in calls if isinstance(call, dict))
         if isinstance(old := piece.get("function_call"), dict):
             events.append(_call({"index": 0, "function": old}))
-        return events
 
     def _raw(self) -> list[StreamEvent]:
         """The turn's own reasoning, to be sent back as it came."""

@@ -12,8 +12,8 @@ from llm.response import Usage
 def read_usage(chunk: Mapping[str, Any]) -> Usage | None:
     """The usage of a chunk, None when it has none; what is missing or null in it is unknown (edge case 56)."""
     usage = chunk.get("usage")
-    if not isinstance(usage, dict):
-        groq = chunk.get("x_groq")
+    if not isinstance(usage, dict) and "x_groq" in chunk:
+        groq = chunk["x_groq"]
         usage = groq.get("usage") if isinstance(groq, dict) else None
     if not isinstance(usage, dict):
         return None
