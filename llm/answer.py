@@ -12,7 +12,7 @@ from twisted.web.http_headers import Headers
 from llm.accumulate import Accumulator
 from llm.error_bodies import excerpt
 from llm.errors import LLMError, ProtocolError, StreamBroken
-from llm.provider import LLMProvider
+from llm.provider import LLMProvider, StreamParser
 from llm.stream import ActingListener, StreamEvent
 
 HTTP_OK = 200
@@ -39,7 +39,7 @@ class AnswerSink:
         self._progress_seconds = progress_seconds
         self._progress_at = clock.seconds()
         self._provider = provider
-        self._parser = provider.stream_parser()
+        self._parser: StreamParser | None = None
         self._listener = listener
         self._whole: list[bytes] | None = None
         self._whole_size = 0
@@ -81,16 +81,17 @@ class AnswerSink:
             self._whole.append(piece)
             self._whole_size += len(piece)
             return self.status != HTTP_OK and self._whole_size > _MAX_ERROR_BYTES
-        events = self._parser.feed(piece)
+        parser = self._parser = self._parser or self._provider.stream_parser()
+        events = parser.feed(piece)
         self._check_progress(moved=bool(events))
         if self._listener is None:
             self._take(events)
-            return self._parser.complete
+            return parser.complete
         waits = self._tell_at_once(events)
         if waits is None:
-            return self._parser.complete
+            return parser.complete
         told = Deferred.fromCoroutine(waits)
-        return _now_or_later(told.addCallback(lambda _: self._parser.complete))
+        return _now_or_later(told.addCallback(lambda _: parser.complete))
 
     async def result(self) -> Accumulator:
         """The accumulated answer. Raises the typed error for anything that is not one."""
@@ -101,7 +102,7 @@ class AnswerSink:
             await self._tell(self._provider.parse_response(b"".join(self._whole)))
             return self.accumulator
         try:
-            await self._tell(self._parser.end())
+            await self._tell((self._parser or self._provider.stream_parser()).end())
         except StreamBroken as error:
             if self._beginning.strip() and not self._decoded:
                 raise self._protocol_error(f"not an answer: {excerpt(self._beginning)}") from error

@@ -46,7 +46,7 @@ from resilience import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Read:
     """What an attempt came back with."""
 
@@ -54,7 +54,7 @@ class Read:
     limits: RateLimitInfo | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Attempting:
     """Makes attempts at one request. `new_sink` gives a fresh reader for each."""
 
@@ -133,6 +133,8 @@ class Attempting:
 
 class _Heard:
     """Hands a response on to its reader, and tells its passage that the server was heard."""
+
+    __slots__ = ("_passage", "_sink")
 
     def __init__(self, sink: AnswerSink, passage: Passage) -> None:
         self._sink = sink

@@ -82,7 +82,7 @@ def recorded(record: CallRecord, outcome: Outcome, *, way: Way) -> CallRecord:
         return replace(record, recent=recent)
     misses = {Outcome.FAILED: record.misses + 1, Outcome.NONE: record.misses}.get(outcome, 0)
     doubted = record.doubted and outcome not in {Outcome.VALID, Outcome.REPAIRED}
-    seen = replace(record, recent=recent, misses=misses, tried=record.tried + 1, doubted=doubted)
+    seen = CallRecord(recent, record.way, misses, record.tried + 1, record.trial, doubted)
     return _to_fallback(seen) if record.way is Way.NATIVE else _to_native(seen)
 
 

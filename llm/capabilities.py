@@ -39,4 +39,7 @@ class Capabilities:
 
     def of(self, api_url: str, model: str) -> ModelRecord:
         """The record of one model, empty at first."""
-        return self._records.setdefault((api_url, model), ModelRecord())
+        key = (api_url, model)
+        if key not in self._records:
+            self._records[key] = ModelRecord()
+        return self._records[key]

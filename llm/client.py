@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -17,6 +17,7 @@ from llm.ask import Ask, inputs_of, worded
 from llm.attempt import Attempting, Read, not_made
 from llm.capabilities import Capabilities, ModelRecord
 from llm.errors import LLMError, OutputUnreadable
+from llm.fallback_quotes import may_hold_call
 from llm.json_fallback import find_calls
 from llm.messages import Block, Message, Reasoning, Role, Text, ToolSpec
 from llm.options import CallOptions, ToolChoice
@@ -113,9 +114,11 @@ class UnifiedLLMClient:
 
     async def _turn(self, ask: Ask, deadline: Deadline) -> LLMResponse:
         """One turn, however often the provider pauses in it, its text held to the schema."""
-        response = await whole_turn(
-            lambda messages: self._complete(replace(ask, messages=messages), deadline), ask.messages
-        )
+
+        def again(messages: Sequence[Message]) -> Awaitable[LLMResponse]:
+            return self._complete(ask if messages is ask.messages else replace(ask, messages=messages), deadline)
+
+        response = await whole_turn(again, ask.messages)
         return response if ask.options.schema is None else checked(response, ask.options.schema)
 
     async def _complete(self, ask: Ask, deadline: Deadline) -> LLMResponse:
@@ -124,7 +127,7 @@ class UnifiedLLMClient:
         way = self._best_way(ask, record)
         while True:
             try:
-                return await self._ask(ask, deadline, way)
+                return await self._ask(ask, deadline, way, record)
             except LLMError as error:
                 if rescued := self._rescued(error, ask):
                     return rescued
@@ -142,7 +145,7 @@ class UnifiedLLMClient:
         native = bool(ask.tools) and not as_text
         return Way(native=native, as_text=as_text, schema=schema, thinks=thinks, amendments=record.amendments)
 
-    async def _ask(self, ask: Ask, deadline: Deadline, way: Way) -> LLMResponse:
+    async def _ask(self, ask: Ask, deadline: Deadline, way: Way, record: ModelRecord) -> LLMResponse:
         """One exchange: encode, send, read, and find the calls in what came."""
         provider = self.provider
         messages, tools, options = worded(ask, way)
@@ -150,7 +153,7 @@ class UnifiedLLMClient:
         body = provider.build_request(
             messages, tools, choice, options, tools_as_text=way.as_text, amendments=way.amendments
         )
-        read = await self._let_in(ask, deadline, body, native=way.native)
+        read = await self._let_in(ask, deadline, body, text_is_answer=way.native and record.text_alone is True)
         answer = read.answer
         provider.tokens.learn(len(body), answer.usage.input_tokens)
         message, finish = answer.message()
@@ -163,17 +166,17 @@ class UnifiedLLMClient:
             read.limits,
         )
         response = self._with_calls_from_text(response, ask)
-        self._judge(response, ask, way)
+        _judge(response, ask, way, record)
         return response
 
-    async def _let_in(self, ask: Ask, deadline: Deadline, body: bytes, *, native: bool) -> Read:
+    async def _let_in(self, ask: Ask, deadline: Deadline, body: bytes, *, text_is_answer: bool) -> Read:
         """The answer to this body, through everything that stands before the socket."""
         provider, limits = self.provider, self._limits or Limits()
         known = [tool.name for tool in ask.tools]
 
         def new_sink() -> AnswerSink:
             if ask.listener is not None:
-                ask.listener.begins(text_is_answer=native and self.record.text_alone is True)
+                ask.listener.begins(text_is_answer=text_is_answer)
             return AnswerSink(
                 provider,
                 known,
@@ -204,35 +207,16 @@ class UnifiedLLMClient:
     def _order(self, ask: Ask, tokens: int) -> Order:
         """What the pipeline must know of the call."""
         provider, now = self.provider, self._clock.seconds
-        usage = Usage(tokens, ask.options.max_tokens or DEFAULT_ANSWER_TOKENS)
-        cost = self._prices.cost(usage) if self._prices else None
+        answer = ask.options.max_tokens or DEFAULT_ANSWER_TOKENS
+        cost = self._prices.cost(Usage(tokens, answer)) if self._prices else None
         return Order(
             Target(origin_of(provider.get_api_url()), provider.credential, provider.model),
             judge=lambda error: verdict_of(error, now(), self._retry),
             caller=ask.caller,
-            estimate=Amount(1, usage.total_tokens or 0, cost or 0.0),
+            estimate=Amount(1, tokens + answer, cost or 0.0),
             retry=self._retry,
             upstream=self._upstream,
         )
-
-    def _judge(self, response: LLMResponse, ask: Ask, way: Way) -> None:
-        """Note how the calls of an answer came out, and whether its text stood alone, for the next answers.
-
-        An answer that was cut off says nothing of what the model can do.
-        """
-        if not ask.tools or response.finish_reason is FinishReason.LENGTH:
-            return
-        outcome = call_record.outcome_of(
-            calls=len(response.tool_calls),
-            problems=sum(bool(call.problem) for call in response.tool_calls),
-            repaired=response.repaired or (way.native and response.from_fallback),
-            required=ask.tool_choice not in {None, "auto", "none"},
-        )
-        if response.content.strip() or response.from_fallback:
-            is_answer = not response.has_tool_calls and not response.reasoning
-            self.record.text_alone = self.record.text_alone is not False and is_answer
-        asked = call_record.Way.NATIVE if way.native else call_record.Way.FALLBACK
-        self.record.calls = call_record.recorded(self.record.calls, outcome, way=asked)
 
     def _rescued(self, error: LLMError, ask: Ask) -> LLMResponse | None:
         """The calls in what the model wrote and its server could not read (edge case 39); None when there are none."""
@@ -245,7 +229,7 @@ class UnifiedLLMClient:
 
     def _with_calls_from_text(self, response: LLMResponse, ask: Ask) -> LLMResponse:
         """The response with tool calls found in its text, when tools were offered and none came natively."""
-        if response.has_tool_calls or not ask.tools or not response.content:
+        if response.has_tool_calls or not ask.tools or not may_hold_call(response.content):
             return response
         if response.finish_reason is FinishReason.PAUSED:
             return response
@@ -266,3 +250,23 @@ class UnifiedLLMClient:
             from_fallback=True,
             repaired=found.repaired,
         )
+
+
+def _judge(response: LLMResponse, ask: Ask, way: Way, record: ModelRecord) -> None:
+    """Note how the calls of an answer came out, and whether its text stood alone, for the next answers.
+
+    An answer that was cut off says nothing of what the model can do.
+    """
+    if not ask.tools or response.finish_reason is FinishReason.LENGTH:
+        return
+    outcome = call_record.outcome_of(
+        calls=len(response.tool_calls),
+        problems=sum(bool(call.problem) for call in response.tool_calls),
+        repaired=response.repaired or (way.native and response.from_fallback),
+        required=ask.tool_choice not in {None, "auto", "none"},
+    )
+    if response.content.strip() or response.from_fallback:
+        is_answer = not response.has_tool_calls and not response.reasoning
+        record.text_alone = record.text_alone is not False and is_answer
+    asked = call_record.Way.NATIVE if way.native else call_record.Way.FALLBACK
+    record.calls = call_record.recorded(record.calls, outcome, way=asked)

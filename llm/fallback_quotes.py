@@ -20,7 +20,7 @@ from llm.fallback_traces import Traces
 _SPELLING = re.compile(r"\\[nrt]|[\s\\]+")
 #: How often reading goes on behind a value that an input leaves open.
 _MAX_OPEN = 16
-_OPENERS = "{[(<:\\"
+_OPENERS = re.compile(r"[{\[(<:\\]")
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class Quotes:
 
 def may_hold_call(text: str) -> bool:
     """Whether there is anything in the text without which no reader sees a call."""
-    return any(opener in text for opener in _OPENERS)
+    return _OPENERS.search(text) is not None
 
 
 def _is_hidden(draft: Draft, traces: Traces, *, sure: bool) -> bool:

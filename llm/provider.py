@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Protocol
 
@@ -23,7 +23,7 @@ from llm.response import RateLimitInfo
 from llm.stream import StreamEvent
 from llm.tokens import TokenEstimator
 from llm.ways import Amendment, Way, amend
-from resilience import origin_of
+from resilience import host_of, origin_of
 
 #: Makes the names of keys useless outside this process.
 _SALT = secrets.token_bytes(16)
@@ -71,8 +71,8 @@ class LLMProvider(ABC):
         """Use another address with a key of its own. A key goes to the origin it was given with and to no other."""
         self.api_url = api_url.rstrip("/")
         self._secret = key
-        #: The headers of a call, with the address and the key that they were made for.
-        self._made_headers: tuple[str, str, Headers] | None = None
+        #: The headers of a call, with what they were made for.
+        self._made_headers: tuple[tuple[str, str, str], Headers] | None = None
         self._bound_to = origin_of(self.api_url)
         #: A name for the key that gives nothing of it away; empty for none, another for each key and process.
         self.credential = blake2b(key.encode(), key=_SALT, digest_size=6).hexdigest() if key else ""
@@ -115,10 +115,19 @@ class LLMProvider(ABC):
 
     def headers_for(self, options: CallOptions) -> Headers:
         """The request headers of one call, not to be changed; for a provider whose options need headers too."""
-        url, key, made = self.api_url, self._key, self._made_headers
-        if made is None or made[:2] != (url, key):
-            self._made_headers = made = (url, key, self.build_headers())
-        return made[2]
+        return self._once(self.build_headers)
+
+    def _once(self, build: Callable[[], Headers], of: str = "") -> Headers:
+        """The headers that `build` gives, kept for the calls that follow with the same address, key, and `of`.
+
+        Host is among them: Twisted would copy all of them for each request to add it.
+        """
+        key = (self.api_url, self._key, of)
+        if self._made_headers is None or self._made_headers[0] != key:
+            headers = build()
+            headers.setRawHeaders("host", [host_of(self.get_api_url())])
+            self._made_headers = (key, headers)
+        return self._made_headers[1]
 
     def build_request(
         self,

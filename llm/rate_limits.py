@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
+from typing import Any
 
 from twisted.web.http_headers import Headers
 
@@ -43,31 +43,20 @@ class Moment:
 
 def read_rate_limits(headers: Headers, moment: Moment) -> RateLimitInfo | None:
     """What these headers say of the limits; None when they say nothing."""
-    told = {
-        name.lower().decode("latin-1"): values[0].decode("utf-8", "replace").strip()[:_MAX_CHARS]
-        for name, values in headers.getAllRawHeaders()
-        if b"ratelimit" in name.lower()
-    }
-    if not told:
-        return None
-
-    def count(*names: str) -> int | None:
-        numbers = (_number(told[name]) for name in names if name in told)
-        return next((int(number) for number in numbers if number is not None), None)
-
-    def at(*names: str) -> float | None:
-        waits = (_reset(told[name], lambda: _wall(headers, moment)) for name in names if name in told)
-        return next((moment.now + wait for wait in waits if wait is not None), None)
-
-    info = RateLimitInfo(
-        remaining_requests=count(*_names("remaining", "requests")),
-        remaining_tokens=count(*_names("remaining", "tokens")),
-        reset_requests_at=at(*_names("reset", "requests")),
-        reset_tokens_at=at(*_names("reset", "tokens")),
-        limit_requests=count(*_names("limit", "requests")),
-        limit_tokens=count(*_names("limit", "tokens")),
-    )
-    return None if info == RateLimitInfo() else info
+    told: dict[str, dict[int, str]] = {}
+    for name, values in headers.getAllRawHeaders():
+        if name in _PLACES:
+            field, rank = _PLACES[name]
+            told.setdefault(field, {})[rank] = values[0].decode("utf-8", "replace").strip()[:_MAX_CHARS]
+    read: dict[str, Any] = {}
+    for field, by_rank in told.items():
+        for rank in sorted(by_rank):
+            text = by_rank[rank]
+            value = _at(text, headers, moment) if field in _TIMES else _count(text)
+            if value is not None:
+                read[field] = value
+                break
+    return RateLimitInfo(**read) if read else None
 
 
 def retry_wish(headers: Headers, moment: Moment) -> float | None:
@@ -103,21 +92,39 @@ def seconds_of(duration: str) -> float | None:
     return _number(text)
 
 
-@lru_cache(maxsize=16)
-def _names(what: str, of: str) -> tuple[str, ...]:
+def _names(what: str, of: str) -> list[str]:
     """The header names for one quantity, the most telling first."""
-    return tuple(_all_names(what, of))
-
-
-def _all_names(what: str, of: str) -> Iterable[str]:
-    yield f"x-ratelimit-{what}-{of}"
-    yield f"anthropic-ratelimit-{of}-{what}"
+    names = [f"x-ratelimit-{what}-{of}", f"anthropic-ratelimit-{of}-{what}"]
     if of == "tokens":
-        yield f"anthropic-ratelimit-input-tokens-{what}"
-        yield f"x-ratelimit-{what}-tokens-minute"
-    else:
-        yield f"x-ratelimit-{what}-req-minute"
-        yield f"x-ratelimit-{what}"
+        return [*names, f"anthropic-ratelimit-input-tokens-{what}", f"x-ratelimit-{what}-tokens-minute"]
+    return [*names, f"x-ratelimit-{what}-req-minute", f"x-ratelimit-{what}"]
+
+
+def _places() -> dict[bytes, tuple[str, int]]:
+    """By header name as Twisted spells it: the field of RateLimitInfo, and its rank among the names for that field."""
+    places = {}
+    for what, field in (("remaining", "remaining_{}"), ("limit", "limit_{}"), ("reset", "reset_{}_at")):
+        for of in ("requests", "tokens"):
+            for rank, name in enumerate(_names(what, of)):
+                [(spelt, _)] = Headers({name: [""]}).getAllRawHeaders()
+                places[spelt] = (field.format(of), rank)
+    return places
+
+
+_PLACES = _places()
+#: The fields that are times.
+_TIMES = ("reset_requests_at", "reset_tokens_at")
+
+
+def _count(text: str) -> int | None:
+    number = _number(text)
+    return None if number is None else int(number)
+
+
+def _at(text: str, headers: Headers, moment: Moment) -> float | None:
+    """When a limit is renewed, in clock seconds."""
+    wait = _reset(text, lambda: _wall(headers, moment))
+    return None if wait is None else moment.now + wait
 
 
 def _used_up(info: RateLimitInfo | None, now: float) -> list[float | None]:

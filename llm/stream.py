@@ -16,7 +16,8 @@ from llm.response import FinishReason, Usage
 class TextDelta:
     """A piece of the answer's text.
 
-    Nobody changes it; frozen it would cost thrice as much to make, and an answer has hundreds.
+    Nobody changes it, nor the other two kinds of piece; frozen they would cost thrice as much to make, and an answer
+    has hundreds.
     """
 
     text: str
@@ -24,7 +25,7 @@ class TextDelta:
 
 @dataclass(slots=True)
 class ReasoningDelta:
-    """A piece of what the model thinks, as a TextDelta. A `signature` seals the thought; what follows is another one."""
+    """A piece of what the model thinks. A `signature` seals the thought; what follows is another one."""
 
     text: str
     signature: str = ""
@@ -32,7 +33,7 @@ class ReasoningDelta:
 
 @dataclass(slots=True)
 class CallDelta:
-    """A piece of a tool call, as a TextDelta. `index`, `id` and `name` are what this piece carried; None when it did not."""
+    """A piece of a tool call. `index`, `id` and `name` are what this piece carried; None when it did not."""
 
     index: int | None = None
     id: str | None = None

@@ -10,6 +10,7 @@ _CLOSING = ("</think>", "</thinking>", "[/think]", "<|end_thinking|>")
 _HARMONY_END = ("<|end|>", "<|start|>", "<|return|>", "<|call|>")
 _TAGS = (*_OPENING, *_CLOSING, *_HARMONY_END)
 _TAG = re.compile(rf"(?i:{'|'.join(re.escape(tag) for tag in _TAGS if tag[0] == '<')})|\[/?THINK\]", re.ASCII)
+_FIRST = re.compile(r"[<\[]")
 _LONGEST = max(len(tag) for tag in _TAGS)
 
 #: A piece of a stream: whether it is reasoning, and its text.
@@ -61,7 +62,7 @@ class ThinkingSplitter:
     def _split(self, text: str) -> list[Piece]:
         pieces: list[Piece] = []
         position = 0
-        for tag in _TAG.finditer(text):
+        for tag in _TAG.finditer(text) if _FIRST.search(text) else ():
             word = tag.group().lower()
             if word in _HARMONY_END and not self._in_harmony:
                 continue
@@ -93,7 +94,8 @@ class ThinkingSplitter:
 
 def _undecided(text: str) -> int:
     """The offset from which the text may be the beginning of a tag."""
-    for start in range(max(0, len(text) - _LONGEST + 1), len(text)):
-        if text[start] in "<[" and any(tag.startswith(text[start:].lower()) for tag in _TAGS):
-            return start
+    for first in _FIRST.finditer(text, max(0, len(text) - _LONGEST + 1)):
+        begun = text[first.start() :].lower()
+        if any(tag.startswith(begun) for tag in _TAGS):
+            return first.start()
     return len(text)

@@ -33,7 +33,7 @@ from resilience.keeping import Keep
 from resilience.launcher import Launcher
 from resilience.order import Attempt, Caller, Order, Target
 from resilience.pipeline import Pipeline
-from resilience.request import Collected, Limits, Request, Sink, origin_of
+from resilience.request import Collected, Limits, Request, Sink, host_of, origin_of
 from resilience.snapshot import Snapshot
 from resilience.upstream import Passage, Upstream, UpstreamConfig
 from resilience.verdict import Verdict
@@ -82,5 +82,6 @@ __all__ = [
     "Upstream",
     "UpstreamConfig",
     "Verdict",
+    "host_of",
     "origin_of",
 ]

@@ -117,9 +117,9 @@ class BodyReceiver(Protocol):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """The body is over; what the sink has not taken yet comes first."""
-        self._give()
         self._stop_timer()
         self._lost = reason
+        self._give()
         if self._waiting is None or self._error is not None:
             self._settle(reason)
 

@@ -1,7 +1,7 @@
 """What stands between a connection and Twisted's HTTP: a limit on the head, and word of when a read is over.
 
-Twisted bounds each header line, but not how many there are. And it hands on a chunked body chunk by chunk, dozens in one
-read, which cost less together.
+Twisted bounds each header line, but not how many there are. And it hands on a chunked body chunk by chunk, dozens in
+one read, which cost less together.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class HeadGuard(ProtocolWrapper):
         self._after_read: Callable[[], None] | None = None
 
     def after_read(self, act: Callable[[], None]) -> None:
-        """Call `act` when all that the present read brought was passed on, at once when there is none; the last counts."""
+        """Call `act` when all that this read brought was passed on, at once when there is no read; the last counts."""
         if self._is_reading:
             self._after_read = act
         else:

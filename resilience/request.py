@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from twisted.internet.defer import Deferred
 from twisted.web.http_headers import Headers
+
+_USUAL_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,20 @@ class Collected:
 def origin_of(url: str) -> str:
     """Scheme, host and port of a URL: the part that may be shown and logged."""
     parts = urlsplit(url)
+    port = _port(parts)
+    return f"{parts.scheme}://{parts.hostname or ''}{f':{port}' if port else ''}"
+
+
+def host_of(url: str) -> str:
+    """What the Host header of a request to this URL says (RFC 9110 section 7.2): no port where it is the usual one."""
+    parts = urlsplit(url)
+    name = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+    port = _port(parts)
+    return f"{name}:{port}" if port and port != _USUAL_PORTS.get(parts.scheme) else name
+
+
+def _port(parts: SplitResult) -> int | None:
     try:
-        port = f":{parts.port}" if parts.port else ""
+        return parts.port
     except ValueError:
-        port = ""
-    return f"{parts.scheme}://{parts.hostname or ''}{port}"
+        return None

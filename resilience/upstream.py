@@ -11,7 +11,7 @@ import random as random_module
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
@@ -68,6 +68,8 @@ class Errand:
 class Ticket:
     """An errand in the queue."""
 
+    __slots__ = ("entered", "errand", "group", "is_urgent")
+
     def __init__(self, errand: Errand, leave: Callable[[Ticket], None]) -> None:
         self.errand = errand
         self.group = errand.group
@@ -85,6 +87,8 @@ class Passage:
 
     `used` is what it has cost so far; whoever makes the attempt keeps it true.
     """
+
+    __slots__ = ("_number", "_permit", "_sent", "_upstream", "quota", "used")
 
     def __init__(self, upstream: Upstream, quota: Quota, permit: Permit, number: int, sent: Sent) -> None:
         self._upstream = upstream
@@ -148,6 +152,8 @@ class Upstream:
 
     def enter(self, errand: Errand) -> Deferred[Passage]:
         """Fires when the attempt may be made; cancelling leaves the queue. Fails with NotAdmitted."""
+        if not self.queue and not self._is_letting_in and (passage := self._at_once(errand)) is not None:
+            return succeed(passage)
         ticket = Ticket(errand, self._leave_queue)
         entered = ticket.entered
         refusal = self._open_error() if self._is_open() else ticket.refusal() or self._no_room(ticket)
@@ -173,6 +179,8 @@ class Upstream:
         if self._is_letting_in:
             self._must_look_again = True
             return
+        if not self.queue and self._timer is None:
+            return
         self._is_letting_in = True
         again_at: float | None = None
         try:
@@ -195,35 +203,52 @@ class Upstream:
                 return None
             if self.breaker.room() == 0 or self.in_flight.is_full:
                 return None
-            is_new = self._needs_connection(now)
-            start_at = self._next_start - self.config.start_seconds * (self.config.start_burst - 1)
-            if is_new and start_at > now and self.in_flight.used >= self.config.start_burst:
+            if (start_at := self._start_at(now)) > now:
                 return start_at
             ready = _Ready(now)
             ticket = self.queue.take(ready)
             if ticket is None:
                 return ready.first_at
-            if is_new:
-                self._next_start = max(now, self._next_start) + self.config.start_seconds
-            self._let(ticket)
+            try:
+                passage = self._pass(ticket.errand, now)
+            except CircuitOpen as refusal:  # it opened since it was asked for room: real time goes on in between
+                ticket.entered.errback(refusal)
+            else:
+                ticket.entered.callback(passage)
         return None
+
+    def _at_once(self, errand: Errand) -> Passage | None:
+        """The passage of one before whom nobody waits, None when it must wait too, or is refused."""
+        now, quota = self._clock.seconds(), errand.quota
+        if self.in_flight.is_full or quota.credential.barred or errand.deadline_at <= now:
+            return None
+        if self._start_at(now) > now or quota.ready_at(errand.tokens, now) > now:
+            return None
+        try:
+            return self._pass(errand, now)
+        except CircuitOpen:
+            return None
+
+    def _start_at(self, now: float) -> float:
+        """When the next request may begin, as far as its connection goes; not after `now` when it may at once."""
+        if not self._needs_connection(now) or self.in_flight.used < self.config.start_burst:
+            return now
+        return self._next_start - self.config.start_seconds * (self.config.start_burst - 1)
 
     def _needs_connection(self, now: float) -> bool:
         """Whether another request needs a connection that is not there: all of those there were lately are in use."""
         return self.in_flight.used >= self._connected or now - self._connected_at > CONNECTED_SECONDS
 
-    def _let(self, ticket: Ticket) -> None:
-        errand = ticket.errand
-        try:
-            permit = self.breaker.acquire(is_repeat=errand.is_repeat)
-        except CircuitOpen as refusal:  # it opened since it was asked for room: real time goes on in between
-            ticket.entered.errback(refusal)
-            return
-        sent = errand.quota.send(errand.tokens)
-        number, now = self.in_flight.enter(), self._clock.seconds()
-        if self._needs_connection(now) or self.in_flight.used == self._connected:
+    def _pass(self, errand: Errand, now: float) -> Passage:
+        """Let it in. Raises CircuitOpen."""
+        permit = self.breaker.acquire(is_repeat=errand.is_repeat)
+        is_new = self._needs_connection(now)
+        sent, number = errand.quota.send(errand.tokens), self.in_flight.enter()
+        if is_new:
+            self._next_start = max(now, self._next_start) + self.config.start_seconds
+        if is_new or self.in_flight.used == self._connected:
             self._connected, self._connected_at = self.in_flight.used, now
-        ticket.entered.callback(Passage(self, errand.quota, permit, number, sent))
+        return Passage(self, errand.quota, permit, number, sent)
 
     def _no_room(self, ticket: Ticket) -> QueueFull | None:
         """The refusal when the queue is full, also after sending away one who is in no hurry for one who is."""

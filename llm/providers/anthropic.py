@@ -77,17 +77,21 @@ class AnthropicProvider(LLMProvider):
 
     def build_headers(self) -> Headers:
         """The request headers; the key goes as `x-api-key`."""
-        return self.headers_for(CallOptions())
+        return self._headers(",".join(_betas(self._betas, CallOptions())))
 
     def headers_for(self, options: CallOptions) -> Headers:
         """The headers of one call: every beta feature that it or the provider needs, in one header."""
+        betas = ",".join(_betas(self._betas, options))
+        return self._once(lambda: self._headers(betas), f"{self.version} {betas}")
+
+    def _headers(self, betas: str) -> Headers:
         headers = super().build_headers()
         headers.removeHeader("Authorization")
         headers.setRawHeaders("anthropic-version", [self.version])
         if self._key:
             headers.setRawHeaders("x-api-key", [self._key])
-        if betas := _betas(self._betas, options):
-            headers.setRawHeaders("anthropic-beta", [",".join(betas)])
+        if betas:
+            headers.setRawHeaders("anthropic-beta", [betas])
         return headers
 
     def request_head(

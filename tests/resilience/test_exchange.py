@@ -29,6 +29,7 @@ from resilience import (
     Limits,
     Request,
     TimedOut,
+    host_of,
     origin_of,
 )
 from resilience.exchange import _Endpoints
@@ -104,6 +105,45 @@ def get(server: Server) -> Request:
 
 def send(*chunks: bytes) -> Callable[[Any], object]:
     return lambda transport: transport.writeSequence(chunks)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://api.openai.com/v1", "api.openai.com"),
+        ("https://api.openai.com:443/v1", "api.openai.com"),
+        ("http://127.0.0.1:11434", "127.0.0.1:11434"),
+        ("http://127.0.0.1:80/", "127.0.0.1"),
+        ("https://game.example:80/", "game.example:80"),
+        ("http://[::1]:8080/v1", "[::1]:8080"),
+        ("https://user:word@game.example/", "game.example"),
+        ("http://game.example:port/", "game.example"),
+    ],
+)
+def test_what_the_host_header_says(url: str, host: str) -> None:
+    assert host_of(url) == host
+
+
+class Pieces(Collected):
+    """A sink that remembers how its bytes came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def data(self, piece: bytes) -> bool:
+        self.sizes.append(len(piece))
+        return super().data(piece)
+
+
+async def test_the_chunks_of_one_read_come_in_one_piece(exchange: HttpExchange) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    body = b"".join(b"4\r\n%04d\r\n" % number for number in range(50)) + b"0\r\n\r\n"
+    async with serving(send(head, body)) as server:
+        sink = Pieces()
+        await exchange.perform(get(server), sink)
+    assert sink.body == b"".join(b"%04d" % number for number in range(50))
+    assert sink.sizes == [200]
 
 
 async def test_a_whole_answer(exchange: HttpExchange) -> None:
