@@ -15,6 +15,7 @@ from llm.messages import RawTurn
 from llm.provider import LLMProvider
 from llm.providers.anthropic_blocks import ContentBlock
 from llm.providers.anthropic_errors import error_in_stream
+from llm.providers.until_error import UntilError
 from llm.response import FinishReason, Usage
 from llm.stream import FinishSeen, ModelSeen, RawSeen, StreamEvent, UsageSeen
 
@@ -48,16 +49,27 @@ class AnthropicStream:
         self._blocks: list[ContentBlock] = []
         self._open: dict[int, ContentBlock] = {}
         self._usage: dict[str, Any] = {}
-        self.complete = False
+        self._until = UntilError()
+        self._ended = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether `message_stop` or an error was seen."""
+        return self._ended or self._until.error is not None
 
     def feed(self, data: bytes) -> list[StreamEvent]:
-        """The events that `data` completes. Raises the error the stream carries."""
-        return [event for sent in self._events.feed(data) for event in self._sent(sent)]
+        """The events that `data` completes, up to an error, which completes the stream too."""
+        return self._until.events(self._events.feed(data), self._sent)
 
     def end(self) -> list[StreamEvent]:
-        """The events of an unended last one. Raises StreamBroken when there was no `message_stop` (edge case 34)."""
-        events = [event for sent in self._events.feed(b"", final=True) for event in self._sent(sent)]
-        if not self.complete:
+        """The events of an unended last one.
+
+        Raises the error the stream carried, StreamBroken when there was no `message_stop` (edge case 34).
+        """
+        events = self._until.events(self._events.feed(b"", final=True), self._sent)
+        if self._until.error is not None:
+            raise self._until.error
+        if not self._ended:
             raise StreamBroken("the answer ended before it was done", self._provider.name, self._provider.model)
         return events
 
@@ -76,17 +88,17 @@ class AnthropicStream:
                 events += [*self._opened(index, block), *self._closed(index)]
         return events + self._changed({"delta": data, "usage": data.get("usage")}) + self._stopped()
 
-    def _sent(self, sent: ServerSentEvent) -> list[StreamEvent]:
-        if self.complete:
-            return []
+    def _sent(self, sent: ServerSentEvent, events: list[StreamEvent]) -> None:
+        if self._ended:
+            return
         data = _loads(sent.data)
         if not isinstance(data, Mapping):
             if sent.event in _EVENTS:
                 raise self._not_an_answer(sent.data)
-            return []
+            return
         if sent.event == "error" or sent.field == "error" or data.get("type") == "error":
             raise error_in_stream(data, self._provider.name, self._provider.model)
-        return self._take(str(data.get("type") or sent.event), data)
+        events += self._take(str(data.get("type") or sent.event), data)
 
     def _take(self, kind: str, data: Mapping[str, Any]) -> list[StreamEvent]:
         """The events of one record; `ping` and unknown ones have none (edge case 28)."""
@@ -132,7 +144,7 @@ class AnthropicStream:
     def _stopped(self) -> list[StreamEvent]:
         """The end mark; a block that a lenient server never closed ends with it."""
         events = [event for index in list(self._open) for event in self._closed(index)]
-        self.complete = True
+        self._ended = True
         raw = tuple(replay for block in self._blocks if (replay := block.replay()) is not None)
         return [*events, RawSeen(RawTurn(self._provider.name, raw))]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -13,6 +13,7 @@ from llm.lines import ServerSentEvent, SSEDecoder
 from llm.messages import RawTurn
 from llm.providers.chat_usage import read_usage
 from llm.providers.reasoning_details import ReasoningKept
+from llm.providers.until_error import UntilError
 from llm.response import FinishReason
 from llm.stream import CallDelta, FinishSeen, ModelSeen, RawSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
 
@@ -38,36 +39,30 @@ class ChatStream:
         self._refused = False
         self._has_deltas = False
         self._kept = ReasoningKept()
-        self._error_seen: LLMError | None = None
+        self._until = UntilError()
         self._named = ""
-        self.complete = False
+        self._ended = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether `[DONE]` or an error was seen."""
+        return self._ended or self._until.error is not None
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """The events of the chunks that `data` completes, up to an error, which completes the stream too."""
-        return self._taken(self._events.feed(data))
+        return self._until.events(self._events.feed(data), self._sent)
 
     def end(self) -> list[StreamEvent]:
         """The events of an unended last chunk.
 
         Raises the error the stream carried, StreamBroken when there was neither finish nor `[DONE]`.
         """
-        events = self._taken(self._events.feed(b"", final=True))
-        if self._error_seen is not None:
-            raise self._error_seen
+        events = self._until.events(self._events.feed(b"", final=True), self._sent)
+        if self._until.error is not None:
+            raise self._until.error
         if not self._finished:
             raise StreamBroken("the answer ended before it was done", self._provider, self._model)
         return events + self._raw()
-
-    def _taken(self, sent: Sequence[ServerSentEvent]) -> list[StreamEvent]:
-        """The events before an error count, wherever the bytes were split; so it is kept for the end."""
-        events: list[StreamEvent] = []
-        try:
-            for one in sent:
-                self._sent(one, events)
-        except LLMError as error:
-            self._error_seen = error
-            self.complete = True
-        return events
 
     def whole(self, body: bytes) -> list[StreamEvent]:
         """The events of an answer in one document, which needs no finish reason to be complete (edge case 59)."""
@@ -95,10 +90,10 @@ class ChatStream:
                 self._choice(choice, events, whole=whole)
 
     def _sent(self, sent: ServerSentEvent, events: list[StreamEvent]) -> None:
-        if self.complete:
+        if self._ended:
             return
         if sent.data.strip() == "[DONE]":
-            self.complete = self._finished = True
+            self._ended = self._finished = True
         elif sent.field == "error" or sent.event == "error":
             raise self._error(_loads(sent.data))
         else:

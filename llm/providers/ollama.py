@@ -17,6 +17,7 @@ from llm.lines import LineDecoder
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.options import CallOptions, ToolChoice, merge
 from llm.provider import LLMProvider
+from llm.providers.until_error import UntilError
 from llm.response import FinishReason, Usage
 from llm.stream import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
 
@@ -108,7 +109,9 @@ class OllamaProvider(LLMProvider):
             orjson.loads(body)
         except orjson.JSONDecodeError:
             return [*parser.feed(body), *parser.end()]
-        return [*parser.take(body.decode("utf-8", "replace")), *parser.end()]
+        events: list[StreamEvent] = []
+        parser.take(body.decode("utf-8", "replace"), events)
+        return [*events, *parser.end()]
 
     def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
         """`{"error": "STRING"}` and whatever a proxy in front may send."""
@@ -121,50 +124,45 @@ class OllamaStream:
     def __init__(self, provider: OllamaProvider) -> None:
         self._provider = provider
         self._lines = LineDecoder()
-        self._error_seen: LLMError | None = None
-        self.complete = False
+        self._until = UntilError()
+        self._named = ""
+        self._done = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether `done` or an error was seen."""
+        return self._done or self._until.error is not None
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """The events of the lines that `data` completes, up to an error, which completes the stream too."""
-        return self._taken(self._lines.feed(data))
+        return self._until.events(self._lines.feed(data), self.take)
 
     def end(self) -> list[StreamEvent]:
         """The events of an unended last line.
 
         Raises the error the stream carried, StreamBroken when `done` was never said.
         """
-        events = self._taken(self._lines.feed(b"", final=True))
-        if self._error_seen is not None:
-            raise self._error_seen
-        if not self.complete:
+        events = self._until.events(self._lines.feed(b"", final=True), self.take)
+        if self._until.error is not None:
+            raise self._until.error
+        if not self._done:
             raise StreamBroken("the answer ended before it was done", self._provider.name, self._provider.model)
         return events
 
-    def _taken(self, lines: Sequence[str]) -> list[StreamEvent]:
-        """The events before an error count, wherever the bytes were split; so it is kept for the end."""
-        events: list[StreamEvent] = []
-        try:
-            for line in lines:
-                events.extend(self.take(line))
-        except LLMError as error:
-            self._error_seen = error
-            self.complete = True
-        return events
-
-    def take(self, line: str) -> list[StreamEvent]:
-        """The events of one record. Raises the error it carries, ProtocolError for one that is none."""
-        if self.complete or not line.strip():
-            return []
+    def take(self, line: str, events: list[StreamEvent]) -> None:
+        """Add the events of one record. Raises the error it carries, ProtocolError for one that is none."""
+        if self._done or not line.strip():
+            return
         record = self._record(line)
-        message = record.get("message")
-        events = _message_events(message) if isinstance(message, Mapping) else []
-        if isinstance(model := record.get("model"), str) and model:
+        if isinstance(message := record.get("message"), dict):
+            _add_message(message, events)
+        if isinstance(model := record.get("model"), str) and model and model != self._named:
+            self._named = model
             events.append(ModelSeen(model))
         if record.get("done") is True:
-            self.complete = True
+            self._done = True
             events.append(UsageSeen(Usage(_count(record, "prompt_eval_count"), _count(record, "eval_count"))))
             events.append(FinishSeen(_FINISH.get(str(record.get("done_reason")), FinishReason.STOP)))
-        return events
 
     def _record(self, line: str) -> Mapping[str, Any]:
         provider = self._provider
@@ -186,14 +184,13 @@ def function_tool(tool: ToolSpec) -> JSONObject:
     return {"type": "function", "function": described}
 
 
-def _message_events(message: Mapping[str, Any]) -> list[StreamEvent]:
-    events: list[StreamEvent] = []
+def _add_message(message: Mapping[str, Any], events: list[StreamEvent]) -> None:
     if isinstance(thinking := message.get("thinking"), str) and thinking:
         events.append(ReasoningDelta(thinking))
     if isinstance(content := message.get("content"), str) and content:
         events.append(TextDelta(content))
-    events.extend(_call(call) for call in message.get("tool_calls") or () if isinstance(call, Mapping))
-    return events
+    if isinstance(calls := message.get("tool_calls"), list):
+        events.extend(_call(call) for call in calls if isinstance(call, Mapping))
 
 
 def _call(call: Mapping[str, Any]) -> CallDelta:

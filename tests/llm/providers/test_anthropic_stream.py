@@ -24,6 +24,7 @@ from llm import (
     Unavailable,
     Usage,
 )
+from llm.stream import TextDelta
 from tests.llm.providers.anthropic_stream import (
     PROVIDER,
     SOURCE,
@@ -165,6 +166,22 @@ def test_37_and_38_an_error_in_the_stream(
         fed([*before, error])
     assert type(caught.value) is expected
     assert (caught.value.status, caught.value.message, caught.value.request_id) == (status, "no", "req_9")
+
+
+@pytest.mark.parametrize("is_split", [True, False])
+def test_what_came_before_an_error_counts_wherever_the_bytes_were_split(is_split: bool) -> None:
+    pieces = [
+        START,
+        text(0, "well, "),
+        event("error", error={"type": "overloaded_error", "message": "no"}),
+        text(1, "y"),
+    ]
+    parser = PROVIDER.stream_parser()
+    events = [one for piece in (pieces if is_split else [b"".join(pieces)]) for one in parser.feed(piece)]
+    assert [one.text for one in events if isinstance(one, TextDelta)] == ["well, "]
+    assert parser.complete
+    with pytest.raises(Unavailable):
+        parser.end()
 
 
 def test_89_half_a_character_is_replaced() -> None:
