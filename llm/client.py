@@ -259,14 +259,15 @@ def _judge(response: LLMResponse, ask: Ask, way: Way, record: ModelRecord) -> No
     """
     if not ask.tools or response.finish_reason is FinishReason.LENGTH:
         return
+    calls = response.tool_calls
     outcome = call_record.outcome_of(
-        calls=len(response.tool_calls),
-        problems=sum(bool(call.problem) for call in response.tool_calls),
+        calls=len(calls),
+        problems=sum(bool(call.problem) for call in calls),
         repaired=response.repaired or (way.native and response.from_fallback),
         required=ask.tool_choice not in {None, "auto", "none"},
     )
     if response.content.strip() or response.from_fallback:
-        is_answer = not response.has_tool_calls and not response.reasoning
+        is_answer = not calls and not response.reasoning
         record.text_alone = record.text_alone is not False and is_answer
     asked = call_record.Way.NATIVE if way.native else call_record.Way.FALLBACK
     record.calls = call_record.recorded(record.calls, outcome, way=asked)
