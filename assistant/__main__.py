@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command in _ALONE:
         return _ALONE[options.command](options, secrets)
     try:
-        config = _prepare(options, secrets)
+        with _loading():
+            config = _prepare(options, secrets)
     except _CannotStartError as error:
         print(f"mud-assistant: {error}", file=sys.stderr)
         return 2
@@ -47,15 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from twisted.internet import asyncioreactor  # noqa: PLC0415  (must be installed before any reactor import)
 
         asyncioreactor.install()
-    from assistant.trial.converse import TrialOptions  # noqa: PLC0415  (after the reactor is chosen)
-    from assistant.trial.run import run_trial  # noqa: PLC0415  (the same)
+    with _loading():
+        from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
+
+        from assistant.trial.converse import TrialOptions  # noqa: PLC0415  (after the reactor is chosen)
+        from assistant.trial.run import run_trial  # noqa: PLC0415  (the same)
 
     wall = time.time  # noqa: TID251  (the composition root)
     folder = options.config.absolute().parent if options.config else Path.cwd()
     rank = RANKS.index(options.rank)
     trial = TrialOptions(config, wall, options.json, options.trace, folder, secrets, options.key or "", rank)
-    from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
-
     return _run(reactor, run_trial(reactor, trial, os.environ), secrets)
 
 
@@ -64,7 +68,8 @@ def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
     if in_the_way := shadowed():
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
-    from assistant.replay.command import Wanted, replay  # noqa: PLC0415  (after the check)
+    with _loading():
+        from assistant.replay.command import Wanted, replay  # noqa: PLC0415  (after the check)
 
     _begin_logging(None, secrets)
     wanted = Wanted(**{name: value for name, value in vars(options).items() if name != "command"})
@@ -81,9 +86,10 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
         screen.show(Finding("packages", State.WRONG, in_the_way))
         return 1
     screen.show(Finding("packages", State.OK, "none of mud-assistant's own is hidden by another"))
-    from assistant.doctor.run import Visit, examine  # noqa: PLC0415  (after the check)
-    from assistant.doctor.web import PAGE  # noqa: PLC0415  (the same)
-    from assistant.settings import DEFAULT_FILE, SettingsError, read_settings  # noqa: PLC0415  (the same)
+    with _loading():
+        from assistant.doctor.run import Visit, examine  # noqa: PLC0415  (after the check)
+        from assistant.doctor.web import PAGE  # noqa: PLC0415  (the same)
+        from assistant.settings import DEFAULT_FILE, SettingsError, read_settings  # noqa: PLC0415  (the same)
 
     path = options.config or DEFAULT_FILE
     try:
@@ -107,9 +113,10 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
     if in_the_way := shadowed():
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
-    from assistant.doctor.web import PAGE  # noqa: PLC0415  (after the check)
-    from assistant.settings import DEFAULT_FILE  # noqa: PLC0415  (the same)
-    from assistant.setup.run import Installation, install  # noqa: PLC0415  (the same)
+    with _loading():
+        from assistant.doctor.web import PAGE  # noqa: PLC0415  (after the check)
+        from assistant.settings import DEFAULT_FILE  # noqa: PLC0415  (the same)
+        from assistant.setup.run import Installation, install  # noqa: PLC0415  (the same)
 
     _begin_logging(None, secrets)
     path = (options.config or DEFAULT_FILE).absolute()
@@ -136,6 +143,20 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
     wanted = Wanted(model, options.name, options.port)
     patience = Patience(time.monotonic, time.sleep)  # noqa: TID251  (the composition root)
     return game(Options(options.folder, wanted, options.fresh, options.stop), os.environ, patience)
+
+
+@contextmanager
+def _loading() -> Iterator[None]:
+    """Modules are loaded in the block: they live as long as the process, so no collection looks at what they hold.
+
+    That is a tenth of what a trial costs to start, and nearly all of what it costs to end.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _prepare(options: argparse.Namespace, secrets: Secrets) -> Config:

@@ -11,14 +11,7 @@ from assistant.key_errors import KeyReferenceError
 from assistant.keys import anchored
 from llm import UnknownProviderError, get_provider
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
-from tools.web.readers.jina import JinaSettings
-from tools.web.registry import READ_PROVIDERS, SEARCH_PROVIDERS
 
-#: Where the keys of the web's providers go when the settings name no address.
-WEB_URLS = {
-    **{name: maker.usual_url for name, maker in {**SEARCH_PROVIDERS, **READ_PROVIDERS}.items()},
-    "jina": JinaSettings().base_url,
-}
 #: How the owner of a trial gives a key anew.
 AT_THE_COMMAND_LINE = "name it on the command line: --key {reference}"
 
@@ -75,5 +68,18 @@ def binding_of(config: ModelConfig, folder: Path = Path()) -> KeyBinding | None:
 
 def binding_of_provider(name: str, config: WebProviderConfig, folder: Path = Path()) -> KeyBinding | None:
     """The key of a provider of the web and the server it would go to, None when no key goes anywhere."""
-    url = config.url or WEB_URLS.get(name, "")
-    return KeyBinding.of(anchored(config.key, folder), url) if config.key and url else None
+    if not config.key:
+        return None
+    url = config.url or usual_url(name)
+    return KeyBinding.of(anchored(config.key, folder), url) if url else None
+
+
+def usual_url(name: str) -> str:
+    """Where the key of a provider of the web goes when the settings name no address, empty for nowhere."""
+    from tools.web.readers.jina import JinaSettings  # noqa: PLC0415  (not in a process without keys for the web)
+    from tools.web.registry import READ_PROVIDERS, SEARCH_PROVIDERS  # noqa: PLC0415  (the same)
+
+    if name == "jina":
+        return JinaSettings().base_url
+    maker = SEARCH_PROVIDERS.get(name) or READ_PROVIDERS.get(name)
+    return maker.usual_url if maker else ""

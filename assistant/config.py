@@ -9,14 +9,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork
 
 from assistant.classify import Verdict
 from assistant.keys import check_reference
-from tools.web import registry
+from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 
 _ADDRESS = re.compile(r"https?://(?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d{1,5})?(?:/[\w./~-]*)?")
-SEARCH_PROVIDERS = tuple(registry.SEARCH_PROVIDERS)
-#: Those of the registry, and the three that need more than it gives (`assistant/web.py`).
-READ_PROVIDERS = ("direct", "jina", *registry.READ_PROVIDERS, "crawl4ai")
 DEFAULT_PERSONA = "You are an old, kind scholar who keeps the library of a small hamlet and knows its stories."
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.interfaces import IReactorTime
 
@@ -19,13 +19,15 @@ from assistant.keys import KeySources, resolve_key
 from assistant.off_thread import in_daemon_thread
 from assistant.redaction import Secrets
 from assistant.settings import SettingsError
-from assistant.web import Web, WebProviders
 from llm import LLMError
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.models import default_data_dir
 from llm.embedded.progress import Endpoint, Progress
 from llm.embedded.supervisor import EmbeddedModel
 from resilience import Caller, Deadline, HttpExchange
+
+if TYPE_CHECKING:
+    from assistant.web import Web
 
 #: How long a key may take that somebody must unlock first, in seconds.
 KEY_SECONDS = 60.0
@@ -46,6 +48,12 @@ def bindings_of(config: Config, folder: Path) -> list[KeyBinding]:
     return [binding for binding in found if binding]
 
 
+def load_web(config: WebConfig) -> None:
+    """Load the modules of the web when the settings have one. Blocks for that: for the start of a process only."""
+    if config.search_provider or config.providers:
+        import assistant.web  # noqa: F401, PLC0415  (sixty modules that a process without the web never needs)
+
+
 # Any: the reactor as clock, and as what makes connections, threads and processes.
 async def web_of(
     config: WebConfig, bound: BoundKeys, keys: KeySources, exchange: HttpExchange, *, reactor: Any, random: Random
@@ -53,6 +61,8 @@ async def web_of(
     """The web of the settings, None when there is to be none. Raises SettingsError and KeyReferenceError."""
     if not config.search_provider:
         return None
+    from assistant.web import Web, WebProviders  # noqa: PLC0415  (a game has it since its start, by `load_web`)
+
     values = {}
     for name, provider in config.providers.items():
         bound.check_binding(binding_of_provider(name, provider, keys.folder))

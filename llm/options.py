@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import cast
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, cast
 
 from llm.messages import JSON, JSONObject
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 #: "auto" lets the model choose, "none" forbids tools, "required" asks for one; any other string names the tool.
 ToolChoice = str

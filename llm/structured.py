@@ -8,15 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from pydantic import BaseModel, ValidationError
 
 from llm.errors import SchemaMismatch
 from llm.json_repair import UnreadableJSON, parse_value
 from llm.messages import JSON, JSONObject, Message, Role, Text
 from llm.response import FinishReason, LLMResponse
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
 
 #: Levels of schema and value the checker follows.
 MAX_DEPTH = 64
@@ -61,6 +63,8 @@ def checked(response: LLMResponse, schema: JSONObject | type[BaseModel]) -> LLMR
     except UnreadableJSON as error:
         raise _mismatch(response, f"the answer is not JSON: {error}") from error
     if isinstance(schema, type):
+        from pydantic import ValidationError  # noqa: PLC0415  (there already: the schema is a model of it)
+
         try:
             return replace(response, structured=schema.model_validate(value))
         except ValidationError as error:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from assistant.config import WebConfig, WebProviderConfig
 from assistant.doctor.examination import Examination
 from assistant.doctor.finding import State, Trouble
 from assistant.doctor.web import reads, searches
 from assistant.keys import KeyReferenceError, KeySources, resolve_key
-from assistant.web import WebProviders
 from assistant.wiring import KEY_SECONDS
+
+if TYPE_CHECKING:
+    from assistant.web import WebProviders
 
 #: The longest a search may take here, and a page, in seconds: providers give up by themselves before.
 SEARCH_SECONDS = 30.0
@@ -20,7 +23,7 @@ PAGE_SECONDS = 60.0
 _NOT_SET = 'the web is not set up: set web.search_provider, for example to ["duckduckgo"], or run mud-assistant setup'
 
 #: Makes the providers of these settings, by name, with their keys.
-MakeProviders = Callable[[WebConfig, Mapping[str, str]], WebProviders]
+MakeProviders = Callable[[WebConfig, Mapping[str, str]], "WebProviders"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from assistant.doctor.web import PAGE
 from assistant.key_binding import KeyBinding
 from assistant.off_thread import in_daemon_thread
 from assistant.redaction import Secrets
-from assistant.web import WebProviders
 from assistant.wiring import key_sources
 from llm.embedded.models import default_data_dir
 from resilience import DeadlineExceeded, HttpExchange
@@ -76,6 +75,8 @@ class _Checks:
             ).run()
         await self._journal()
         if self._visit.web:
+            from assistant.web import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
+
             make = partial(WebProviders, reactor=self._reactor, exchange=self._exchange)
             await WebChecks(config.web, self._keys, self._examination, self._visit.page, make).run()
         return 0 if self._examination.all_is_well else SOMETHING_WRONG

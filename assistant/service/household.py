@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.interfaces import IReactorTime
@@ -32,14 +32,16 @@ from assistant.service.observers import Observers
 from assistant.service.place import Place
 from assistant.spending import Spending
 from assistant.storage import JournalFile, Storage
-from assistant.web import Web
-from assistant.wiring import bindings_of, embedded_model, key_sources, web_of
+from assistant.wiring import bindings_of, embedded_model, key_sources, load_web, web_of
 from llm import Capabilities, LLMError
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, Phase, Progress
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Registry
 from tools.world import ALL_WORLD_TOOLS
+
+if TYPE_CHECKING:
+    from assistant.web import Web
 
 #: How long closing may take: for the members to write down what they heard, and for the rest, in seconds.
 MEMBERS_SECONDS, REST_SECONDS = 0.25, 0.2
@@ -82,6 +84,7 @@ class Household:
         self._keys = key_sources(reactor, home.environment, home.folder, home.secrets)
         self._bound = BoundKeys((), home.folder, IN_THE_GAME)
         self._pool = EmbeddedPool(make or self._embedded)
+        load_web(home.config.web)
         self._web: Web | None = None
         #: Held by the one member that makes the web, which may take a while.
         self._making_web = DeferredLock()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assistant.config import READ_PROVIDERS, SEARCH_PROVIDERS, WebProviderConfig
+from assistant.config import WebProviderConfig
 from assistant.redaction import Secrets
 from assistant.setup.dialogue import Dialogue
 from assistant.setup.draft import Draft
 from assistant.setup.keeping import reference
 from assistant.setup.thinking import checked_url, same_server
 from tools.web import registry
+from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
 
 _SEARCHES = """Who searches? One, or several in the order in which they are tried:
   duckduckgo  without a key; reads the pages people see, and is blocked now and then

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from twisted.internet.defer import Deferred
 
@@ -24,7 +24,6 @@ from assistant.trial.lines import PipeLines
 from assistant.trial.plain import PlainScreen
 from assistant.trial.session import Screen, Session, TrialObserver, VisitorEars
 from assistant.trial.show import scene_text
-from assistant.web import Web
 from assistant.wiring import warm
 from assistant.worlds.embedded import EmbeddedWorld
 from llm import Capabilities
@@ -32,6 +31,9 @@ from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal, Registry
 from tools.clean import clean_heard
 from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+
+if TYPE_CHECKING:
+    from assistant.web import Web
 
 #: Characters of a line of input that the transcript repeats.
 SHOWN_CHARS = 200

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assistant.bound_keys import BoundKeys
 from assistant.build import granted
@@ -19,7 +19,6 @@ from assistant.settings import SettingsError
 from assistant.storage import JournalFile
 from assistant.trial.converse import Trial, TrialOptions
 from assistant.trial.progress import Progress
-from assistant.web import Web
 from assistant.wiring import bindings_of, embedded_model, key_sources, web_of
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, Phase
@@ -28,6 +27,9 @@ from llm.embedded.supervisor import EmbeddedModel
 from resilience import HttpExchange
 from tools import Registry
 from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+
+if TYPE_CHECKING:
+    from assistant.web import Web
 
 _PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
 #: Exit status when there is no model or the settings are wrong.

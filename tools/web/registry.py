@@ -1,4 +1,7 @@
-"""Which provider a name means. A new one is a file and a line here (docs/adding-a-search-provider.md)."""
+"""Which provider a name means. A new one is a file, a line here and one in `names`.
+
+How to is in docs/adding-a-search-provider.md.
+"""
 
 from __future__ import annotations
 

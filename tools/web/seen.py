@@ -9,8 +9,6 @@ import re
 from collections import OrderedDict
 from itertools import islice
 
-from tools.web.urls import SafeUrl, UrlRefused, normalise
-
 #: People write `example.org/news` as often as the whole URL.
 _WRITTEN = re.compile(
     r"https?://[^\s<>\"]+|(?<![\w@/.-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_]{2,24}(?::\d+)?(?:/[^\s<>\"]*)?",
@@ -36,10 +34,15 @@ class SeenUrls:
 
     def __contains__(self, url: object) -> bool:
         """Whether a URL was shown."""
+        from tools.web.urls import SafeUrl  # noqa: PLC0415  (who asks has one)
+
         return isinstance(url, SafeUrl) and str(url) in self._urls
 
     def add(self, url: str) -> None:
         """Note a URL; one that could not be asked for anyway is left out."""
+        # With the web these are there since the start; without it, 7 ms at the first URL that somebody writes.
+        from tools.web.urls import UrlRefused, normalise  # noqa: PLC0415  (two parsers and the table of addresses)
+
         try:
             normal = str(normalise(url))
         except UrlRefused:

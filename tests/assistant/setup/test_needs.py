@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.bound_keys import WEB_URLS
-from assistant.config import READ_PROVIDERS, SEARCH_PROVIDERS
+from assistant.bound_keys import usual_url
 from assistant.setup.searching import needs_of
 from tools.web import registry
+from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
 
 
 @pytest.mark.parametrize("name", sorted({*SEARCH_PROVIDERS, *READ_PROVIDERS}))
@@ -21,6 +21,6 @@ def test_every_provider_of_the_settings_is_asked_for_what_it_cannot_do_without(n
 def test_a_key_that_leaves_has_an_address_to_be_bound_to() -> None:
     names = {*SEARCH_PROVIDERS, *READ_PROVIDERS}
     taking = {name for name in names if needs_of(name).key or needs_of(name).may_have_key}
-    assert {name for name in taking if not WEB_URLS.get(name) and needs_of(name).url is None} == set()
-    assert WEB_URLS["brave"] == "https://api.search.brave.com/res/v1"
-    assert WEB_URLS["jina"] == "https://r.jina.ai"
+    assert {name for name in taking if not usual_url(name) and needs_of(name).url is None} == set()
+    assert usual_url("brave") == "https://api.search.brave.com/res/v1"
+    assert usual_url("jina") == "https://r.jina.ai"

@@ -15,8 +15,9 @@ from twisted.internet.task import Clock
 from resilience import HttpExchange
 from tests.tools.web.search.calling import Canned, canned, shared
 from tools.testing import now
+from tools.web import names
 from tools.web.providers import SearchQuery, SearchResult, TimeRange
-from tools.web.registry import SEARCH_PROVIDERS, Maker, Providers, ProviderSettings, made
+from tools.web.registry import READ_PROVIDERS, SEARCH_PROVIDERS, Maker, Providers, ProviderSettings, made
 from tools.web.search.api import Shared
 
 PAGE = Path(__file__).parents[3] / "docs" / "adding-a-search-provider.md"
@@ -35,6 +36,11 @@ def test_each_name_makes_the_provider_of_that_name_once(name: str, reactor: Any)
     assert type(provider).__name__.endswith("Provider")
     assert made_once.search(name) is provider
     made_once.close()
+
+
+def test_settings_are_checked_against_the_names_there_are() -> None:
+    assert tuple(SEARCH_PROVIDERS) == names.SEARCH_PROVIDERS
+    assert set(READ_PROVIDERS) == set(names.READ_PROVIDERS) - {"direct", "jina", "crawl4ai"}
 
 
 def test_one_that_reads_too_is_the_same() -> None:

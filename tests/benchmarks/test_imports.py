@@ -1,0 +1,95 @@
+"""What a fresh process loads: as much as its settings need, and no more. Exact, so it fails before a benchmark does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CORE = "import assistant.build, assistant.storage, tools.world"
+READY = "import benchmarks.ready; benchmarks.ready.one_assistant()"
+TRIAL = "import assistant.trial.run"
+GAME = "import assistant.service.household"
+NO_WEB = ("concurrent.futures.thread", "hyperlink", "tools.web.registry", "tools.web.urls", "assistant.web")
+#: What no process needs before somebody asks for it, beyond what Twisted loads by itself (OpenSSL and asyncio today).
+NEVER = (
+    "OpenSSL",
+    "aiohttp",
+    "asyncio",
+    "cryptography",
+    "django",
+    "evennia",
+    "html_to_markdown",
+    "keyring",
+    "lxml",
+    "multiprocessing",
+    "prompt_toolkit",
+    "service_identity",
+    "trafilatura",
+    "treq",
+)
+
+
+def printed(code: str, folder: Path = ROOT) -> list[str]:
+    """The words that a fresh process prints."""
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    return told.stdout.split()
+
+
+def loaded(code: str) -> set[str]:
+    """The modules of a fresh process that ran `code`, beyond those that bare Twisted with its web client has."""
+    bare = "import sys, twisted.internet.reactor, twisted.web.client; before = set(sys.modules)\n"
+    return set(printed(f"{bare}{code}\nprint(*(set(sys.modules) - before))"))
+
+
+@pytest.mark.parametrize("code", [CORE, READY, TRIAL, GAME], ids=["core", "ready", "trial", "game"])
+def test_what_the_settings_do_not_ask_for_is_not_loaded(code: str) -> None:
+    assert loaded(code) & {*NEVER, *NO_WEB} == set()
+
+
+def test_a_game_with_the_web_has_loaded_it_before_anybody_plays() -> None:
+    settings = "from assistant.config import WebConfig\nfrom assistant.wiring import load_web\n"
+    assert loaded(f"{settings}load_web(WebConfig(search_provider='duckduckgo'))") >= {"assistant.web", *NO_WEB}
+
+
+def test_a_key_for_the_web_is_enough_to_load_it() -> None:
+    settings = "from assistant.config import WebConfig\nfrom assistant.wiring import load_web\n"
+    assert "tools.web.registry" in loaded(f"{settings}load_web(WebConfig(providers={{'brave': {{'key': 'env:K'}}}}))")
+
+
+def test_who_uses_llm_alone_needs_no_pydantic() -> None:
+    assert [name for name in loaded("import llm, llm.providers, llm.structured") if name.startswith("pydantic")] == []
+
+
+def test_one_assistant_made_ready_loads_little_beyond_the_core() -> None:
+    """What is put off until an assistant is made would only look like a gain."""
+    more = {name for name in loaded(READY) - loaded(CORE) if name.split(".")[0] in {"assistant", "tools", "llm"}}
+    assert more == {
+        "assistant.ears",
+        "assistant.worlds",
+        "assistant.worlds.embedded",
+        "assistant.worlds.embedded_commands",
+        "assistant.worlds.embedded_ears",
+        "assistant.worlds.hamlet",
+        "tools.names",
+    }
+
+
+def test_the_collector_works_again_once_the_command_has_loaded_its_modules(tmp_path: Path) -> None:
+    code = "import gc; from assistant.__main__ import main; status = main(['trial', '--config', 'nowhere.toml'])"
+    assert printed(f"{code}; print(status, gc.isenabled(), gc.get_freeze_count() > 1000)", tmp_path) == [
+        "2",
+        "True",
+        "True",
+    ]
