@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assistant.setup.toml_edit import CannotEdit, Path, Value, edited
@@ -96,6 +96,7 @@ VALUES = st.one_of(
 TABLES = st.dictionaries(NAMES, VALUES, max_size=3)
 
 
+@example(text=["x = 1"], changes={("x", "model"): None})
 @given(
     text=st.lists(
         st.sampled_from([*OLD.splitlines(), "[web]", "[web.x]", "x = 1", "url.x = [", "]", '"""']), max_size=9
@@ -112,7 +113,8 @@ def test_whatever_the_file_it_means_what_it_should_or_is_refused(
     except (tomllib.TOMLDecodeError, CannotEdit):
         return
     for (table, name), value in changes.items():
-        inner = after.get(table, {})
+        inner = after.get(table)
+        inner = inner if isinstance(inner, dict) else {}
         assert inner.get(name) == value if value is not None else name not in inner
     touched = {table for table, _ in changes}
     assert {name: part for name, part in before.items() if name not in touched} == {
