@@ -60,6 +60,11 @@ def history(count: int) -> list[dict[str, Any]]:
     return [front, *said, {"role": "user", "content": QUESTION}]
 
 
+def telling(token: str) -> str:
+    """What is said where an answer has to name something: a first sentence, and six more."""
+    return f"I heard you say {token} just now. " + "And this is the rest of a longer story. " * 6
+
+
 def usage() -> dict[str, Any]:
     """The usage of every answer."""
     return {"prompt_tokens": 1800, "completion_tokens": 120, "total_tokens": 1920}

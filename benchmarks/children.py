@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from benchmarks.certificate import Made, certificate
 from benchmarks.paired import Turn
 
 #: A stub that was forgotten ends by itself after this many seconds.
-STUB_SECONDS = 900
+STUB_SECONDS = 1800
 ROOT = Path(__file__).parent.parent
 
 
@@ -46,20 +46,20 @@ class Child(ProcessProtocol):
         waiting: Deferred[Any] = Deferred()
         self._waiting.append(waiting)
         self._hand_out()
+        if self.gone.called:
+            self._give_up()
         return waiting
 
     def ask(self, line: str) -> Deferred[Any]:
         """The answer to a line."""
         answer = self.answer()
+        assert self.transport is not None
         self.transport.write(line.encode() + b"\n")
         return answer
 
-    async def turn(self, seconds: float) -> Turn:
-        """One turn of a peer."""
-        return Turn(*await self.ask(json.dumps(seconds)))
-
     async def close(self) -> None:
         """Let it end; returns when it has."""
+        assert self.transport is not None
         self.transport.closeStdin()
         await self.gone
 
@@ -74,17 +74,49 @@ class Child(ProcessProtocol):
 
     def processEnded(self, reason: Failure) -> None:
         """Tell those who wait for it."""
+        if not self._waiting and not reason.check(ProcessDone) and self._said:
+            print(self._words(), file=sys.stderr)
+        self._give_up()
+        self.gone.callback(None)
+
+    def _words(self) -> str:
+        return self._said.decode("utf-8", "replace")
+
+    def _give_up(self) -> None:
         waiting, self._waiting = self._waiting, []
         for one in waiting:
-            one.errback(ChildFailed(self._said.decode("utf-8", "replace")))
-        if not reason.check(ProcessDone) and self._said:
-            print(self._said.decode("utf-8", "replace"), file=sys.stderr)
-        self.gone.callback(None)
+            one.errback(ChildFailed(self._words()))
 
     def _hand_out(self) -> None:
         while self._waiting and b"\n" in self._held:
             line, _, self._held = self._held.partition(b"\n")
             self._waiting.pop(0).callback(json.loads(line))
+
+
+class Peer:
+    """One kind of work of a peer, as a subject; the peer lives on when this is closed, for its next kind of work."""
+
+    def __init__(self, child: Child, kind: str, url: str, count: int = 20, callers: int = 8) -> None:
+        self._child = child
+        self._asked = [kind, url, count, callers]
+
+    async def turn(self, seconds: float) -> Turn:
+        """One turn."""
+        return Turn(*await self._child.ask(json.dumps([*self._asked, seconds])))
+
+    async def close(self) -> None:
+        """Nothing: the process is not this subject's alone."""
+
+
+@asynccontextmanager
+async def peers(reactor: IReactorProcess, names: Sequence[str]) -> AsyncIterator[Mapping[str, Child]]:
+    """A process of each of these peers, for as long as the block lasts."""
+    children = {name: Child(reactor, "benchmarks.peer", name) for name in names}
+    try:
+        yield children
+    finally:
+        for child in children.values():
+            await child.close()
 
 
 @asynccontextmanager

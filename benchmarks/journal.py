@@ -1,6 +1,6 @@
 """How fast events are accepted on disk, by 1, 50 and 200 assistants at the same time, and how long each one waits.
 
-Then what a start, a turn and forgetting a player take with 100 and with 100,000 settled events.
+Then what a start, recovery after a kill, a turn and forgetting a player take with 100 to 100,000 settled events.
 
     python benchmarks/journal.py [FOLDER] [SECONDS]
 
@@ -10,6 +10,7 @@ The folder must be on the disk in question: a RAM disk has no fsync worth measur
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 import time
@@ -25,6 +26,7 @@ from assistant.classify import Attention, Verdict
 from assistant.events import Said
 from assistant.journal import Accepted, SqliteJournal, Store
 from assistant.outcome import NothingToDo
+from llm import FinishReason, LLMResponse, ToolCall, Usage, assistant
 from tools import Principal
 
 SPEECH = Attention(Verdict.TRIGGER, 8)
@@ -32,7 +34,10 @@ WORDS = "Has anybody seen the old map that hung over the fireplace? It was here 
 ANNA = Principal("7", "Anna")
 BEN = Principal("8", "Ben")
 MANY = 100_000
+SIZES = (100, 10_000, MANY)
 TURNS = 200
+#: Events that a kill leaves in the inbox, and how many of them its open run is about.
+LEFT, IN_RUN = 500, 10
 
 
 async def produce(journal: SqliteJournal, until: float, waits: list[float]) -> None:
@@ -48,18 +53,40 @@ async def produce(journal: SqliteJournal, until: float, waits: list[float]) -> N
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """One line of the first table: the wait of one event in milliseconds, and all of it in words."""
+    """One line of the first table: events per second, and the wait of one event in milliseconds."""
 
+    per_second: float
+    p50: float
     p99: float
-    told: str
+    longest: float
+    commits_per_second: float
+    busy: float
+
+    @property
+    def told(self) -> str:
+        """All of it in words."""
+        pace = f"{self.per_second:8,.0f} events/s  {self.commits_per_second:6,.0f} commits/s"
+        wait = f"ack p50 {self.p50:6.1f} ms  p99 {self.p99:6.1f} ms  max {self.longest:6.1f} ms"
+        return f"{pace}  {wait}  {self.busy:4.0%} of a core"
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """One line of the second table: seconds of a turn, and all of it in words."""
+    """One line of the second table, in seconds: a start, recovery after a kill, a turn, forgetting a player."""
 
+    start: float
+    recovery: float
     turn: float
-    told: str
+    forgetting: float
+    forgotten: int
+    megabytes: float
+
+    @property
+    def told(self) -> str:
+        """All of it in words."""
+        began = f"start {self.start:5.2f} s  recovery {self.recovery:5.2f} s  turn {1000 * self.turn:5.1f} ms"
+        forgot = f"forgetting {self.forgotten:6,} events {self.forgetting:5.2f} s"
+        return f"{began}  {forgot}  file {self.megabytes:5.1f} MiB"
 
 
 async def measure(reactor: Any, folder: Path, producers: int, seconds: float) -> Pace:
@@ -75,10 +102,9 @@ async def measure(reactor: Any, folder: Path, producers: int, seconds: float) ->
     busy = (time.process_time() - cpu) / took
     waits.sort()
     p50, p99 = (1000 * waits[int(len(waits) * share)] for share in (0.5, 0.99))
-    pace = f"{len(waits) / took:8,.0f} events/s  {(store.commits - commits) / took:6,.0f} commits/s"
-    wait = f"ack p50 {p50:6.1f} ms  p99 {p99:6.1f} ms  max {1000 * waits[-1]:6.1f} ms"
+    pace, written = len(waits) / took, (store.commits - commits) / took
     await store.close()
-    return Pace(p99, f"{pace}  {wait}  {busy:4.0%} of a core")
+    return Pace(pace, p50, p99, 1000 * waits[-1], written, busy)
 
 
 async def opened(path: Path, reactor: Any) -> tuple[Store, SqliteJournal, float]:
@@ -105,32 +131,60 @@ async def turn(journal: SqliteJournal, count: int) -> float:
     return (time.perf_counter() - began) / count
 
 
-async def measure_size(reactor: Any, folder: Path, settled: int) -> Size:
-    """What a start, a turn and forgetting take."""
-    path = folder / f"settled-{settled}"
-    store, journal, _ = await opened(path, reactor)
-    for first in range(0, settled, 1000):
+async def settle(journal: SqliteJournal, count: int) -> None:
+    """So many events, a tenth of them said by Anna, in runs of ten that are over."""
+    for first in range(0, count, 1000):
         events = [
             Said(id=str(number), at=1.0, who=BEN if number % 10 else ANNA, text=WORDS)
-            for number in range(first, min(first + 1000, settled))
+            for number in range(first, min(first + 1000, count))
         ]
         await DeferredList([Deferred.fromCoroutine(journal.accept(event, SPEECH)) for event in events])
         waiting = await journal.pending()
         over = [finish(journal, waiting[at : at + 10]) for at in range(0, len(waiting), 10)]
         await DeferredList([Deferred.fromCoroutine(run) for run in over])
+
+
+async def recovery(journal: SqliteJournal, path: Path, reactor: Any) -> float:
+    """Seconds from opening what a kill would leave now to knowing the interrupted run and the inbox.
+
+    That is a copy of the files as they are, with the log of writes that nobody had the time to fold in.
+    """
+    left = [Said(id=f"left-{number}", at=1.0, who=BEN, text=WORDS) for number in range(LEFT)]
+    await DeferredList([Deferred.fromCoroutine(journal.accept(event, SPEECH)) for event in left])
+    run = await journal.open_run((await journal.pending())[:IN_RUN])
+    call = ToolCall("1", "say", {"text": WORDS})
+    answer = LLMResponse(assistant(call), FinishReason.TOOL_CALLS, Usage(1800, 120), "local", "stub")
+    await journal.record_response(run, 1, answer)
+    await journal.record_intent(run, 1, 0, call, effect=True)
+    killed = path.with_name(f"{path.name}-killed")
+    for name in ("", "-wal"):
+        shutil.copyfile(f"{path}{name}", f"{killed}{name}")
+    began = time.perf_counter()
+    store, again, _ = await opened(killed, reactor)
+    interrupted, inbox = await again.interrupted(), await again.pending()
+    took = time.perf_counter() - began
+    assert interrupted is not None
+    assert (interrupted.id, len(interrupted.events), len(inbox)) == (run, IN_RUN, LEFT)
+    await store.close()
+    await finish(journal, await journal.pending())
+    return took
+
+
+async def measure_size(reactor: Any, folder: Path, settled: int) -> Size:
+    """What a start, recovery, a turn and forgetting take."""
+    path = folder / f"settled-{settled}"
+    store, journal, _ = await opened(path, reactor)
+    await settle(journal, settled)
     await store.close()
     store, journal, start = await opened(path, reactor)
+    recovered = await recovery(journal, path, reactor)
     average = await turn(journal, TURNS)
     began = time.perf_counter()
     forgotten = await journal.forget_player(ANNA.id)
     forgetting = time.perf_counter() - began
     size = path.stat().st_size / 2**20
     await store.close()
-    return Size(
-        average,
-        f"start {start:5.2f} s  turn {1000 * average:5.1f} ms  "
-        f"forgetting {forgotten.events:6,} events {forgetting:5.2f} s  file {size:5.1f} MiB",
-    )
+    return Size(start, recovered, average, forgetting, forgotten.events, size)
 
 
 async def main(reactor: Any) -> None:
@@ -140,7 +194,7 @@ async def main(reactor: Any) -> None:
         for producers in (1, 50, 200):
             pace = await measure(reactor, Path(folder), producers, seconds)
             print(f"{producers:5} producers: {pace.told}")
-        for settled in (100, MANY):
+        for settled in SIZES:
             size = await measure_size(reactor, Path(folder), settled)
             print(f"{settled:7,} settled events: {size.told}")
 

@@ -18,6 +18,8 @@ from benchmarks.memory_child import resident
 from benchmarks.village import Tenant, Village
 
 ASSISTANTS = 10
+#: The model takes long enough for everybody to have a connection of his own from the beginning.
+SLOW = "/whole/call/wait=20/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ async def figures(reactor: Any, *, full: bool) -> list[Figure]:
             assert village.file is not None
             await village.file.open()
             for number in range(ASSISTANTS):
-                await village.settle(number, Tenant(f"{url}/whole/call/v1", {"context_tokens": 3000}))
+                await village.settle(number, Tenant(f"{url}{SLOW}", {"context_tokens": 3000}))
             before = await _after(reactor, village, warm)
             after = await _after(reactor, village, ticks)
             await village.close()

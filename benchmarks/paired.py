@@ -1,14 +1,18 @@
 """Subjects that do the same work in turns: the ratio of a round is formed within it, so a noisy machine cancels out.
 
-What is metered is CPU time of the process that does the work, never wall time.
+What is metered is CPU time of the process that does the work, never wall time. Where the quartiles of what is judged
+are too far apart, as many rounds again are taken, once (reference/performance.md section 8).
 """
 
 from __future__ import annotations
 
+import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
+
+from benchmarks.figures import is_noisy, short
 
 #: CPU seconds of one turn, and rounds of turns.
 TURN_SECONDS, ROUNDS = 0.04, 25
@@ -74,22 +78,49 @@ class Rounds:
 
     def middle(self, name: str) -> float:
         """The median of a subject's rounds."""
-        ordered = sorted(self.each[name])
-        return ordered[len(ordered) // 2]
+        return statistics.median(self.each[name])
+
+    def told(self, *names: str) -> str:
+        """The medians of these subjects, or of all, in words."""
+        return ", ".join(f"{name} {short(self.middle(name))} ms" for name in names or self.each)
+
+
+#: What is judged of the rounds: a value for each of them.
+Judged = Callable[[Rounds], Sequence[float]]
+
+
+def over(name: str, to: str) -> Judged:
+    """The ratio of one subject to another."""
+    return lambda rounds: rounds.ratios(name, to)
 
 
 async def compare(
-    subjects: Mapping[str, Subject], rounds: int = ROUNDS, seconds: float = TURN_SECONDS, *, warm_up: int = 1
+    subjects: Mapping[str, Subject],
+    rounds: int = ROUNDS,
+    seconds: float = TURN_SECONDS,
+    *,
+    judged: Sequence[Judged] = (),
 ) -> Rounds:
-    """The turns of all subjects; their order is reversed with every round. The rounds of the warm-up do not count."""
+    """The turns of all subjects; their order is reversed with every round. A first round, to warm up, does not count.
+
+    Twice as many rounds where anything that is judged is too noisy after the first so many.
+    """
     measured = Rounds({name: [] for name in subjects})
     order: Sequence[str] = list(subjects)
-    for number in range(-warm_up, rounds):
-        for name in order:
-            turn = await subjects[name].turn(seconds)
-            if number >= 0:
-                measured.each[name].append(turn.each)
-        order = order[::-1]
+    for name in order:
+        await subjects[name].turn(seconds)
+    await _take(subjects, order[::-1], rounds, seconds, measured)
+    if any(is_noisy(values(measured)) for values in judged):
+        await _take(subjects, order, rounds, seconds, measured)
     for subject in subjects.values():
         await subject.close()
     return measured
+
+
+async def _take(
+    subjects: Mapping[str, Subject], order: Sequence[str], rounds: int, seconds: float, measured: Rounds
+) -> None:
+    for _ in range(rounds):
+        for name in order:
+            measured.each[name].append((await subjects[name].turn(seconds)).each)
+        order = order[::-1]

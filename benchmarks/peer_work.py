@@ -1,6 +1,8 @@
-"""What each peer does, in its own usual way; a result that is not the expected one raises. Runs on asyncio only.
+"""What each peer that speaks HTTP or is an SDK does, in its own usual way; the frameworks are in `peer_frameworks.py`.
 
-Peers are imported where they are used: each process has one, and any may be missing.
+A result that is not the expected one raises. Runs on asyncio only. Peers are imported where they are used: each process
+has one, and any may be missing. The kinds of work: `json` and `stream` are one call; `step` and `step-stream` are two
+calls with a tool between them.
 """
 
 from __future__ import annotations
@@ -8,28 +10,43 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.bare_dialects import StreamedChat
 from benchmarks.canned import ANSWER, ARGUMENTS, FOUND, KEY, MODEL, TEXT, TOOLS, history
 
 Work = Callable[[], Awaitable[None]]
-Close = Callable[[], Awaitable[None]]
-#: Peers by name, with the module that must be there.
-MODULES = {"aiohttp": "aiohttp", "openai": "openai", "litellm": "litellm", "pydantic-ai": "pydantic_ai"}
-
-
-async def made(name: str, kind: str, url: str, count: int) -> tuple[Work, Close]:
-    """The work of a peer, and what ends it. `kind` is `json`, `stream`, `drip` or `step`."""
-    makers = {"aiohttp": _aiohttp, "openai": _openai, "litellm": _litellm, "pydantic-ai": _pydantic_ai}
-    return await makers[name](kind, url, history(count))
+#: Something that answers messages with a message.
+Asking = Callable[[Sequence[Any]], Awaitable[dict[str, Any]]]
 
 
 async def _nothing() -> None:
     """Nothing is to be closed."""
 
 
-def _loop(ask: Callable[[Sequence[Any]], Awaitable[dict[str, Any]]], past: list[dict[str, Any]]) -> Work:
-    """A hand-written ReAct loop over something that answers messages with a message."""
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The work of a peer, and what ends it."""
+
+    work: Work
+    close: Work = _nothing
+
+
+Making = Callable[[str, str, int], Awaitable[Made]]
+
+
+def by_hand(kind: str, count: int, whole: Asking, streamed: Asking, close: Work = _nothing) -> Made:
+    """The work of somebody who has these two ways to ask, and writes the loop by hand."""
+    past = history(count)
+    ask = streamed if kind.endswith("stream") else whole
+    said = TEXT if kind.endswith("stream") else ANSWER
+
+    async def one_call() -> None:
+        message = await ask(past)
+        assert message["content"] == said
+        if kind == "stream":
+            assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == ARGUMENTS
 
     async def step() -> None:
         messages = list(past)
@@ -41,135 +58,80 @@ def _loop(ask: Callable[[Sequence[Any]], Awaitable[dict[str, Any]]], past: list[
             for call in message["tool_calls"]:
                 assert json.loads(call["function"]["arguments"]) == ARGUMENTS
                 messages.append({"role": "tool", "tool_call_id": call["id"], "content": FOUND})
-        assert message["content"] == ANSWER
+        assert message["content"] == said
 
-    return step
-
-
-def _check_stream(text: list[str], arguments: list[str]) -> None:
-    assert "".join(text) == TEXT
-    assert json.loads("".join(arguments)) == ARGUMENTS
+    return Made(step if kind.startswith("step") else one_call, close)
 
 
-async def _aiohttp(kind: str, url: str, past: list[dict[str, Any]]) -> tuple[Work, Close]:
+async def of_aiohttp(kind: str, url: str, count: int) -> Made:
+    """Bare aiohttp with json."""
     import aiohttp  # noqa: PLC0415
 
     session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=256))
     headers = {"Authorization": f"Bearer {KEY}"}
 
-    async def ask(messages: Sequence[Any]) -> dict[str, Any]:
+    async def whole(messages: Sequence[Any]) -> dict[str, Any]:
         asked = {"model": MODEL, "stream": False, "tools": TOOLS, "messages": messages}
         async with session.post(f"{url}/chat/completions", json=asked, headers=headers) as response:
             answer: dict[str, Any] = await response.json()
         message: dict[str, Any] = answer["choices"][0]["message"]
         return message
 
-    async def whole() -> None:
-        assert (await ask(past))["content"] == ANSWER
-
-    async def stream() -> None:
-        text, arguments, is_done = list[str](), list[str](), False
-        asked = {"model": MODEL, "stream": True, "tools": TOOLS, "messages": past}
+    async def streamed(messages: Sequence[Any]) -> dict[str, Any]:
+        asked = {"model": MODEL, "stream": True, "tools": TOOLS, "messages": messages}
+        answer = StreamedChat()
         async with session.post(f"{url}/chat/completions", json=asked, headers=headers) as response:
             async for line in response.content:
-                if not line.startswith(b"data: "):
-                    continue
-                if line == b"data: [DONE]\n":
-                    is_done = True
-                    break
-                for choice in json.loads(line[6:])["choices"]:
-                    text.append(choice["delta"].get("content") or "")
-                    arguments += [one["function"]["arguments"] for one in choice["delta"].get("tool_calls", ())]
-        assert is_done
-        _check_stream(text, arguments)
+                answer.take(line)
+        return answer.message()
 
-    return {"json": whole, "step": _loop(ask, past)}.get(kind, stream), session.close
+    return by_hand(kind, count, whole, streamed, session.close)
 
 
-async def _openai(kind: str, url: str, past: list[dict[str, Any]]) -> tuple[Work, Close]:
+async def of_openai(kind: str, url: str, count: int) -> Made:
+    """The official SDK."""
     import openai  # noqa: PLC0415
 
     client: Any = openai.AsyncOpenAI(base_url=url, api_key=KEY, max_retries=0)
 
-    async def ask(messages: Sequence[Any]) -> dict[str, Any]:
+    async def whole(messages: Sequence[Any]) -> dict[str, Any]:
         answer = await client.chat.completions.create(model=MODEL, tools=TOOLS, messages=messages)
         message: dict[str, Any] = answer.choices[0].message.model_dump(exclude_none=True)
         return message
 
-    async def whole() -> None:
-        answer = await client.chat.completions.create(model=MODEL, tools=TOOLS, messages=past)
-        assert answer.choices[0].message.content == ANSWER
+    async def streamed(messages: Sequence[Any]) -> dict[str, Any]:
+        asked = {"model": MODEL, "tools": TOOLS, "messages": messages, "stream": True}
+        return await _of_chunks(await client.chat.completions.create(**asked))
 
-    async def stream() -> None:
-        await _deltas(await client.chat.completions.create(model=MODEL, tools=TOOLS, messages=past, stream=True))
-
-    return {"json": whole, "step": _loop(ask, past)}.get(kind, stream), client.close
+    return by_hand(kind, count, whole, streamed, client.close)
 
 
-async def _deltas(answer: Any) -> None:
-    """Read a stream of chunks as the SDKs give them."""
-    text, arguments = list[str](), list[str]()
-    async for chunk in answer:
-        for choice in chunk.choices:
-            text.append(choice.delta.content or "")
-            arguments += [one.function.arguments for one in choice.delta.tool_calls or ()]
-    _check_stream(text, arguments)
-
-
-async def _litellm(kind: str, url: str, past: list[dict[str, Any]]) -> tuple[Work, Close]:
+async def of_litellm(kind: str, url: str, count: int) -> Made:
+    """litellm, with its prices from the package and not from the net."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     import litellm  # noqa: PLC0415
 
     litellm.suppress_debug_info = True
     options = {"model": f"openai/{MODEL}", "api_base": url, "api_key": KEY, "tools": TOOLS, "max_retries": 0}
 
-    async def ask(messages: Sequence[Any]) -> dict[str, Any]:
+    async def whole(messages: Sequence[Any]) -> dict[str, Any]:
         answer: Any = await litellm.acompletion(messages=messages, **options)
         message: dict[str, Any] = answer.choices[0].message.model_dump(exclude_none=True)
         return message
 
-    async def whole() -> None:
-        answer: Any = await litellm.acompletion(messages=past, **options)
-        assert answer.choices[0].message.content == ANSWER
+    async def streamed(messages: Sequence[Any]) -> dict[str, Any]:
+        return await _of_chunks(await litellm.acompletion(messages=messages, stream=True, **options))
 
-    async def stream() -> None:
-        await _deltas(await litellm.acompletion(messages=past, stream=True, **options))
-
-    return {"json": whole, "step": _loop(ask, past)}.get(kind, stream), _nothing
+    return by_hand(kind, count, whole, streamed)
 
 
-async def _pydantic_ai(kind: str, url: str, past: list[dict[str, Any]]) -> tuple[Work, Close]:
-    from pydantic_ai import Agent  # noqa: PLC0415
-    from pydantic_ai.messages import (  # noqa: PLC0415
-        ModelRequest,
-        ModelResponse,
-        SystemPromptPart,
-        TextPart,
-        UserPromptPart,
-    )
-    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
-    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
-
-    agent: Any = Agent(OpenAIChatModel(MODEL, provider=OpenAIProvider(base_url=url, api_key=KEY)))
-    for tool in TOOLS:
-
-        def used(target: str, note: str = "") -> str:
-            assert {"target": target, "note": note} == ARGUMENTS
-            return FOUND
-
-        agent.tool_plain(used, name=tool["function"]["name"], docstring_format="google")
-    requests: list[Any] = [ModelRequest([SystemPromptPart(past[0]["content"])])]
-    for one in past[1:-1]:
-        is_model = one["role"] == "assistant"
-        part = TextPart(one["content"]) if is_model else UserPromptPart(one["content"])
-        requests.append(ModelResponse([part]) if is_model else ModelRequest([part]))
-    question = past[-1]["content"]
-
-    async def run() -> None:
-        assert (await agent.run(question, message_history=requests)).output == ANSWER
-
-    async def stream() -> None:
-        async with agent.run_stream(question, message_history=requests) as answer:
-            assert (await answer.get_output()).startswith(TEXT)
-
-    return (stream if kind in {"stream", "drip"} else run), _nothing
+async def _of_chunks(answer: Any) -> dict[str, Any]:
+    """The message of a stream of chunks as the SDKs give them."""
+    read = StreamedChat()
+    async for chunk in answer:
+        for choice in chunk.choices:
+            read.add_text(choice.delta.content)
+            for call in choice.delta.tool_calls or ():
+                read.add_call(call.id, call.function.name, call.function.arguments)
+    read.is_done = True
+    return read.message()

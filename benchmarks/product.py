@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from benchmarks.canned import ANSWER, ARGUMENTS, MODEL, QUESTION, TEXT, TOOLS, history
+from benchmarks.canned import ANSWER, ARGUMENTS, KEY, MODEL, QUESTION, TEXT, TOOLS, history
 from benchmarks.paired import Turn, metered
 from benchmarks.village import ENDLESS, Tenant, Village, past
 from llm import Capabilities, LLMResponse, UnifiedLLMClient, get_provider
@@ -30,13 +30,26 @@ def messages(count: int) -> list[Message]:
 
 
 class Calls:
-    """Calls through the client, with retry, breaker, limits and accounting; `kind` is `json`, `stream` or `drip`."""
+    """Calls through the client, with retry, breaker, limits and accounting; `kind` is `json`, `stream` or `drip`.
 
-    def __init__(self, reactor: Any, url: str, kind: str, count: int = 20, callers: int = 8, **exchange: Any) -> None:
+    `dialect` is the name of the provider that is asked, "local" for any server of Chat Completions.
+    """
+
+    def __init__(
+        self,
+        reactor: Any,
+        url: str,
+        kind: str,
+        count: int = 20,
+        callers: int = 8,
+        *,
+        dialect: str = "local",
+        **exchange: Any,
+    ) -> None:
         self.exchange = HttpExchange(reactor, **exchange)
         self._pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0))  # noqa: S311  (jitter)
         self._client = UnifiedLLMClient(
-            get_provider("local", url, MODEL),
+            get_provider(dialect, url, MODEL, key=KEY),
             self.exchange,
             reactor,
             capabilities=Capabilities(),

@@ -27,7 +27,7 @@ import time
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from benchmarks.canned import call_deltas, chat_document, chat_stream, chunk, head
+from benchmarks.canned import call_deltas, chat_document, chat_stream, chunk, head, telling
 from benchmarks.canned_others import anthropic_document, anthropic_stream, ollama_document, ollama_stream
 
 _LENGTH = re.compile(rb"content-length:\s*(\d+)", re.IGNORECASE)
@@ -83,7 +83,7 @@ def talk(body: bytes, back: int) -> tuple[bytes, ...]:
     """A streamed call of `say` that names a token of the request, told in a first and a second sentence."""
     tokens = _TOKEN.findall(body[body.rfind(b'"messages"') :])
     token = tokens[-back].decode() if len(tokens) >= back else "#none"
-    said = json.dumps({"text": f"I heard you say {token} just now. " + "And this is the rest of a longer story. " * 6})
+    said = json.dumps({"text": telling(token)})
     deltas = call_deltas("say", said, 40)
     last = [chunk({}, finish="tool_calls"), b"data: [DONE]\n\n"]
     return (chunk({"role": "assistant", "content": None}), *(chunk(delta) for delta in deltas), *last)

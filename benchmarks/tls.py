@@ -13,7 +13,7 @@ from benchmarks.blocks import Blocks
 from benchmarks.calls import PATHS
 from benchmarks.children import https_stub, stub
 from benchmarks.figures import Figure, ratio
-from benchmarks.paired import compare
+from benchmarks.paired import ROUNDS, compare, over
 from benchmarks.product import Calls
 
 CALLERS = 100
@@ -50,17 +50,17 @@ async def figures(reactor: Any, *, full: bool) -> list[Figure]:
         with contexts_used() as contexts:
             https = Calls(reactor, secure + PATHS["json"], "json", trust_root=roots)
             http = Calls(reactor, plain + PATHS["json"], "json")
-            rounds = await compare({"https": https, "http": http}, 25 if full else 10)
+            judged = [over("https", "http")]
+            rounds = await compare({"https": https, "http": http}, ROUNDS if full else 12, judged=judged)
         cold = Calls(reactor, secure + SLOW, "json", callers=CALLERS, trust_root=roots)
         with Blocks(reactor) as blocks:
             await cold.volley()
         with Blocks(reactor) as warm:
             await cold.volley()
         await cold.close()
-    note = f"https {rounds.middle('https'):.3g} ms, http {rounds.middle('http'):.3g} ms"
     more = f"p99 {blocks.at(0.99):.1f} ms; with connections there already {warm.longest:.1f} ms"
     return [
         Figure("10", "TLS contexts of the connections to an origin", len(contexts), "", 1),
-        ratio("10", "HTTPS call / plain call", rounds.ratios("https", "http"), 1.6, note=note),
+        ratio("10", "HTTPS call / plain call", rounds.ratios("https", "http"), 1.6, note=rounds.told()),
         Figure("lag", "100 callers over HTTPS, cold: longest block", blocks.longest, "ms", 50.0, note=more),
     ]
