@@ -7,13 +7,14 @@ library is used: the peers that have nothing but HTTP read with it too.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from benchmarks.canned import KEY, MODEL, TOOLS
 
 
-class Streamed:
+class Streamed(ABC):
     """A streamed answer, put together piece by piece."""
 
     def __init__(self) -> None:
@@ -28,9 +29,9 @@ class Streamed:
         for line in lines:
             self.take(line)
 
+    @abstractmethod
     def take(self, line: bytes) -> None:
         """Take a whole line."""
-        raise NotImplementedError
 
     def add_text(self, piece: str | None) -> None:
         """More text, if there is any."""
