@@ -14,6 +14,7 @@ from assistant.compaction import Compactor, summary_tokens
 from assistant.config import AssistantConfig, BudgetConfig
 from assistant.excuse import Excuse
 from assistant.history import History
+from assistant.journal.shapes import MESSAGE
 from assistant.mind import Mind
 from assistant.prompt import example_messages, system_message
 from assistant.purse import Purse
@@ -23,6 +24,8 @@ from assistant.settings import SettingsError
 from assistant.storage import Storage
 from assistant.trace import Observer
 from llm import CallOptions, Capabilities, Link, Message, ModelChain, UnifiedLLMClient
+from llm.packed import Joined, Part
+from llm.packing import pack
 from llm.prices import Prices
 from resilience import Deadline, HttpExchange, Pipeline, RetryConfig
 from tools import Approvals, Caps, Principal, Registry, Rules, World
@@ -30,6 +33,8 @@ from tools.web.seen import SeenUrls
 
 #: How long a summary may take, in seconds.
 SUMMARY_SECONDS = 60.0
+#: The same for all who are denied nothing.
+_NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ def build_assistant(
 
     Raises SettingsError when the settings grant a tool that does not exist.
     """
-    grant = granted(settings, around.registry) - models[0].withheld
+    grant = around.registry.same(granted(settings, around.registry) - models[0].withheld)
     mind = _mind(settings, models, around, grant)
     rights = Rights(mind.history, mind.notes, around.storage.mutes, mind.journal)
     return Assistant(mind, manners_of(settings, around.me), rights, _compactor(mind), on_failure)
@@ -112,7 +117,7 @@ def _mind(
         granted={},
         journal=around.storage.journal,
         history=history,
-        front=tuple(front),
+        front=_packed(front),
         head_bytes=head_bytes,
         settings=settings,
         model=model,
@@ -127,12 +132,21 @@ def _mind(
     )
 
 
+def _packed(front: Sequence[Message]) -> Joined:
+    """The front as bytes; its first message for itself, because one for a model that calls in text is made of it."""
+    first: list[Part] = []
+    rest: list[Part] = []
+    pack([front[:1]], first, MESSAGE)
+    pack([front[1:]], rest, MESSAGE)
+    return Joined([*first, *rest])
+
+
 def _rules(settings: AssistantConfig, grant: frozenset[str], approvals: Approvals) -> Rules:
     """What the assistant may do, and on whose word."""
     return Rules(
         grant,
         caps=Caps(settings.max_calls, settings.max_spoken, settings.max_network),
-        denied=frozenset(settings.denied_commands),
+        denied=frozenset(settings.denied_commands) or _NOTHING,
         needs=settings.needs,
         world_text=settings.world_text_permission,
         approvals=approvals,

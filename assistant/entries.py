@@ -9,29 +9,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assistant.journal import StreamEntry
-from llm.messages import Message, ToolResult, tool_results
-from tools.trust import TOP
+from llm.messages import Message, Role, ToolResult, tool_results
+from llm.packed import Cut
+from tools.trust import TOP, bounded
 
 #: What stands for a tool output that was masked.
 MASK = "[old output left out]"
 #: Tool outputs up to this long, in characters, are not worth masking.
 WORTH_MASKING = 200
+#: No entry is more important; an event has 1 to 10.
+MOST_IMPORTANT = 255
 #: How many people a summary may stand for; see `OldPart`.
 MAX_SOURCES = 500
 #: Event ids that a summary keeps, the newest.
 _SUMMARY_IDS = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Entry:
     """Something perceived, one whole step (the assistant's message and the results of its calls), or a summary.
 
     `authority` is the lowest of all that is in it, `sources` the ids of those who caused it, `seq` its number in the
-    journal, 0 until it was written. `foreign` is the lowest of what others wrote of it: what the assistant says itself
-    has the authority of all that was in view when it did, but takes nothing further down.
+    journal, 0 until it was written: nothing else is ever changed. `foreign` is the lowest of what others wrote of it:
+    what the assistant says itself has the authority of all that was in view when it did, but takes nothing further
+    down.
     """
 
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
     tokens: int
     importance: int
     event_ids: tuple[str, ...] = ()
@@ -74,9 +78,17 @@ def old_part(keys: Sequence[int], entries: Sequence[Entry]) -> OldPart:
     return OldPart(tuple(keys), shown, tokens, authority, tuple(sorted(sources)), ids)
 
 
+def from_store(kept: StreamEntry, tokens: int, foreign: int | None = None) -> Entry:
+    """The entry of what the journal keeps; others wrote all of it when `foreign` is not given."""
+    authority = bounded(kept.authority)
+    importance = min(max(kept.importance, 0), MOST_IMPORTANT)
+    others = authority if foreign is None else bounded(foreign)
+    return Entry(kept.messages, tokens, importance, kept.event_ids, authority, kept.sources, kept.seq, others)
+
+
 def to_store(entry: Entry) -> StreamEntry:
     """The entry as the journal keeps it."""
-    return StreamEntry(entry.messages, entry.importance, entry.event_ids, entry.authority, entry.sources)
+    return StreamEntry(tuple(entry.messages), entry.importance, entry.event_ids, entry.authority, entry.sources)
 
 
 def mask(output: str) -> str:
@@ -84,8 +96,10 @@ def mask(output: str) -> str:
     return MASK if len(output) > WORTH_MASKING else output
 
 
-def masked(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The messages with long tool outputs masked; the same tuple when there are none."""
+def masked(messages: Sequence[Message]) -> Sequence[Message]:
+    """The messages with long tool outputs masked; the same object when there are none."""
+    if isinstance(messages, Cut) and messages.longest(Role.TOOL) <= WORTH_MASKING:
+        return messages
     if not any(_is_long(result) for message in messages for result in message.tool_results):
         return messages
     return tuple(_masked(message) for message in messages)

@@ -12,10 +12,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from assistant.entries import Entry, OldPart, masked, old_part, to_store
+from assistant.entries import Entry, OldPart, from_store, masked, old_part, to_store
 from assistant.journal import NO_CHANGE, StreamChange, StreamEntry
+from assistant.shelf import Shelf
 from llm.messages import Message, user
-from tools.trust import TOP, Label, bounded
+from llm.packed import Joined, Part
+from tools.trust import TOP, Label
 
 #: Entries at the end that neither trimming nor a summary touches (design.md 4.2).
 KEPT_ENTRIES = 10
@@ -36,9 +38,8 @@ class History:
         self.budget = budget
         self.tokens = 0
         #: In the order of things. A key is never used twice: an entry that must be written anew gets a new one.
-        self._entries: dict[int, Entry] = {}
+        self._shelf = Shelf()
         self._last_key = 0
-        self._flat: list[Message] | None = []
         self._of_authority = [0] * (TOP + 1)
         self._of_foreign = [0] * (TOP + 1)
         self._event_ids: set[str] = set()
@@ -53,7 +54,7 @@ class History:
 
     def __len__(self) -> int:
         """How many entries are kept."""
-        return len(self._entries)
+        return len(self._shelf)
 
     def knows(self, event_id: str) -> bool:
         """Whether the event is part of the stream, as after a failed run, or lately was."""
@@ -61,7 +62,7 @@ class History:
 
     def naming(self, principal_id: str) -> int:
         """How many entries have this principal among their sources."""
-        return sum(principal_id in entry.sources for entry in self._entries.values())
+        return self._shelf.naming(principal_id)
 
     def begin(self) -> None:
         """A run begins: what is appended from now on is its own."""
@@ -69,11 +70,13 @@ class History:
 
     def rewind(self) -> None:
         """Take back what the run added that could not write its end: it is taken up again from what it wrote."""
-        for key in [key for key in self._of_run if key in self._entries]:
-            event_ids = self._entries[key].event_ids
+        entries = self._shelf.opened(min(self._of_run, default=self._last_key + 1))
+        for key in [key for key in self._of_run if key in entries]:
+            event_ids = entries[key].event_ids
             self._remove(key)
             for event_id in event_ids:
                 self._old_event_ids.pop(event_id, None)
+        self._shelf.put_away()
         self._of_run = {}
 
     def shows(self, scene: str) -> bool:
@@ -84,15 +87,17 @@ class History:
         """The lowest authority of anything in the stream, `TOP` when it is empty. Costs the same for any length."""
         return _lowest(self._of_authority)
 
+    def parts(self) -> list[Part]:
+        """The stream as it goes into a prompt, oldest first; what is packed stays so."""
+        return self._shelf.parts()
+
     def messages(self) -> list[Message]:
         """The stream as messages, oldest first."""
-        if self._flat is None:
-            self._flat = [message for entry in self._entries.values() for message in entry.messages]
-        return list(self._flat)
+        return list(Joined(self._shelf.parts()))
 
     def entries(self) -> tuple[Entry, ...]:
         """The entries, oldest first."""
-        return tuple(self._entries.values())
+        return tuple(self._shelf.entries())
 
     def perceive(
         self,
@@ -131,6 +136,7 @@ class History:
         """Take in what was kept, oldest first, before anything else. Entries without a number count as not saved."""
         for entry in entries:
             self._append(entry)
+        self._shelf.put_away()
 
     def changes(self) -> StreamChange:
         """What the journal does not have yet, and the numbers of what it has and the stream has no more.
@@ -139,7 +145,8 @@ class History:
         write, the next change holds all of it again. Masking is not written: after a restart trimming masks anew.
         """
         self._saving = (tuple(self._unsaved), tuple(self._gone))
-        new = tuple(to_store(self._entries[key]) for key in self._unsaved)
+        first = min(self._unsaved, default=self._last_key + 1)
+        new = tuple(to_store(entry) for key, entry in self._shelf.items(first) if key in self._unsaved)
         return StreamChange(new, self._saving[1]) if new or self._gone else NO_CHANGE
 
     def saved(self, seqs: Sequence[int]) -> None:
@@ -148,14 +155,16 @@ class History:
         What left the stream meanwhile is to be forgotten with the next change.
         """
         (keys, forgotten), self._saving = self._saving, ((), ())
+        entries = self._shelf.opened(min(keys, default=self._last_key + 1))
         for key, seq in zip(keys, seqs, strict=True):
-            if key in self._entries:
-                self._entries[key] = replace(self._entries[key], seq=seq)
+            if key in entries:
+                entries[key].seq = seq
                 del self._unsaved[key]
             else:
                 self._gone[seq] = None
         for seq in forgotten:
             self._gone.pop(seq, None)
+        self._shelf.put_away()
 
     def forget(self, principal_id: str) -> int:
         """How many entries went because this principal is among their sources; each went whole.
@@ -164,9 +173,12 @@ class History:
         """
         if self._out is not None and principal_id in self._out.sources:
             self._out = None
-        keys = [key for key, entry in self._entries.items() if principal_id in entry.sources]
+        if not self._shelf.naming(principal_id):
+            return 0
+        keys = [key for key, entry in self._shelf.opened().items() if principal_id in entry.sources]
         for key in keys:
             self._remove(key)
+        self._shelf.put_away()
         return len(keys)
 
     def trim(self) -> bool:
@@ -176,31 +188,36 @@ class History:
         """
         if self.tokens <= self.budget:
             return False
-        target = int(self.budget * LOW_WATER)
-        old = self._old_keys()
+        self._cut(int(self.budget * LOW_WATER))
+        self._shelf.put_away()
+        return True
+
+    def _cut(self, target: int) -> None:
+        """Mask and remove until `target` tokens are left, or nothing may go any more."""
+        entries = self._shelf.opened()
+        old = list(islice(entries, self._how_many_old()))
         for key in old:
             if self.tokens <= target:
-                return True
+                return
             self._mask(key)
-        for key in sorted(old, key=lambda key: self._entries[key].importance):
+        for key in sorted(old, key=lambda key: entries[key].importance):
             if self.tokens <= target:
-                break
+                return
             self._remove(key)
-        return True
 
     def old_part(self, tokens: int) -> OldPart:
         """The oldest entries, at least so many tokens of them if there are, none of the last `KEPT_ENTRIES`.
 
         They stay in the stream until `summarised`. One part is out at a time: taking it again voids the one before.
         """
-        keys: list[int] = []
+        old: dict[int, Entry] = {}
         taken = 0
-        for key in self._old_keys():
+        for key, entry in islice(self._shelf.items(), self._how_many_old()):
             if taken >= tokens:
                 break
-            keys.append(key)
-            taken += self._entries[key].tokens
-        self._out = old_part(keys, [self._entries[key] for key in keys])
+            old[key] = entry
+            taken += entry.tokens
+        self._out = old_part(tuple(old), tuple(old.values()))
         return self._out
 
     def put_back(self, part: OldPart) -> None:
@@ -218,9 +235,10 @@ class History:
             return False
         self._out = None
         for key in part.keys:
-            if key in self._entries:
+            if key in self._shelf.opened():
                 self._remove(key)
-        rest, self._entries, self._unsaved = self._entries, {}, {}
+        rest, self._unsaved = self._shelf.opened(), {}
+        self._shelf.clear()
         self._append(StreamEntry((user(text),), importance, part.event_ids, part.authority, part.sources))
         for key, entry in rest.items():
             if entry.seq:
@@ -230,37 +248,31 @@ class History:
                 self._of_run[moved] = None
             if self._scene is not None and self._scene[1] == key:
                 self._scene = (self._scene[0], moved)
-        self._flat = None
+        self._shelf.put_away()
         return True
 
-    def _old_keys(self) -> list[int]:
-        """The keys of all but the last entries, oldest first."""
-        return list(islice(self._entries, max(0, len(self._entries) - KEPT_ENTRIES)))
+    def _how_many_old(self) -> int:
+        """How many entries there are but for the last."""
+        return max(0, len(self._shelf) - KEPT_ENTRIES)
 
     def _append(self, new: StreamEntry, *, foreign: int | None = None) -> int:
         """The key of the new last entry."""
-        level = bounded(new.authority)
-        others = bounded(new.authority if foreign is None else foreign)
-        tokens = self.count(new.messages)
-        self.tokens += tokens
-        self._of_authority[level] += 1
-        self._of_foreign[others] += 1
-        self._event_ids.update(new.event_ids)
-        if self._flat is not None:
-            self._flat.extend(new.messages)
-        return self._place(
-            Entry(new.messages, tokens, new.importance, new.event_ids, level, new.sources, new.seq, others)
-        )
+        entry = from_store(new, self.count(new.messages), foreign)
+        self.tokens += entry.tokens
+        self._of_authority[entry.authority] += 1
+        self._of_foreign[entry.foreign] += 1
+        self._event_ids.update(entry.event_ids)
+        return self._place(entry)
 
     def _place(self, entry: Entry) -> int:
         self._last_key += 1
-        self._entries[self._last_key] = entry
+        self._shelf.add(self._last_key, entry)
         if not entry.seq:
             self._unsaved[self._last_key] = None
         return self._last_key
 
     def _remove(self, key: int) -> None:
-        entry = self._entries.pop(key)
+        entry = self._shelf.opened(key).pop(key)
         self.tokens -= entry.tokens
         self._of_authority[entry.authority] -= 1
         self._of_foreign[entry.foreign] -= 1
@@ -269,19 +281,18 @@ class History:
             self._gone[entry.seq] = None
         if self._scene is not None and self._scene[1] == key:
             self._scene = None
-        self._flat = None
         self._event_ids.difference_update(entry.event_ids)
         self._old_event_ids.update(dict.fromkeys(entry.event_ids))
         while len(self._old_event_ids) > KEPT_IDS:
             self._old_event_ids.popitem(last=False)
 
     def _mask(self, key: int) -> None:
-        entry = self._entries[key]
+        entries = self._shelf.opened(key)
+        entry = entries[key]
         messages = masked(entry.messages)
         if messages is not entry.messages:
-            self._entries[key] = replace(entry, messages=messages, tokens=self.count(messages))
-            self.tokens += self._entries[key].tokens - entry.tokens
-            self._flat = None
+            entries[key] = replace(entry, messages=messages, tokens=self.count(messages))
+            self.tokens += entries[key].tokens - entry.tokens
 
 
 def _lowest(counts: Sequence[int]) -> int:

@@ -36,6 +36,7 @@ from llm import (
     user,
 )
 from llm import assistant as assistant_message
+from llm.packed import Joined, parts_of
 from resilience import Deadline
 from tools import NOTHING_YET, Dispatcher, Kind, Label, Sight, Source, ToolFailed, label_of
 from tools.web.turn import WebTurn
@@ -216,7 +217,7 @@ async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMRespons
 
     Its first sentence may be spoken by then (`early.py`).
     """
-    prompt = [*mind.front, *mind.history.messages(), *([user(NUDGE)] if run.nudge else ())]
+    prompt = Joined([*parts_of(mind.front), *mind.history.parts(), *([user(NUDGE)] if run.nudge else ())])
     ears = early_ears(mind, run)
     answer = mind.client.chat_completion(
         prompt,

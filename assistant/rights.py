@@ -19,6 +19,10 @@ class Remembered:
     entries: int
 
 
+#: The same for all: one who hears everybody is the usual case.
+_NOBODY: frozenset[str] = frozenset()
+
+
 class Mutes(Protocol):
     """Who is not to be heard, for good."""
 
@@ -74,11 +78,11 @@ class Rights:
         self._mutes = mutes
         self._past = past
         #: The ids of those who are not heard; `load` fills it.
-        self.muted: frozenset[str] = frozenset()
+        self.muted = _NOBODY
 
     async def load(self) -> None:
         """Learn who was muted before."""
-        self.muted = frozenset(muted.principal_id for muted in await self._mutes.muted())
+        self.muted = frozenset(muted.principal_id for muted in await self._mutes.muted()) or _NOBODY
 
     async def see(self, who: Principal) -> Remembered:
         """What is remembered of him."""

@@ -69,12 +69,10 @@ class _Inputs(Sequence[str]):
 
     @cached_property
     def _texts(self) -> list[str]:
-        spoken = [
-            block.text
-            for message in self._messages
-            if message.role is Role.USER
-            for block in message.blocks
-            if isinstance(block, Text)
-        ]
-        heard = [result.text for message in self._messages for result in message.tool_results]
+        spoken: list[str] = []
+        heard: list[str] = []
+        for message in self._messages:
+            if message.role is Role.USER:
+                spoken += [block.text for block in message.blocks if isinstance(block, Text)]
+            heard += [result.text for result in message.tool_results]
         return spoken + heard

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import orjson
 
 from llm.messages import Block, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
+from llm.packed import Joined, parts_of, with_first
 
 
 def instructions(tools: Sequence[ToolSpec]) -> str:
@@ -39,12 +40,12 @@ def as_text(message: Message) -> Message:
     return message
 
 
-def with_instructions(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[Message]:
+def with_instructions(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Sequence[Message]:
     """The messages with the tool instructions at the end of the first system message."""
     told = Text("\n\n" + instructions(tools))
     if messages and messages[0].role is Role.SYSTEM:
-        return [Message(Role.SYSTEM, (*messages[0].blocks, told)), *messages[1:]]
-    return [Message(Role.SYSTEM, (Text(told.text.strip()),)), *messages]
+        return with_first(messages, Message(Role.SYSTEM, (*messages[0].blocks, told)))
+    return Joined((Message(Role.SYSTEM, (Text(told.text.strip()),)), *parts_of(messages)))
 
 
 def _parameters(tool: ToolSpec) -> str:

@@ -95,6 +95,9 @@ class Citation:
     title: str = ""
 
 
+#: The blocks of a raw turn that no tool of the provider's own has a part in.
+_OWN = {"text", "thinking", "redacted_thinking", "tool_use"}
+
 Block = Text | Reasoning | ToolCall | ToolResult | ServerToolCall | ServerToolResult | Citation
 
 
@@ -104,6 +107,13 @@ class RawTurn:
 
     provider: str
     blocks: tuple[JSONObject, ...]
+
+    @property
+    def depends_on_tools(self) -> bool:
+        """Whether a provider's own tools had a part in it: then what is replayed depends on those that are offered."""
+        return any(
+            "type" in block and (str(block["type"]) not in _OWN or "citations" in block) for block in self.blocks
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from llm.errors import LLMError, Rejected
 from llm.fallback_prompt import as_text
 from llm.messages import JSONObject, Message, ToolResult, ToolSpec
 from llm.options import CallOptions, ToolChoice
+from llm.packed import parts_of
 from llm.rate_limits import Moment, read_rate_limits
 from llm.response import RateLimitInfo
 from llm.stream import StreamEvent
@@ -189,7 +190,8 @@ class LLMProvider(ABC):
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """An estimate in tokens, corrected by reported usage; never blocks."""
-        return self.tokens.of_bytes(sum(map(len, self._all_encoded(messages, tools_as_text=False))) + len(messages))
+        encoded = self._all_encoded(messages, tools_as_text=False)
+        return self.tokens.of_bytes(sum(map(len, encoded)) + len(encoded))
 
     @abstractmethod
     def format_tool_result(self, result: ToolResult) -> JSONObject:
@@ -204,9 +206,19 @@ class LLMProvider(ABC):
         return True
 
     def _all_encoded(self, messages: Sequence[Message], *, tools_as_text: bool) -> list[bytes]:
-        """The bytes of each message. A long history passes here with every call, so what is known is only looked up."""
+        """The bytes of the messages, of the packed ones together.
+
+        A long history passes here with every call, so what is known is only looked up.
+        """
         key = f"{self.dialect}/text" if tools_as_text else self.dialect
-        return [message.wire.get(key) or self._encode_once(message, key, tools_as_text) for message in messages]
+
+        def encode(message: Message) -> bytes:
+            return self._encode_once(message, key, tools_as_text)
+
+        return [
+            part.wire.get(key) or encode(part) if isinstance(part, Message) else part.joined(key, encode)
+            for part in parts_of(messages)
+        ]
 
     def _encode_once(self, message: Message, key: str, tools_as_text: bool) -> bytes:
         said = as_text(message) if tools_as_text else message

@@ -15,6 +15,7 @@ import orjson
 from llm.errors import SchemaMismatch
 from llm.json_repair import UnreadableJSON, parse_value
 from llm.messages import JSON, JSONObject, Message, Role, Text
+from llm.packed import Joined, parts_of, with_first
 from llm.response import FinishReason, LLMResponse
 
 if TYPE_CHECKING:
@@ -37,15 +38,15 @@ _TYPES: Mapping[str, Callable[[object], bool]] = {
 }
 
 
-def with_schema(messages: Sequence[Message], schema: JSONObject) -> list[Message]:
+def with_schema(messages: Sequence[Message], schema: JSONObject) -> Sequence[Message]:
     """The messages with the wish for JSON of this schema at the end of the first system message."""
     wish = (
         "Answer with one JSON value and nothing else: no prose, no code fence. It must match this JSON Schema:\n"
         + orjson.dumps(schema).decode()
     )
     if messages and messages[0].role is Role.SYSTEM:
-        return [Message(Role.SYSTEM, (*messages[0].blocks, Text("\n\n" + wish))), *messages[1:]]
-    return [Message(Role.SYSTEM, (Text(wish),)), *messages]
+        return with_first(messages, Message(Role.SYSTEM, (*messages[0].blocks, Text("\n\n" + wish))))
+    return Joined((Message(Role.SYSTEM, (Text(wish),)), *parts_of(messages)))
 
 
 def checked(response: LLMResponse, schema: JSONObject | type[BaseModel]) -> LLMResponse:

@@ -30,6 +30,7 @@ class Registry:
         # A schema costs pydantic far more than a step may cost us, and the same objects let the wire bytes be kept.
         self._specs = {name: tool.spec for name, tool in self._tools.items()}
         self._granted: dict[frozenset[str], tuple[ToolSpec, ...]] = {}
+        self._grants: dict[frozenset[str], frozenset[str]] = {}
 
     def get(self, name: str) -> Tool | None:
         """The tool called `name`, None when there is none."""
@@ -38,6 +39,10 @@ class Registry:
     def names(self) -> tuple[str, ...]:
         """Every tool's name, in the order given."""
         return tuple(self._tools)
+
+    def same(self, grant: frozenset[str]) -> frozenset[str]:
+        """A grant equal to this one, the same object for all who have it."""
+        return self._grants.setdefault(grant, grant)
 
     def specs(self, grant: frozenset[str]) -> tuple[ToolSpec, ...]:
         """The granted tools as a model sees them, in the order given; the same object for the same grant."""

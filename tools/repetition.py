@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Mapping, Sequence
 
 from llm.messages import JSON, JSONObject
@@ -16,11 +15,12 @@ class Repetition:
     """The last effects of one assistant, over all its runs; in memory, so a restart forgets them."""
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
-        self._acts: deque[str] = deque(maxlen=remembered)
+        self._remembered = remembered
+        self._acts: tuple[str, ...] = ()
 
     def note(self, act: str) -> None:
         """This act happened, or may have."""
-        self._acts.append(act)
+        self._acts = (*self._acts, act)[-self._remembered :]
 
     def has(self, act: str) -> bool:
         """Whether this act is among the last ones."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -47,7 +46,7 @@ class MemoryJournal:
         self._count = 0
         self._open: dict[str, RunRecord] = {}
         self._settled: dict[str, None] = {}
-        self.finished: deque[RunRecord] = deque(maxlen=KEPT_RUNS)
+        self.finished: list[RunRecord] = []
 
     async def accept(self, event: Event, attention: Attention) -> None:
         """Take an event; one that was accepted already is not taken twice."""
@@ -92,6 +91,7 @@ class MemoryJournal:
         del self._open[run_id]
         run.outcome = outcome
         self.finished.append(run)
+        del self.finished[:-KEPT_RUNS]
         if settles(outcome):
             for accepted in run.events:
                 self._inbox.pop(accepted.event.id, None)
@@ -121,7 +121,7 @@ class MemoryJournal:
         kept = [run for run in self.finished if principal_id not in {heard.event.who.id for heard in run.events}]
         removed = len(self.finished) - len(kept)
         waiting = sum(accepted.event.who.id == principal_id for accepted in self._inbox.values())
-        self.finished = deque(kept, maxlen=KEPT_RUNS)
+        self.finished = kept
         return Forgotten(0, removed, 0, 0, waiting, erased=True)
 
     async def interrupted(self) -> InterruptedRun | None:

@@ -17,7 +17,7 @@ class Doorstep:
     """The inbox of an assistant that cannot think yet. `excuse` is made to whoever wants an answer now."""
 
     def __init__(self, storage: Storage, manners: Manners, muted: frozenset[str], excuse: Excuse) -> None:
-        self._storage = storage
+        self._journal = storage.journal
         self._manners = manners
         self._muted = muted
         self._excuse = excuse
@@ -39,7 +39,7 @@ class Doorstep:
         if attention.verdict is Verdict.IGNORE or event.who.id in self._muted:
             return Attention(Verdict.IGNORE, attention.importance)
         try:
-            await self._storage.journal.accept(event, attention)
+            await self._journal.accept(event, attention)
         except Fenced:
             raise
         except (InboxFullError, JournalUnwritable) as refused:

@@ -10,6 +10,7 @@ LOST               another process lives as this assistant
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -234,6 +235,7 @@ class Member:
         if self._state is State.STOPPED:
             return
         self.assistant = assistant
+        self._storage = replace(self._storage, stream=())  # the history has it, in a fifth of the memory
         assistant.start()
         self._state, self.trouble = State.AWAKE, ""
         _log.info("{name} thinks with {why}", name=self.place.me.name, why=shared.scrub(self.models[0].why))

@@ -13,6 +13,7 @@ from llm.errors import LLMError, ProtocolError
 from llm.fallback_prompt import as_text
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.options import CallOptions, ToolChoice, merge
+from llm.packed import parts_of
 from llm.provider import LLMProvider, kept_bytes
 from llm.providers.anthropic_errors import error_of_body
 from llm.providers.anthropic_stream import AnthropicStream
@@ -125,7 +126,7 @@ class AnthropicProvider(LLMProvider):
         if _answers_without_thought(messages, self.name):
             body.pop("thinking", None)
         offered = server_tool_names(head.get("tools"))
-        encoded = [(message.role, self._content(message, offered, tools_as_text=tools_as_text)) for message in messages]
+        encoded = self._contents(messages, offered, tools_as_text=tools_as_text)
         fixed = next((at for at, (role, _) in enumerate(encoded) if role is not Role.SYSTEM), len(encoded))
         marks = _Marks(orjson.dumps(body).count(b'"cache_control":') if options.prompt_cache else _MAX_MARKS)
         front = _front(body, b",".join(content for _, content in encoded[:fixed] if content), marks)
@@ -158,18 +159,31 @@ class AnthropicProvider(LLMProvider):
         may_wait = headers.hasHeader("retry-after")
         return error_of_body(status, body, self.name, self.model, request_id, may_wait=may_wait)
 
-    def _content(self, message: Message, server_tools: Collection[str], *, tools_as_text: bool) -> bytes:
-        """The encoded content blocks of one message, kept with it."""
+    def _contents(
+        self, messages: Sequence[Message], server_tools: Collection[str], *, tools_as_text: bool
+    ) -> list[tuple[Role, bytes]]:
+        """The role and the encoded content blocks of each message."""
         key = f"{self.dialect}/text" if tools_as_text else self.dialect
-        if message.raw is not None:
-            key = f"{key}/{','.join(sorted(server_tools))}"
-        if key not in message.wire:
-            blocks = content_of(as_text(message) if tools_as_text else message, self.name, server_tools)
-            message.wire[key] = kept_bytes([orjson.dumps(block) for block in blocks])
-        return message.wire[key]
+
+        def encode(message: Message) -> bytes:
+            own = key
+            if message.raw is not None and message.raw.depends_on_tools:
+                own = f"{key}/{','.join(sorted(server_tools))}"
+            if own not in message.wire:
+                blocks = content_of(as_text(message) if tools_as_text else message, self.name, server_tools)
+                message.wire[own] = kept_bytes([orjson.dumps(block) for block in blocks])
+            return message.wire[own]
+
+        encoded: list[tuple[Role, bytes]] = []
+        for part in parts_of(messages):
+            if isinstance(part, Message):
+                encoded.append((part.role, encode(part)))
+            else:
+                encoded += part.pieces(key, encode)
+        return encoded
 
     def _all_encoded(self, messages: Sequence[Message], *, tools_as_text: bool) -> list[bytes]:
-        return [self._content(message, (), tools_as_text=tools_as_text) for message in messages]
+        return [content for _, content in self._contents(messages, (), tools_as_text=tools_as_text)]
 
     def _with_thinking(self, head: Mapping[str, JSON], options: CallOptions) -> dict[str, JSON]:
         """The head with thinking on or off. A tool that must be called leaves no room for it, nor it for sampling."""

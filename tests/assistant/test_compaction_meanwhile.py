@@ -15,15 +15,21 @@ from assistant.entries import Entry, masked
 from assistant.history import KEPT_ENTRIES, History
 from assistant.journal import NO_CHANGE, StreamChange, StreamEntry
 from llm import LLMError, Message, ToolCall, ToolResult, assistant, tool_results
+from llm.providers import LocalProvider
 from tools.trust import TOP, Label, Source
 
 BUDGET = 2000
+PROVIDER = LocalProvider("http://a/v1", "m")
 PEOPLE = st.sampled_from(["ann", "bob", "cid", "dan", "eve", "fay"])
 MARK = re.compile(r"<(\w+) (\d+)>")
 
 
 def count(messages: Sequence[Message]) -> int:
-    """A token per character and ten for each call."""
+    """A token per character and ten for each call.
+
+    Encodes, as every provider does that counts: what was not encoded is not packed.
+    """
+    PROVIDER.count_tokens(messages)
     return sum(len(m.text) + sum(len(r.text) for r in m.tool_results) + 10 * len(m.tool_calls) for m in messages)
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
@@ -79,6 +79,29 @@ async def village_of_one(script: list[Reply], messages: int = 20) -> AsyncIterat
             yield Counted(house, counting, provider, fake)
         finally:
             await village.close()
+
+
+@dataclass
+class Calls:
+    """How often one function of ours was called or gone on with."""
+
+    code: CodeType
+    count: int = 0
+
+    def saw(self, frame: FrameType, event: str, argument: object) -> None:
+        """What the interpreter tells of every call."""
+        self.count += event == "call" and frame.f_code is self.code
+
+
+@contextmanager
+def calls_of(function: FunctionType) -> Iterator[Calls]:
+    """Every call of that function in the block."""
+    calls, before = Calls(function.__code__), sys.getprofile()
+    sys.setprofile(calls.saw)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(before)
 
 
 @dataclass

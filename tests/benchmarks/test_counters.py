@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
+from types import FunctionType
 from urllib.parse import urlsplit
 
 import pytest
 
+from benchmarks.village import ENDLESS, Tenant, Village, past
+from llm.packed import Packed
 from llm.testing import Call, Reply
-from tests.benchmarks.counting import sends_to, village_of_one
+from tests.benchmarks.counting import calls_of, real, sends_to, village_of_one
+from tests.benchmarks.weighing import reached, weight
 
 LOOK = Reply(calls=(Call("inspect", {"target": "astrolabe"}),))
 SAY = Reply(calls=(Call("say", {"text": "A brass astrolabe."}),))
@@ -36,6 +40,33 @@ async def test_a_run_encodes_only_what_is_new(messages: int) -> None:
         await one.house.ask(QUESTION)
         # The question, an answer with its results, and another answer with its.
         assert len(one.provider.encoded) - before == 5
+
+
+@pytest.mark.parametrize("messages", [20, 400])
+async def test_a_run_makes_no_message_again_of_what_is_packed(messages: int) -> None:
+    async with village_of_one([LOOK, SAY] * 4, messages) as one:
+        await one.house.ask(QUESTION)
+        assert all(isinstance(part, Packed) for part in one.house.assistant.mind.history.parts())
+        assert isinstance(Packed.span, FunctionType)
+        with calls_of(Packed.span) as calls:
+            for _ in range(3):
+                await one.house.ask(QUESTION)
+            assert calls.count == 0
+            assert len(one.house.assistant.mind.history.messages()) == messages - 2 + 4 * 5
+        assert calls.count > messages - 2
+
+
+@pytest.mark.parametrize(("messages", "most"), [(20, 15_500), (500, 121_000)])
+async def test_what_an_idle_assistant_holds_for_itself(messages: int, most: int) -> None:
+    village = Village(real, 2)
+    try:
+        tenants = [Tenant("http://127.0.0.1:1/v1", ENDLESS, stream=past(messages)) for _ in range(2)]
+        one, other = [(await village.settle(*numbered)).assistant for numbered in enumerate(tenants)]
+        await one.settled()
+        await other.settled()
+        assert weight(one, real, village.world, *reached(other, real, village.world)) < most
+    finally:
+        await village.close()
 
 
 async def test_every_request_begins_with_the_whole_of_the_one_before() -> None:

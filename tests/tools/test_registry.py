@@ -19,6 +19,12 @@ def test_specs_are_the_granted_ones_in_the_order_given() -> None:
     assert registry.specs(frozenset({"who", "look", "fly"})) is specs
 
 
+def test_equal_grants_are_one_object() -> None:
+    registry = Registry([WHO, SAY, LOOK])
+    assert registry.same(frozenset(["say", "look"])) is registry.same(frozenset(["look", "say"]))
+    assert registry.same(frozenset(["say"])) == {"say"}
+
+
 def test_two_tools_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="'say' is used twice"):
         Registry([SAY, LOOK, SAY])

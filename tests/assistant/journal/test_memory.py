@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred
 from assistant.classify import Attention, Verdict
 from assistant.events import Noticed
 from assistant.journal import InboxFullError, MemoryJournal
+from assistant.journal.memory import KEPT_RUNS
 from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from tools import Kind, Principal
 
@@ -67,3 +68,11 @@ def test_a_settled_run_takes_its_events_out_and_another_leaves_them(outcome: Out
     now(journal.close_run(run, outcome))
     assert [accepted.event.id for accepted in now(journal.pending())] == [*left, "2"]
     assert journal.finished[-1].outcome == outcome
+
+
+def test_the_last_runs_are_kept_for_reading() -> None:
+    journal = MemoryJournal()
+    runs = [now(journal.open_run(())) for _ in range(KEPT_RUNS + 5)]
+    for run in runs:
+        now(journal.close_run(run, NothingToDo()))
+    assert [record.id for record in journal.finished] == runs[5:]

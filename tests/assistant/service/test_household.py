@@ -15,6 +15,7 @@ from assistant.choose_model import NoModelError
 from assistant.config import ModelConfig
 from assistant.doctor.finding import Finding
 from assistant.doctor.finding import State as Found
+from assistant.journal import StreamEntry
 from assistant.outcome import Answered, Outcome
 from assistant.service import member as members
 from assistant.service.embedded import EmbeddedPool
@@ -24,9 +25,11 @@ from assistant.service.place import Place
 from assistant.trace import StepTrace
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint
+from llm.messages import Message
 from llm.testing import Call, FakeOllama, Hang, RecordedRequest, Reply, Step, serve
 from tests.assistant.living import ANN, SAGE, reactor
 from tests.assistant.service.home import village
+from tests.benchmarks.weighing import reached
 from tools import Kind, Principal
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
@@ -80,6 +83,21 @@ async def test_what_is_said_before_there_is_a_model_is_answered_when_there_is_on
         await sage.settled()
         assert (sage.state, sage.trouble) == (State.AWAKE, "")
         assert here.witness.heard == ["Sage: Hello, Ann."]
+
+
+async def test_what_was_remembered_is_held_once_and_packed(tmp_path: Path) -> None:
+    async with serve(ollama(), reactor) as url:
+        for remembered in (0, 2):
+            async with village(tmp_path) as here:
+                sage = here.start(asks(url))
+                while sage.assistant is None:
+                    await deferLater(reactor, 0.01)
+                assert len(sage.assistant.mind.history) == remembered
+                held = [*reached(sage, reactor)]
+                assert sage.assistant.mind.history in held
+                assert [one for one in held if isinstance(one, Message | StreamEntry)] == []
+                here.says(sage, "Sage, hello")
+                await sage.settled()
 
 
 async def test_a_model_that_is_away_is_waited_for_and_nothing_that_is_said_meanwhile_is_lost(

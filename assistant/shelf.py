@@ -1,0 +1,101 @@
+"""The entries of the stream in their order: the open ones as they are, those that are put away packed.
+
+An assistant that waits needs none of its entries as objects, and a call only their bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from struct import Struct
+
+from assistant.entries import Entry
+from assistant.journal.shapes import MESSAGE
+from llm.packed import Part
+from llm.packing import cuts, pack
+
+#: Key, tokens, number in the journal; importance, authority, foreign authority; how many messages and events are in it,
+#: and the place of its sources.
+_ROW = Struct("<IIqBBBHII")
+
+
+class Shelf:
+    """Entries by their keys, which grow. All that are put away stand before all that are open."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, Entry] = {}
+        self._last_away = 0
+        self._parts: list[Part] = []
+        self._rows = b""
+        self._event_ids: tuple[str, ...] = ()
+        #: Each set of sources once, with its place: few people are in many entries.
+        self._sources: dict[tuple[str, ...], int] = {}
+
+    def __len__(self) -> int:
+        """How many entries there are."""
+        return len(self._rows) // _ROW.size + len(self._open)
+
+    def parts(self) -> list[Part]:
+        """The messages of all entries."""
+        return [*self._parts, *(message for entry in self._open.values() for message in entry.messages)]
+
+    def entries(self) -> Iterator[Entry]:
+        """All entries, with their messages."""
+        return (replace(entry, messages=tuple(entry.messages)) for _, entry in self.items())
+
+    def naming(self, principal_id: str) -> int:
+        """How many entries have this principal among their sources."""
+        places = {place for sources, place in self._sources.items() if principal_id in sources}
+        away = sum(row[-1] in places for row in _ROW.iter_unpack(self._rows)) if places else 0
+        return away + sum(principal_id in entry.sources for entry in self._open.values())
+
+    def add(self, key: int, entry: Entry) -> None:
+        """A new last entry; its key is above all others."""
+        self._open[key] = entry
+
+    def opened(self, since: int = 0) -> dict[int, Entry]:
+        """The entries by key, to be changed, with all that are there from `since` on."""
+        if since <= self._last_away:
+            entries = dict(self.items())
+            self.clear()
+            self._open = entries
+        return self._open
+
+    def clear(self) -> None:
+        """Keep nothing."""
+        self._open, self._last_away, self._parts = {}, 0, []
+        self._rows, self._event_ids, self._sources = b"", (), {}
+
+    def put_away(self) -> None:
+        """Pack what is open."""
+        if not self._open:
+            return
+        entries = self._open.values()
+        pack([entry.messages for entry in entries], self._parts, MESSAGE)
+        self._rows += b"".join(self._row(key, entry) for key, entry in self._open.items())
+        self._event_ids += tuple(event_id for entry in entries for event_id in entry.event_ids)
+        self._last_away = next(reversed(self._open))
+        self._open = {}
+
+    def _row(self, key: int, entry: Entry) -> bytes:
+        place = self._sources.setdefault(entry.sources, len(self._sources))
+        levels = entry.importance, entry.authority, entry.foreign
+        return _ROW.pack(key, entry.tokens, entry.seq, *levels, len(entry.messages), len(entry.event_ids), place)
+
+    def items(self, since: int = 0) -> Iterator[tuple[int, Entry]]:
+        """The entries with their keys, with all that are there from `since` on.
+
+        The messages of those that are put away are read when somebody looks.
+        """
+        if since <= self._last_away:
+            yield from self._away()
+        yield from self._open.items()
+
+    def _away(self) -> Iterator[tuple[int, Entry]]:
+        event_ids, sources = iter(self._event_ids), list(self._sources)
+        lengths = (row[-3] for row in _ROW.iter_unpack(self._rows))
+        for row, messages in zip(_ROW.iter_unpack(self._rows), cuts(self._parts, lengths), strict=True):
+            key, tokens, seq, importance, authority, foreign, _, events, place = row
+            ids = tuple(islice(event_ids, events))
+            yield key, Entry(messages, tokens, importance, ids, authority, sources[place], seq, foreign)

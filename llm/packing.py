@@ -1,0 +1,102 @@
+"""Puts messages away as bytes, and finds them again in the groups they were put away in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from llm.messages import Message
+from llm.packed import Cut, Keeper, Packed, Part
+
+#: Bytes from which on a row takes no more: to add to it copies it.
+FULL = 32 * 1024
+
+
+def pack(told: Iterable[Sequence[Message]], parts: list[Part], keeper: Keeper) -> None:
+    """Put the messages at the end of `parts`, packed if they can be; cuts are copied as they are."""
+    fresh: list[Message] = []
+    for messages in _rejoined(told):
+        if not isinstance(messages, Cut):
+            fresh += messages
+            continue
+        _pack(fresh, parts, keeper)
+        fresh = []
+        last = _last_of(parts, messages.row.key)
+        if last is None:
+            last = messages.row.emptied()
+            parts.append(last)
+        if not last.copied(messages):
+            fresh = list(messages)
+    _pack(fresh, parts, keeper)
+
+
+def cuts(parts: Iterable[Part], lengths: Iterable[int]) -> Iterator[Sequence[Message]]:
+    """The messages in groups of these lengths, unread where one row has all of a group."""
+    left = iter(parts)
+    part: Part | None = None
+    at = 0
+    for length in lengths:
+        group: list[Message] = []
+        while len(group) < length:
+            if part is None or (isinstance(part, Packed) and at == len(part)):
+                part, at = next(left), 0
+            if not isinstance(part, Packed):
+                group.append(part)
+                part = None
+            elif not group and at + length <= len(part):
+                break
+            else:
+                group += part.span(at, at + 1)
+                at += 1
+        if len(group) < length and isinstance(part, Packed):
+            yield Cut(part, at, at + length)
+            at += length
+        else:
+            yield tuple(group)
+
+
+def _pack(messages: Iterable[Message], parts: list[Part], keeper: Keeper) -> None:
+    for key, group in groupby(messages, _key_of):
+        if key is None:
+            parts.extend(group)
+            continue
+        row, size = _last_of(parts, key), 0
+        batch: list[Message] = []
+        for message in group:
+            if row is None or row.size + size >= FULL:
+                if row is not None:
+                    row.add(batch)
+                row, size, batch = Packed(message.wire, keeper), 0, []
+                parts.append(row)
+            batch.append(message)
+            size += len(message.wire[key])
+        if row is not None:
+            row.add(batch)
+
+
+def _last_of(parts: Sequence[Part], key: str) -> Packed | None:
+    """The last part, when it is a row that takes what has bytes under this key."""
+    last = parts[-1] if parts else None
+    return last if isinstance(last, Packed) and last.key == key and last.size < FULL else None
+
+
+def _rejoined(told: Iterable[Sequence[Message]]) -> Iterator[Sequence[Message]]:
+    """The same, cuts that follow each other in one row as one."""
+    whole: Cut | None = None
+    for messages in told:
+        if whole is not None:
+            if isinstance(messages, Cut) and whole.row is messages.row and whole.stop == messages.start:
+                whole = Cut(whole.row, whole.start, messages.stop)
+                continue
+            yield whole
+        whole = messages if isinstance(messages, Cut) else None
+        if whole is None:
+            yield messages
+    if whole is not None:
+        yield whole
+
+
+def _key_of(message: Message) -> str | None:
+    """The key of the bytes that the message may be packed by; None when it was not encoded, or is each time anew."""
+    tied = message.raw is not None and message.raw.depends_on_tools
+    return next(iter(message.wire)) if not tied and message.wire and all(message.wire.values()) else None
