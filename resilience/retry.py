@@ -18,7 +18,8 @@ from resilience.deadline import Deadline
 from resilience.errors import NotAdmitted
 from resilience.order import Attempt, Order
 from resilience.quota import Quota
-from resilience.upstream import Errand, Passage, Upstream
+from resilience.tickets import Errand
+from resilience.upstream import Passage, Upstream
 from resilience.verdict import Verdict
 
 T = TypeVar("T")

@@ -24,6 +24,7 @@ from resilience.fair_queue import FairQueue
 from resilience.in_flight import InFlight, InFlightConfig
 from resilience.quota import Quota, Sent
 from resilience.retry_budget import RetryBudget, RetryBudgetConfig
+from resilience.tickets import Errand, Ready, Ticket
 from resilience.verdict import Verdict
 
 _log = Logger()
@@ -47,39 +48,6 @@ class UpstreamConfig:
 
 #: How long a connection that nobody uses is thought to be there still, in seconds: less than servers and pools keep it.
 CONNECTED_SECONDS = 4.0
-
-
-@dataclass(frozen=True, slots=True)
-class Errand:
-    """What one attempt needs to be let in: whose turn it takes, on which quota, for how many tokens.
-
-    `patience_until`, in clock seconds, is the latest start worth waiting for, `deadline_at` when nobody waits any more.
-    """
-
-    group: str
-    quota: Quota
-    tokens: int = 0
-    patience_until: float = float("inf")
-    deadline_at: float = float("inf")
-    is_urgent: bool = False
-    is_repeat: bool = False
-
-
-class Ticket:
-    """An errand in the queue."""
-
-    __slots__ = ("entered", "errand", "group", "is_urgent")
-
-    def __init__(self, errand: Errand, leave: Callable[[Ticket], None]) -> None:
-        self.errand = errand
-        self.group = errand.group
-        self.is_urgent = errand.is_urgent
-        self.entered: Deferred[Passage] = Deferred(lambda _: leave(self))
-
-    def refusal(self) -> NotAdmitted | None:
-        """Why it would be refused now; None when it may wait on."""
-        errand = self.errand
-        return errand.quota.refusal(errand.tokens, errand.patience_until)
 
 
 class Passage:
@@ -205,7 +173,7 @@ class Upstream:
                 return None
             if (start_at := self._start_at(now)) > now:
                 return start_at
-            ready = _Ready(now)
+            ready = Ready(now)
             ticket = self.queue.take(ready)
             if ticket is None:
                 return ready.first_at
@@ -303,21 +271,3 @@ class Upstream:
         times = [time for time in (at, self.breaker.next_change()) if time is not None]
         if times and len(self.queue):
             self._timer = self._clock.callLater(max(0.0, min(times) - self._clock.seconds()), self.let_in)
-
-
-class _Ready:
-    """Whether a ticket's quota lets it go now; remembers when the first of those that must wait may."""
-
-    def __init__(self, now: float) -> None:
-        self._now = now
-        self.first_at: float | None = None
-
-    def __call__(self, ticket: Ticket) -> bool:
-        errand = ticket.errand
-        if errand.deadline_at <= self._now:
-            return False  # its caller is about to be told
-        at = errand.quota.ready_at(errand.tokens, self._now)
-        if at <= self._now:
-            return True
-        self.first_at = at if self.first_at is None else min(self.first_at, at)
-        return False

@@ -11,7 +11,7 @@ from twisted.python.failure import Failure
 
 from resilience import BreakerConfig, InFlightConfig, Passage, Upstream, UpstreamConfig, Verdict
 from resilience.quota import Credential, Quota
-from resilience.upstream import Errand
+from resilience.tickets import Errand
 
 #: The server failed the attempt; it told us to slow down.
 SICK = Verdict("down", is_failure=True)

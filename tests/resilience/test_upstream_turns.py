@@ -13,7 +13,8 @@ from resilience.circuit import BreakerConfig
 from resilience.errors import CircuitOpen
 from resilience.order import Target
 from resilience.pipeline import Pipeline
-from resilience.upstream import Errand, Passage, Upstream, UpstreamConfig
+from resilience.tickets import Errand
+from resilience.upstream import Passage, Upstream, UpstreamConfig
 
 TARGET = Target("https://model.test:443", "key 1", "a")
 

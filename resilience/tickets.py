@@ -1,0 +1,67 @@
+"""Those who wait to be let in to a server: what each needs, and when it may go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from twisted.internet.defer import Deferred
+
+from resilience.errors import NotAdmitted
+from resilience.quota import Quota
+
+if TYPE_CHECKING:
+    from resilience.upstream import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What one attempt needs to be let in: whose turn it takes, on which quota, for how many tokens.
+
+    `patience_until`, in clock seconds, is the latest start worth waiting for, `deadline_at` when nobody waits any more.
+    """
+
+    group: str
+    quota: Quota
+    tokens: int = 0
+    patience_until: float = float("inf")
+    deadline_at: float = float("inf")
+    is_urgent: bool = False
+    is_repeat: bool = False
+
+
+class Ticket:
+    """An errand in the queue."""
+
+    __slots__ = ("entered", "errand", "group", "is_urgent")
+
+    def __init__(self, errand: Errand, leave: Callable[[Ticket], None]) -> None:
+        self.errand = errand
+        self.group = errand.group
+        self.is_urgent = errand.is_urgent
+        self.entered: Deferred[Passage] = Deferred(lambda _: leave(self))
+
+    def refusal(self) -> NotAdmitted | None:
+        """Why it would be refused now; None when it may wait on."""
+        errand = self.errand
+        return errand.quota.refusal(errand.tokens, errand.patience_until)
+
+
+class Ready:
+    """Whether a ticket's quota lets it go now; remembers when the first of those that must wait may."""
+
+    def __init__(self, now: float) -> None:
+        self._now = now
+        self.first_at: float | None = None
+
+    def __call__(self, ticket: Ticket) -> bool:
+        """Whether this one may."""
+        errand = ticket.errand
+        if errand.deadline_at <= self._now:
+            return False  # its caller is about to be told
+        at = errand.quota.ready_at(errand.tokens, self._now)
+        if at <= self._now:
+            return True
+        self.first_at = at if self.first_at is None else min(self.first_at, at)
+        return False
