@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 import orjson
 from twisted.web.http_headers import Headers
@@ -208,6 +207,9 @@ class AnthropicProvider(LLMProvider):
         return {key: value for key, value in head.items() if key not in _SAMPLING}
 
 
+_OPEN = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
+
+
 class _Marks:
     """How many cache marks are still to be had."""
 
@@ -234,10 +236,10 @@ def _front(body: dict[str, JSON], system: bytes, marks: _Marks) -> bytes:
 
 def _wire_messages(said: Sequence[Turn], marks: _Marks) -> list[bytes]:
     """The turns as wire messages; the mark stands on the last one of the user."""
-    last = max(at for at, turn in enumerate(said) if turn.role == "user")
+    last = next(turn for turn in reversed(said) if turn.role == "user")
     if marks.take():
-        said = [replace(turn, content=marked(turn.content)) if at == last else turn for at, turn in enumerate(said)]
-    return [b'{"role":"%s","content":[%s]}' % (turn.role.encode(), turn.content) for turn in said]
+        last.content = marked(last.content)
+    return [_OPEN[turn.role] + turn.content + b"]}" for turn in said]
 
 
 def _choice(choice: ToolChoice) -> JSONObject:

@@ -18,9 +18,12 @@ _CODE = re.compile(r"code_execution")
 _DATED = re.compile(r"_\d{8}$")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Turn:
-    """Neighbouring messages of one wire role, as the blocks of one wire message, encoded and joined by commas."""
+    """Neighbouring messages of one wire role, as the blocks of one wire message, encoded and joined by commas.
+
+    Not frozen: each call makes one for nearly every message of a long history.
+    """
 
     role: str
     content: bytes
@@ -93,21 +96,24 @@ def replayed(raw: Sequence[JSONObject], server_tools: Collection[str]) -> list[J
 
 def turns(encoded: Iterable[tuple[Role, bytes]]) -> list[Turn]:
     """Encoded messages as alternating turns, the results of calls first in theirs. The first turn is the user's."""
-    runs: list[tuple[str, list[tuple[Role, bytes]]]] = []
+    made: list[Turn] = []
+    results: list[bytes] = []
+    others: list[bytes] = []
+    before = ""
     for role, content in encoded:
+        if not content:
+            continue
         wire = "assistant" if role is Role.ASSISTANT else "user"
-        if content and (not runs or runs[-1][0] != wire):
-            runs.append((wire, []))
-        if content:
-            runs[-1][1].append((role, content))
-    if not runs or runs[0][0] != "user":
-        runs.insert(0, ("user", [(Role.USER, b'{"type":"text","text":"(The conversation goes on.)"}')]))
-    return [Turn(wire, b",".join(_results_first(contents))) for wire, contents in runs]
-
-
-def _results_first(contents: Sequence[tuple[Role, bytes]]) -> list[bytes]:
-    ordered = sorted(contents, key=lambda content: content[0] is not Role.TOOL)
-    return [content for _, content in ordered]
+        if wire != before and before:
+            made.append(Turn(before, b",".join(results + others)))
+            results, others = [], []
+        before = wire
+        (results if role is Role.TOOL else others).append(content)
+    if before:
+        made.append(Turn(before, b",".join(results + others)))
+    if not made or made[0].role != "user":
+        made.insert(0, Turn("user", b'{"type":"text","text":"(The conversation goes on.)"}'))
+    return made
 
 
 def marked(content: bytes) -> bytes:
