@@ -22,19 +22,19 @@ async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple
 
     Of a call that was begun early only the rest is run; it is told as the whole.
     """
-    calls, message = _calls_of(mind, run, answer), answer.response.message
-    if calls and not message.tool_calls:
+    calls, message = answer.calls, answer.response.message
+    if not message.tool_calls:
+        calls = _calls_of_text(mind, run, answer)
         message = assistant_message(*calls)
     run.nudge = not calls
     if not calls:
         run.meter.count_format(wrong=True)
         return ()
-    rest = rest_of(calls, answer.past, run.said, answer.response.content)
-    await _begun_early(mind, run, rest, calls)
-    executed = await carry_out(mind, run, run.written, rest.calls, rest.past)
-    run.went_on = rest.index is not None
-    if run.went_on:
-        executed = tuple(replace(done, call=call) for done, call in zip(executed, calls, strict=True))
+    if run.said is None:
+        run.went_on = False
+        executed = await carry_out(mind, run, run.written, calls, answer.past)
+    else:
+        executed = await _go_on(mind, run, rest_of(calls, answer.past, run.said, answer.response.content), calls)
     warn_of_unknown(mind.me.name, run.id, executed)
     run.meter.count_format(wrong=any(done.status is Status.FORMAT_ERROR for done in executed))
     results = [done.result for done in executed]
@@ -77,23 +77,27 @@ def outcome_of(run: Run, executed: Sequence[Executed]) -> Outcome | None:
     return Answered(spoken) if spoken else NothingToDo()
 
 
-def _calls_of(mind: Mind, run: Run, answer: Answer) -> tuple[ToolCall, ...]:
-    """The calls of the answer as the model meant them; plain text stands for one."""
-    if answer.response.message.tool_calls:
-        return answer.calls
+def _calls_of_text(mind: Mind, run: Run, answer: Answer) -> tuple[ToolCall, ...]:
+    """The call that the answer's plain text stands for, as the model meant it; those that were written down of it."""
     if answer.calls:
         return tuple(whole_text(call, answer.response.content) for call in answer.calls)
     call = _text_as_call(mind, run, answer.response)
     return () if call is None else (call,)
 
 
-async def _begun_early(mind: Mind, run: Run, rest: Rest, calls: Sequence[ToolCall]) -> None:
-    """Count a call that was begun early once, and write down what it came to when nothing is left of it."""
-    tool = mind.registry.get(SAY)
-    if rest.index is not None and tool is not None:
-        run.dispatcher.gate.goes_on(calls[rest.index], tool)
-    if rest.index is not None and rest.settled is not None:
-        await mind.journal.record_result(run.id, run.written, rest.index, rest.settled)
+async def _go_on(mind: Mind, run: Run, rest: Rest, calls: tuple[ToolCall, ...]) -> tuple[Executed, ...]:
+    """What came of the calls of an answer that was begun early. The one that was begun counts once, as the whole.
+
+    What it came to is written down here when nothing is left of it.
+    """
+    run.went_on = rest.index is not None
+    if rest.index is not None:
+        if (tool := mind.registry.get(SAY)) is not None:
+            run.dispatcher.gate.goes_on(calls[rest.index], tool)
+        if rest.settled is not None:
+            await mind.journal.record_result(run.id, run.written, rest.index, rest.settled)
+    executed = await carry_out(mind, run, run.written, rest.calls, rest.past)
+    return tuple(replace(done, call=call) for done, call in zip(executed, calls, strict=True))
 
 
 def _context(mind: Mind, run: Run) -> ToolContext:
@@ -141,7 +145,7 @@ def _text_as_call(mind: Mind, run: Run, response: LLMResponse) -> ToolCall | Non
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Written:
     """Writes an intent before each call and its result after it."""
 

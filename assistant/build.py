@@ -99,8 +99,8 @@ def _mind(
     front = [system_message(settings.name, settings.persona, grant)]
     if model.examples:
         front += example_messages(settings.name, grant)
-    head_bytes = len(provider.build_request((), around.registry.specs(grant), None, CallOptions()))
-    fixed = provider.count_tokens(front) + provider.tokens.of_bytes(head_bytes)
+    fixed_bytes = len(provider.build_request(front, around.registry.specs(grant), None, CallOptions()))
+    fixed = provider.tokens.of_bytes(fixed_bytes)
     room = min(chosen.config.context_tokens - chosen.config.max_answer_tokens for chosen in models) - fixed
     history = History(provider.count_tokens, max(MIN_STREAM_TOKENS, room))
     approvals = Approvals(around.clock.seconds)
@@ -118,7 +118,7 @@ def _mind(
         journal=around.storage.journal,
         history=history,
         front=_packed(front),
-        head_bytes=head_bytes,
+        fixed_bytes=fixed_bytes,
         settings=settings,
         model=model,
         clock=around.clock,

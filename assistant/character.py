@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
@@ -71,8 +70,11 @@ class Assistant:
         if attention.verdict is Verdict.IGNORE or event.who.id in self.rights.muted:
             return Attention(Verdict.IGNORE, attention.importance)
         self._count_bots(event, attention)
-        with self._taking_in():
+        self._on_the_way_in += 1
+        try:
             return await self._take_in(event, attention)
+        finally:
+            self._taken_in()
 
     async def _take_in(self, event: Event, attention: Attention) -> Attention:
         """Write the event down, and wake."""
@@ -101,17 +103,12 @@ class Assistant:
             await accepted
         await self.tick.settled()
 
-    @contextmanager
-    def _taking_in(self) -> Iterator[None]:
-        """While an event is written down and what follows from it is set going: nothing is settled before that."""
-        self._on_the_way_in += 1
-        try:
-            yield
-        finally:
-            self._on_the_way_in -= 1
-            waiting, self._waiting = self._waiting, []
-            for accepted in waiting:
-                accepted.callback(None)
+    def _taken_in(self) -> None:
+        """An event is written down and what follows from it is set going: nothing is settled before that."""
+        self._on_the_way_in -= 1
+        waiting, self._waiting = self._waiting, []
+        for accepted in waiting:
+            accepted.callback(None)
 
     def _count_bots(self, event: Event, attention: Attention) -> None:
         """Count how often assistants woke this one since a human spoke."""
@@ -147,15 +144,19 @@ class Assistant:
             id=event_id, at=mind.clock.seconds(), who=who, text=ALLOWED.format(who=who.name, number=asked.number)
         )
         mind.granted[event_id] = ToolCall(event_id, asked.tool, asked.arguments)
-        with self._taking_in():
+        self._on_the_way_in += 1
+        try:
             await mind.journal.accept(event, Attention(Verdict.TRIGGER, 10))
             self.tick.wake()
+        finally:
+            self._taken_in()
 
     async def _one_run(self) -> Outcome:
         """One run, alone, and what becomes of its outcome."""
         try:
             async with self._alone:
-                await self._compactor.maybe(hard=True)
+                if self._compactor.is_due:
+                    await self._compactor.maybe(hard=True)
                 outcome = await react(self.mind, self.tick.wake)
         except Fenced as shut_out:  # another process is this character now: not even an excuse is made
             self.tick.halt()
@@ -163,7 +164,8 @@ class Assistant:
         except (JournalUnwritable, JournalUnreadable) as error:
             outcome = Failed(str(error))
         else:
-            self._launcher.launch(self._summarise(), "a summary of old memories")
+            if self._compactor.is_due:
+                self._launcher.launch(self._summarise(), "a summary of old memories")
         return await self._after(outcome)
 
     async def _summarise(self) -> None:

@@ -197,6 +197,11 @@ class Compactor:
         self._pause = 0.0
         self._not_before = float("-inf")
 
+    @property
+    def is_due(self) -> bool:
+        """Whether the history fills so much of its budget that a summary is wanted."""
+        return due(self._history) is not None
+
     async def maybe(self, *, hard: bool) -> Compaction:
         """What came of it, when one is due.
 

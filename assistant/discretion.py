@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from llm import LLMResponse
@@ -12,6 +12,7 @@ from llm.messages import (
     Block,
     Citation,
     Message,
+    RawTurn,
     Reasoning,
     ServerToolCall,
     ServerToolResult,
@@ -24,42 +25,71 @@ from llm.messages import (
 Scrub = Callable[[str], str]
 
 
-def discreet(response: LLMResponse, scrub: Scrub) -> LLMResponse:
-    """The answer with every key in it replaced; the same object when it holds none.
+def kept(response: LLMResponse, scrub: Scrub, most: int) -> LLMResponse:
+    """The answer with every key in it replaced, and every text the model wrote cut to `most` characters.
 
-    The provider's own form of a turn that held one is dropped: it may be sealed, and is replayed only as it was.
+    The same object when there was nothing to do. A server that heeds no limit must not fill the window for good: the
+    last answers are sent back with every request. The provider's own form of a turn that held a key is dropped: it may
+    be sealed, and is replayed only as it was.
     """
     message = response.message
-    blocks = tuple(_scrubbed(block, scrub) for block in message.blocks)
-    raw = message.raw
-    if raw is not None and _differs(json.dumps(list(raw.blocks), ensure_ascii=False, default=str), scrub):
-        raw = None
-    if blocks == message.blocks and raw is message.raw:
-        return response
-    return replace(response, message=Message(message.role, blocks), structured=None)
+    texts = _texts_of(message.blocks)
+    shown = [scrub(text) for text in texts]
+    if shown != texts or (message.raw is not None and _holds_key(message.raw, scrub)):
+        blocks = tuple(_changed(block, scrub) for block in message.blocks)
+        response = replace(response, message=Message(message.role, blocks), structured=None)
+    if max(map(len, shown), default=0) > most:
+        response = _cut(response, most)
+    return response
 
 
-def bounded(response: LLMResponse, most: int) -> LLMResponse:
-    """The answer with every text the model wrote cut to `most` characters; the same object when none is longer.
+def _holds_key(raw: RawTurn, scrub: Scrub) -> bool:
+    text = json.dumps(list(raw.blocks), ensure_ascii=False, default=str)
+    return scrub(text) != text
 
-    A server that heeds no limit must not fill the window for good: the last answers are sent back with every request.
-    """
 
+def _cut(response: LLMResponse, most: int) -> LLMResponse:
     def cut(text: str) -> str:
         return text[:most]
 
     message = response.message
     blocks = tuple(
-        _scrubbed(block, cut) if isinstance(block, Text | Reasoning | ToolCall) else block for block in message.blocks
+        _changed(block, cut) if isinstance(block, Text | Reasoning | ToolCall) else block for block in message.blocks
     )
     return response if blocks == message.blocks else replace(response, message=Message(message.role, blocks))
 
 
-def _differs(text: str, scrub: Scrub) -> bool:
-    return scrub(text) != text
+def _texts_of(blocks: Sequence[Block]) -> list[str]:
+    """Every text in the blocks."""
+    texts: list[str] = []
+    for block in blocks:
+        match block:
+            case Text() | Reasoning() | ToolResult() | ServerToolResult():
+                texts.append(block.text)
+            case ToolCall():
+                texts += (block.id, block.name, block.problem)
+                _gather(block.arguments, texts)
+            case ServerToolCall():
+                _gather(block.arguments, texts)
+            case Citation():
+                texts += (block.text, block.url, block.title)
+    return texts
 
 
-def _scrubbed(block: Block, scrub: Scrub) -> Block:
+def _gather(value: JSON, texts: list[str]) -> None:
+    """Add every text in the value, the names of fields among them."""
+    if isinstance(value, str):
+        texts.append(value)
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            texts.append(name)
+            _gather(inner, texts)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _gather(inner, texts)
+
+
+def _changed(block: Block, scrub: Scrub) -> Block:
     match block:
         case Text(text) | Reasoning(text):
             return replace(block, text=scrub(text))

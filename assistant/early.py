@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 from twisted.internet.defer import CancelledError, Deferred
 
@@ -22,6 +23,7 @@ from llm import assistant as assistant_message
 from llm.accumulate import Accumulator
 from llm.stream import CallDelta, ServerBlockSeen, TextDelta
 from tools import NOTHING_YET, Kind
+from tools.policy import base_need
 
 #: How words begin that must be seen as a whole: quoted, acted, formatted, or a call in some form.
 _WHOLE_FIRST = re.compile("[\"'\u201c\u201e\u201d\u2018\u00ab`*_#<>{(\\[|~-]")
@@ -31,14 +33,24 @@ _MARKED = re.compile("[\\[`\u3010]")
 _LABELLED = re.compile(r"[\w .-]{1,40}[:(=]")
 
 
+@dataclass(slots=True)
+class _FirstCall:
+    """The first call of an answer while it is being written, and what it says in its one argument."""
+
+    calls: Accumulator = field(default_factory=lambda: Accumulator((), lambda: ""))
+    words: GrowingArgument = field(default_factory=lambda: GrowingArgument("text"))
+    pieces_read: int = 0
+
+
 class Early(ActingListener):
     """Hears one answer and says its first sentence once, by `say`, which gives True when it may have been heard.
 
-    `is_fit` judges the sentence. With `text_speaks` plain text counts as speech, as far as this model can be trusted.
+    `is_fit` judges the sentence. `text_speaks` says whether plain text counts as speech, when this model can be trusted
+    with it.
     """
 
     def __init__(
-        self, say: Callable[[str], Awaitable[bool]], is_fit: Callable[[str], bool], *, text_speaks: bool
+        self, say: Callable[[str], Awaitable[bool]], is_fit: Callable[[str], bool], text_speaks: Callable[[], bool]
     ) -> None:
         self._say = say
         self._is_fit = is_fit
@@ -56,10 +68,8 @@ class Early(ActingListener):
     def begins(self, *, text_is_answer: bool) -> None:
         """Forget what was heard. One sentence is tried, in whichever attempt it comes."""
         self._over = self._speaking is not None or self._has_sources
-        self._text = "" if self._text_speaks and text_is_answer else None
-        self._calls = Accumulator((), lambda: "")
-        self._words = GrowingArgument("text")
-        self._pieces_read = 0
+        self._text = "" if text_is_answer and self._text_speaks() else None
+        self._call: _FirstCall | None = None
         self._looked = 0
 
     def __call__(self, event: StreamEvent) -> None:
@@ -71,11 +81,11 @@ class Early(ActingListener):
                 self._text = None
                 self._hear_call(event)
             case TextDelta(text) if self._text is not None:
-                self._text += text
+                is_first, self._text = not self._text, self._text + text
                 words = self._text.lstrip()
                 if _LABELLED.match(words):
                     self._over = True
-                else:
+                elif not is_first:  # text that comes in one piece has nothing to be ahead of
                     self._consider(words)
             case ServerBlockSeen():  # its sources belong below the whole
                 self._over = self._has_sources = True
@@ -96,18 +106,23 @@ class Early(ActingListener):
 
     def _hear_call(self, piece: CallDelta) -> None:
         """Only the first call counts, and only what it says in its one argument."""
-        self._calls.feed(piece)
-        first = self._calls.open_calls[0]
+        if self._call is None:
+            self._call = _FirstCall()
+        heard = self._call
+        heard.calls.feed(piece)
+        first = heard.calls.open_calls[0]
         if not first.has_arguments:
             return
-        if first.name != SAY or first.whole is not None:  # one that comes whole has nothing to be ahead of
+        if first.name != SAY or first.whole is not None:
             self._over = True
             return
-        for text in first.pieces[self._pieces_read :]:
-            self._words.feed(text)
-        self._pieces_read = len(first.pieces)
-        self._consider(self._words.text.lstrip())
-        self._over = self._over or self._words.failed or self._words.closed
+        is_first, words = heard.pieces_read == 0, heard.words
+        for text in first.pieces[heard.pieces_read :]:
+            words.feed(text)
+        heard.pieces_read = len(first.pieces)
+        if not (is_first and words.closed):  # nor has a call that comes in one piece
+            self._consider(words.text.lstrip())
+        self._over = self._over or words.failed or words.closed
 
     def _consider(self, words: str) -> None:
         sentence = first_sentence(words, self._looked)
@@ -141,15 +156,15 @@ def early_ears(mind: Mind, run: Run) -> Early | None:
     tool, asks = mind.registry.get(SAY), run.requester
     if not mind.settings.speak_early or tool is None or tool.name not in mind.rules.grant:
         return None
-    if run.dispatcher.gate.needed(tool).permission > 0 or (asks is not None and asks.kind is Kind.ASSISTANT):
+    if base_need(tool, mind.rules.needs) > 0 or (asks is not None and asks.kind is Kind.ASSISTANT):
         return None  # an approval is for the whole, and so is the question whether it is an echo
-    if run.web.citations.known:
+    if len(run.web.citations) > 0:
         return None
 
     async def say(sentence: str) -> bool:
         return await _say(mind, run, sentence)
 
-    return Early(say, lambda sentence: _is_fit(mind, sentence), text_speaks=_text_speaks(mind, run))
+    return Early(say, lambda sentence: _is_fit(mind, sentence), lambda: _text_speaks(mind, run))
 
 
 async def _say(mind: Mind, run: Run, sentence: str) -> bool:

@@ -116,4 +116,4 @@ def spoken_text(event: Event) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(clean_heard(text, max_chars=MAX_HEARD).split())
+    return clean_heard(text, MAX_HEARD)

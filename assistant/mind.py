@@ -45,8 +45,8 @@ class Mind:
     history: History
     #: What stands before the stream in every prompt and never changes: persona, rules, examples.
     front: Sequence[Message]
-    #: Bytes of a request beside its messages: the tools, mostly.
-    head_bytes: int
+    #: Bytes of a request without the stream: the front, and the tools mostly.
+    fixed_bytes: int
     settings: AssistantConfig
     model: ModelConfig
     clock: IReactorTime
@@ -74,6 +74,12 @@ class Run:
     sight: Sight
     #: What the run knows of the web.
     web: WebTurn
+    #: The ids of those whose words the run answers: what it adds to the stream may speak of them.
+    people: frozenset[str] = field(init=False)
+    #: Everybody whose words woke the run, in the order they spoke.
+    askers: tuple[Principal, ...] = field(init=False)
+    #: The most important event that asks for an answer and is paid for, the last of equals.
+    trigger: Accepted | None = field(init=False)
     #: How many steps are written down: the answers of the model, and first sentences that were spoken before the rest.
     written: int = 0
     #: The first sentence of an answer whose rest was not acted on yet, and whether there was any in this run.
@@ -88,32 +94,31 @@ class Run:
     #: Those for whom nothing more is spent today.
     broke: set[str] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        """Find what follows from the events."""
+        self.people = frozenset(heard.event.who.id for heard in self.events if heard.event.who.kind in _PEOPLE)
+        woken_by = self._triggers()
+        self.askers = tuple(heard.event.who for heard in woken_by)
+        self.trigger = _most_important(woken_by)
+
     def next_step(self) -> int:
         """The number under which the next answer is written down."""
         self.written += 1
         return self.written
 
     @property
-    def people(self) -> frozenset[str]:
-        """The ids of those whose words the run answers: what it adds to the stream may speak of them."""
-        return frozenset(accepted.event.who.id for accepted in self.events if accepted.event.who.kind in _PEOPLE)
-
-    @property
-    def trigger(self) -> Accepted | None:
-        """The most important event that asks for an answer and is paid for, the last of equals."""
-        triggers = [
-            accepted
-            for accepted in self.events
-            if accepted.attention.verdict is Verdict.TRIGGER and accepted.event.who.id not in self.broke
-        ]
-        return max(reversed(triggers), key=lambda accepted: accepted.attention.importance, default=None)
-
-    @property
-    def askers(self) -> tuple[Principal, ...]:
-        """Everybody whose words woke the run, in the order they spoke."""
-        return tuple(accepted.event.who for accepted in self.events if accepted.attention.verdict is Verdict.TRIGGER)
-
-    @property
     def requester(self) -> Principal | None:
         """On whose behalf the run acts, None when nobody asked."""
         return self.trigger.event.who if self.trigger else None
+
+    def goes_without(self, who: Principal) -> None:
+        """Nothing more is spent for them today: the run is for the next who asked, if anybody did."""
+        self.broke.add(who.id)
+        self.trigger = _most_important([heard for heard in self._triggers() if heard.event.who.id not in self.broke])
+
+    def _triggers(self) -> list[Accepted]:
+        return [heard for heard in self.events if heard.attention.verdict is Verdict.TRIGGER]
+
+
+def _most_important(heard: list[Accepted]) -> Accepted | None:
+    return max(reversed(heard), key=lambda one: one.attention.importance, default=None)

@@ -25,20 +25,21 @@ def call_for_text(
     text = text.strip()
     if not text:
         return None
-    thought = ToolCall(call_id, "noop", {"reason": text[:_MAX_REASON]})
-    if setting == "think" or (setting == "speak_if_addressed" and not addressed):
-        return thought
+    is_thought = setting == "think" or (setting == "speak_if_addressed" and not addressed)
     match event:
+        case _ if is_thought:
+            pass
         case Whispered():
             return ToolCall(call_id, "whisper", {"target": event.who.name, "text": text})
         case Paged():
-            page = ToolCall(call_id, "page", {"target": event.who.name, "text": text})
-            return page if "page" in grant else thought
+            if "page" in grant:
+                return ToolCall(call_id, "page", {"target": event.who.name, "text": text})
         case ChannelSaid():
-            said = ToolCall(call_id, "channel", {"channel": event.channel, "text": text})
-            return said if "channel" in grant else thought
+            if "channel" in grant:
+                return ToolCall(call_id, "channel", {"channel": event.channel, "text": text})
         case _:
             return ToolCall(call_id, "say", {"text": text})
+    return ToolCall(call_id, "noop", {"reason": text[:_MAX_REASON]})
 
 
 def answer_by(event: Event | None, grant: Collection[str]) -> str:

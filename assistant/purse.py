@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from assistant.config import AllowanceConfig, BudgetConfig
 from resilience import Account, Allowance, Caller
 from tools import Kind, Principal
@@ -12,18 +10,21 @@ from tools import Kind, Principal
 TOTAL = "all assistants"
 
 
-@dataclass(frozen=True, slots=True)
 class Purse:
     """The budgets of one assistant."""
 
-    budget: BudgetConfig = field(default_factory=BudgetConfig)
+    def __init__(self, budget: BudgetConfig | None = None) -> None:
+        budget = budget or BudgetConfig()
+        self._total = Account(TOTAL, _allowance(budget.total))
+        self._assistant = _allowance(budget.assistant)
+        self._player = _allowance(budget.player)
 
     def caller(self, me: Principal, requester: Principal | None) -> Caller:
         """On whose behalf the assistant asks its model. A person who waits comes first."""
         is_person = requester is not None and requester.kind in {Kind.PLAYER, Kind.OPERATOR}
-        accounts = [Account(TOTAL, _allowance(self.budget.total)), Account(me.id, _allowance(self.budget.assistant))]
+        accounts = [self._total, Account(me.id, self._assistant)]
         if requester is not None:
-            accounts.append(Account(requester.id, _allowance(self.budget.player)))
+            accounts.append(Account(requester.id, self._player))
         return Caller(me.id, is_urgent=is_person, accounts=tuple(accounts))
 
 

@@ -14,7 +14,7 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.acting import act, carry_out, keep_said, outcome_of
-from assistant.discretion import bounded, discreet
+from assistant.discretion import kept
 from assistant.early import early_ears, heard_out
 from assistant.events import spoken_text, told
 from assistant.journal import InterruptedRun, InterruptedStep, JournalError
@@ -209,7 +209,7 @@ async def _perceive(mind: Mind, run: Run) -> None:
         labels += [Label(Source.WORLD, mind.rules.world_text)] if scene else []
         mind.history.perceive(lines, [accepted.event.id for accepted in fresh], importance, scene, labels=labels)
     mind.history.trim()
-    run.sight.lowest = min(run.sight.lowest, mind.history.lowest())
+    run.sight.lower(mind.history.lowest())
 
 
 async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMResponse]:
@@ -227,8 +227,8 @@ async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMRespons
         caller=mind.purse.caller(mind.me, run.requester),
     )
     response = await (answer if ears is None else heard_out(ears, answer))
-    kept = bounded(discreet(response, mind.scrub), max(MIN_KEPT_CHARS, CHARS_A_TOKEN * mind.model.max_answer_tokens))
-    return prompt, _fixed_tokens(mind) + mind.history.tokens, kept
+    most_chars = max(MIN_KEPT_CHARS, CHARS_A_TOKEN * mind.model.max_answer_tokens)
+    return prompt, _fixed_tokens(mind) + mind.history.tokens, kept(response, mind.scrub, most_chars)
 
 
 async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> bool:
@@ -236,7 +236,7 @@ async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> boo
     requester = run.requester
     if requester is None or spent.account != requester.id:
         return False
-    run.broke.add(requester.id)
+    run.goes_without(requester)
     if run.trigger is None:
         return False
     _log.warn("{cause}", log_event="budget", cause=spent.message)
@@ -246,8 +246,7 @@ async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> boo
 
 def _fixed_tokens(mind: Mind) -> int:
     """Estimated tokens of all of a request but the stream, whose own are counted as it grows."""
-    provider = mind.client.provider
-    return provider.count_tokens(mind.front) + provider.tokens.of_bytes(mind.head_bytes)
+    return mind.client.provider.tokens.of_bytes(mind.fixed_bytes)
 
 
 def _shrink(mind: Mind, overflow: ContextOverflow) -> None:

@@ -67,10 +67,10 @@ def left_of(step: InterruptedStep) -> Answer:
     return Answer(step.response, step.response.tool_calls or tuple(call for call, _ in known), past)
 
 
-def rest_of(calls: tuple[ToolCall, ...], past: Past, said: Said | None, text: str) -> Rest:
+def rest_of(calls: tuple[ToolCall, ...], past: Past, said: Said, text: str) -> Rest:
     """The calls of an answer without the words that were `said` of it early. `text` is what stood beside the calls."""
-    index = None if said is None else begun_call(calls, said.sentence, text)
-    if said is None or index is None or index in past:
+    index = begun_call(calls, said.sentence, text)
+    if index is None or index in past:
         return Rest(calls, past, index)
     call = calls[index]
     words = words_of(call)

@@ -14,6 +14,7 @@ from benchmarks.village import ENDLESS, Tenant, Village, past
 from llm import Capabilities, LLMResponse, UnifiedLLMClient, get_provider
 from llm.messages import JSONObject, Message, Role, Text, ToolSpec
 from resilience import HttpExchange, InFlightConfig, Ledger, Pipeline, UpstreamConfig
+from tools import Status
 
 IN_FLIGHT = 200
 
@@ -109,6 +110,7 @@ class Steps:
         await gatherResults(asked, consumeErrors=True)
         for house in houses:
             assert " ".join(" ".join(house.heard).split()) == self._says, house.heard
+            assert all(status is Status.DONE for status in house.statuses()), house.statuses()
         return len(houses)
 
     async def reset(self) -> None:

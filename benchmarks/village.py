@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +15,7 @@ from assistant.character import Assistant
 from assistant.chosen_model import ChosenModel
 from assistant.config import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
 from assistant.ears import AssistantEars
-from assistant.journal import StreamEntry
+from assistant.journal import MemoryJournal, StreamEntry
 from assistant.storage import JournalFile, Storage, in_memory
 from assistant.trace import NobodyWatches, Observer
 from assistant.worlds.embedded import Body, EmbeddedWorld
@@ -24,11 +24,22 @@ from benchmarks.canned import MODEL, history
 from llm import Capabilities, LLMProvider, get_provider
 from llm.messages import Message, Role, Text
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
-from tools import Kind, Principal, Registry
+from tools import Kind, Principal, Registry, Status
 from tools.context import Thing
 from tools.world import WORLD_TOOLS
+from tools.world.inspect import INSPECT, InspectArguments
 
 THING = Thing("astrolabe", "A brass astrolabe with a cracked rim. It has been mended with silver wire, long ago.")
+
+
+class InspectWithNote(InspectArguments):
+    """What the stub's model gives: also why it looks."""
+
+    note: str = ""
+
+
+#: The tools of the game, with an `inspect` that takes what the stub's model gives.
+GAME_TOOLS = [replace(INSPECT, arguments=InspectWithNote) if tool is INSPECT else tool for tool in WORLD_TOOLS]
 #: Big enough that nothing is ever trimmed from a prompt.
 ENDLESS = {"context_tokens": 2_000_000, "examples": False}
 
@@ -86,6 +97,12 @@ class House:
         await self.player.say(text)
         await self.assistant.settled()
 
+    def statuses(self) -> list[Status]:
+        """How the tool calls of the last run ended; for a house whose journal is in memory."""
+        journal = self.assistant.mind.journal
+        assert isinstance(journal, MemoryJournal)
+        return [done.status for done in journal.finished[-1].results.values()]
+
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
@@ -113,7 +130,7 @@ class Village:
         self.houses: list[House] = []
         self._launcher = Launcher()
         self._capabilities = Capabilities()
-        self._registry = Registry(WORLD_TOOLS)
+        self._registry = Registry(GAME_TOOLS)
         described = "A small room with a desk under the window, and a shelf of books that nobody has dusted."
         places = [Room(f"room{number}", f"Room {number}", described, (), (THING,)) for number in range(rooms)]
         self.world = EmbeddedWorld(Place(tuple(places)))

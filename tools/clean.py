@@ -89,6 +89,8 @@ def _visible(text: str) -> str:
 
 def _tidy(text: str) -> str:
     """`text` without outer blank space, blank ends of lines and runs of blank lines."""
+    if "\n" not in text:
+        return text.strip()
     return _BLANK_RUNS.sub("\n\n", "\n".join(line.rstrip() for line in text.split("\n"))).strip()
 
 

@@ -21,7 +21,7 @@ from tools.result import Executed, Status
 from tools.rules import Rules
 from tools.step import NOTHING_YET, EffectLog, Past, Step, exact
 from tools.tool import Tool
-from tools.trust import Label, Sight, Source
+from tools.trust import Sight
 
 #: What a tool gets at least, however little is left of its run: an answer that came in time is still spoken.
 LAST_SECONDS = 1.0
@@ -72,13 +72,15 @@ class Dispatcher:
         never for another reason. What `log` or `on_executed` raises is raised after the running calls were stopped.
         """
         sight = self.gate.sight
-        sight.read(Label(Source.OPERATOR, context.sight.lowest))  # what the caller saw counts, whoever made the sight
-        return await Step(self, replace(context, sight=sight), log, on_executed, past).answer(calls)
+        if context.sight is not sight:  # what the caller saw counts, whoever made the sight
+            sight.lower(context.sight.lowest)
+            context = replace(context, sight=sight)
+        return await Step(self, context, log, on_executed, past).answer(calls)
 
     def happened(self, executed: Executed) -> None:
         """Count a call that was answered before this run was taken up again, as if it had been answered here."""
         tool = self.registry.get(executed.call.name)
-        self.gate.saw(tool, executed.authority)
+        self.gate.sight.lower(executed.authority)
         if tool is None or executed.status in {Status.REFUSED, Status.FORMAT_ERROR}:
             return
         try:

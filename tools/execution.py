@@ -29,11 +29,21 @@ class NoAnswer:
 
 
 async def within(
-    deadline: Deadline, work: Callable[[], Awaitable[T]], call: ToolCall, run_id: str, is_stopped: Callable[[], bool]
+    limit: Callable[[], Deadline],
+    work: Callable[[], Awaitable[T]],
+    call: ToolCall,
+    run_id: str,
+    is_stopped: Callable[[], bool],
 ) -> T | NoAnswer:
-    """What `work` gives in time, or why not. CancelledError only when `is_stopped` says that it is ours."""
+    """What `work` gives in time, or why not; `limit` is asked for the time only when there is something to wait for.
+
+    CancelledError only when `is_stopped` says that it is ours.
+    """
+    begun = Deferred.fromCoroutine(_awaited(work))
+    if not begun.called:
+        begun = limit().bound(begun)
     try:
-        return await deadline.bound(Deferred.fromCoroutine(_awaited(work)))
+        return await begun
     except Unheard as late:
         return NoAnswer(Status.UNHEARD, str(late))
     except ToolError as refused:

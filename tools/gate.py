@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from dataclasses import replace
 from typing import assert_never
 
@@ -24,7 +24,7 @@ from tools.repetition import act_of
 from tools.result import Status
 from tools.rules import Rules
 from tools.tool import Category, Tool
-from tools.trust import TOP, Label, Sight, Source, bounded
+from tools.trust import TOP, Sight, Source, bounded
 
 #: How an effect ends that happened, or may have.
 _MAYBE = frozenset({Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.UNKNOWN})
@@ -37,8 +37,8 @@ class Gate:
         self.rules = rules
         self.sight = sight
         self._calls = 0
-        self._by_category: Counter[Category] = Counter()
-        self._acts: Counter[str] = Counter()
+        self._by_category: defaultdict[Category, int] = defaultdict(int)
+        self._acts: defaultdict[str, int] = defaultdict(int)
 
     def ask(
         self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
@@ -55,7 +55,7 @@ class Gate:
             grant=rules.grant,
             denied=rules.denied,
             caps=rules.caps,
-            so_far=self._so_far(place, call, context.requester),
+            so_far=self._so_far(place, call, tool, context.requester),
         )
         match decision:
             case Refused():
@@ -78,7 +78,7 @@ class Gate:
 
     def ended(self, call: ToolCall, tool: Tool, status: Status) -> None:
         """The allowed call is over: what the world did not refuse happened, or may have."""
-        if tool.category.reads or tool.idle or status not in _MAYBE:
+        if not _counts(tool) or status not in _MAYBE:
             return
         act = act_of(call.name, call.arguments)
         self._by_category[tool.category] += 1
@@ -117,10 +117,6 @@ class Gate:
             return TOP
         return self._level_of(tool.source) if told is None else bounded(told)
 
-    def saw(self, tool: Tool | None, authority: int) -> None:
-        """The model sees a result of this level from now on."""
-        self.sight.read(Label(tool.source if tool else Source.OPERATOR, authority))
-
     def _level_of(self, source: Source) -> int:
         """The level of what a tool with this source answers."""
         match source:
@@ -133,15 +129,15 @@ class Gate:
             case _:
                 assert_never(source)
 
-    def _so_far(self, place: int, call: ToolCall, requester: Principal | None) -> SoFar:
-        act = act_of(call.name, call.arguments)
+    def _so_far(self, place: int, call: ToolCall, tool: Tool, requester: Principal | None) -> SoFar:
+        act = act_of(call.name, call.arguments) if _counts(tool) else ""
         return SoFar(
             place=place,
             calls=self._calls,
             spoken=self._by_category[Category.TERMINAL],
             network=self._by_category[Category.ASYNC_REQUIRED],
             changes=self._by_category[Category.DANGEROUS],
-            same=self._acts[act],
+            same=self._acts.get(act, 0),
             echo=requester is not None and requester.kind is Kind.ASSISTANT and self.rules.repetition.has(act),
         )
 
@@ -157,3 +153,8 @@ class Gate:
             return f"You may not do this now. {whom} that {reason}."
         number = approvals.request(call, requirement, requester).number
         return f"Not done yet. {whom} that {reason}: approval number {number}."
+
+
+def _counts(tool: Tool) -> bool:
+    """Whether doing the same again would be a repeat: a read and an idle tool do nothing that could be."""
+    return not tool.category.reads and not tool.idle

@@ -10,6 +10,8 @@ from llm.messages import JSON, JSONObject
 #: How many of its latest effects an assistant does not repeat for another assistant.
 REMEMBERED = 10
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
 
 class Repetition:
     """The last effects of one assistant, over all its runs; in memory, so a restart forgets them."""
@@ -34,7 +36,7 @@ def act_of(tool: str, arguments: JSONObject) -> str:
 
 def canonical(*values: object) -> str:
     """JSON values as one text, the same however the keys were ordered."""
-    return json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return _CANONICAL.encode(values)
 
 
 def _plain(value: JSON) -> JSON:

@@ -78,6 +78,8 @@ class Step:
     def answer(self, calls: Sequence[ToolCall]) -> Deferred[tuple[Executed, ...]]:
         """The answers to all calls; cancelling it is the one way this step is cancelled from outside."""
         work = Deferred.fromCoroutine(self._in_order(calls))
+        if work.called:  # nothing had to be waited for, so there is nothing left to cancel
+            return work
 
         def stop(_: object) -> None:
             self._stopped = True
@@ -95,13 +97,15 @@ class Step:
     async def _in_order(self, calls: Sequence[ToolCall]) -> tuple[Executed, ...]:
         answered: list[Executed] = []
         for group in self._groups(calls):
-            first = len(answered)
-            work = [Deferred.fromCoroutine(self._answer(first + at, call)) for at, call in enumerate(group)]
-            answered += await self._all_of(work)
+            if len(group) == 1:
+                answered.append(await self._answer(len(answered), group[0]))
+            else:
+                answered += await self._together(len(answered), group)
         return tuple(answered)
 
-    async def _all_of(self, work: Sequence[Deferred[Executed]]) -> list[Executed]:
-        """Every result, once all are over; the first failure stops the rest and is then raised."""
+    async def _together(self, first: int, group: Sequence[ToolCall]) -> list[Executed]:
+        """Every answer, once all are there; the first failure stops the rest and is then raised."""
+        work = [Deferred.fromCoroutine(self._answer(first + at, call)) for at, call in enumerate(group)]
         failures: list[Failure] = []
 
         def fail(failure: Failure) -> None:
@@ -145,13 +149,13 @@ class Step:
             executed = self._no_such_tool(call)
         else:
             executed = await self._checked(index, call, tool)
-        self._run.gate.saw(tool, executed.authority)
+        self._run.gate.sight.lower(executed.authority)  # the model sees it from now on
         if self._on_executed is not None:
             self._on_executed(executed)
         return executed
 
     async def _checked(self, index: int, call: ToolCall, tool: Tool) -> Executed:
-        """The tool's answer, or why it does not run."""
+        """The tool's answer, told to the effect log before and after, or why it does not run."""
         gate = self._run.gate
         if reason := not_granted(tool, gate.rules.grant):
             return self._executed(call, tool, Status.REFUSED, reason)
@@ -162,10 +166,19 @@ class Step:
         needed = await self._needed(call, tool, arguments)
         if isinstance(needed, NoAnswer):
             return self._executed(call, tool, needed.status, needed.text)
-        decision = gate.ask(index, exact(call, arguments), tool, needed, self._context)
+        meant = exact(call, arguments)
+        decision = gate.ask(index, meant, tool, needed, self._context)
         if isinstance(decision, Refused):
             return self._executed(call, tool, Status.REFUSED, decision.reason)
-        return await self._recorded(index, call, tool, arguments, needed)
+        if self._effects is not None:
+            await self._effects.intent(index, call)
+        if self._stopped:
+            raise CancelledError
+        executed = await self._run_tool(call, tool, arguments, needed)
+        gate.ended(meant, tool, executed.status)
+        if self._effects is not None:
+            await self._effects.done(index, executed)
+        return executed
 
     async def _needed(self, call: ToolCall, tool: Tool, arguments: Arguments) -> Requirement | NoAnswer:
         """What this call needs, once the tool has found out what it would do."""
@@ -201,34 +214,31 @@ class Step:
         name = one_line(call.name, max_chars=64)
         return self._executed(call, None, Status.FORMAT_ERROR, f"There is no tool '{name}'. Use one of: {known}.")
 
-    async def _recorded(
-        self, index: int, call: ToolCall, tool: Tool, arguments: Arguments, needed: Requirement
-    ) -> Executed:
-        """The answer of the tool itself, told to the effect log before and after."""
-        if self._effects is not None:
-            await self._effects.intent(index, call)
-        if self._stopped:
-            raise CancelledError
+    async def _run_tool(self, call: ToolCall, tool: Tool, arguments: Arguments, needed: Requirement) -> Executed:
+        """The answer of the tool itself."""
         began = self._run.clock.seconds()
-        context = replace(self._context, allowed=needed, has_changed=self._run.gate.has_changed)
+        context = self._context
+        if tool.resolve is not None or self._run.gate.has_changed:
+            context = replace(context, allowed=needed, has_changed=self._run.gate.has_changed)
         answer = await self._within(call, tool, lambda: tool.execute(arguments, context))
         seconds = self._run.clock.seconds() - began
         if isinstance(answer, NoAnswer):
             sure = tool.category.reads or answer.status in {Status.FAILED, Status.UNHEARD}
             text = answer.text if sure else f"{answer.text} It may or may not have happened."
-            executed = self._executed(call, tool, answer.status, text, seconds=seconds)
-        else:
-            text, told = text_of(answer), level_told(answer)
-            executed = self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told)
-        self._run.gate.ended(exact(call, arguments), tool, executed.status)
-        if self._effects is not None:
-            await self._effects.done(index, executed)
-        return executed
+            return self._executed(call, tool, answer.status, text, seconds=seconds)
+        text, told = text_of(answer), level_told(answer)
+        return self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told)
 
     async def _within(self, call: ToolCall, tool: Tool, work: Callable[[], Awaitable[T]]) -> T | NoAnswer:
         """What a tool's work gives in the time the tool has."""
-        deadline = Deadline.after(self._run.clock, self._run.seconds_for(tool))
-        return await within(deadline, work, call, self._context.run_id, lambda: self._stopped)
+        run = self._run
+        return await within(
+            lambda: Deadline.after(run.clock, run.seconds_for(tool)),
+            work,
+            call,
+            self._context.run_id,
+            lambda: self._stopped,
+        )
 
     def _executed(
         self,
@@ -249,4 +259,4 @@ class Step:
 
 def exact(call: ToolCall, arguments: Arguments) -> ToolCall:
     """`call` with its arguments as they were understood: what policy counts, compares and has approved."""
-    return replace(call, arguments=arguments.model_dump(mode="json"))
+    return ToolCall(call.id, call.name, arguments.model_dump(mode="json"))

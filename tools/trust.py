@@ -64,4 +64,8 @@ class Sight:
 
     def read(self, label: Label) -> None:
         """The model sees a text with this label from now on."""
-        self.lowest = min(self.lowest, label.authority)
+        self.lower(label.authority)
+
+    def lower(self, authority: int) -> None:
+        """The model sees a text of this level from now on."""
+        self.lowest = min(self.lowest, authority)

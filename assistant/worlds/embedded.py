@@ -7,7 +7,7 @@ happens in one order, also when somebody answers while it is still being told.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
@@ -43,6 +43,8 @@ class EmbeddedWorld:
         self.things: dict[str, list[Thing]] = {room.key: list(room.things) for room in place.rooms}
         self.carried: defaultdict[str, list[Thing]] = defaultdict(list)
         self._bodies: dict[str, Body] = {}
+        #: Who is in each room, by its key, in the order they came there.
+        self._in_room: defaultdict[str, dict[str, Body]] = defaultdict(dict)
         self._untold: deque[tuple[Body, Callable[[Ears], None]]] = deque()
         self._telling = False
 
@@ -57,12 +59,14 @@ class EmbeddedWorld:
             raise ValueError(f"{principal.id} is in the game already")
         body = Body(self, principal, self.rooms[room or self.start], ears, description)
         self._bodies[principal.id] = body
+        self._in_room[body.room.key][principal.id] = body
         self._arrived(body, "")
         return body
 
     def remove(self, body: Body) -> None:
         """Take `body` out of the game; nothing when it is out already."""
         if self._bodies.pop(body.principal.id, None) is not None:
+            del self._in_room[body.room.key][body.principal.id]
             self.tell_room(body, lambda ears: ears.saw_departure(body.principal, ""))
 
     def residents_in(self, room: Room) -> list[Resident]:
@@ -71,7 +75,12 @@ class EmbeddedWorld:
 
     def bodies_with(self, body: Body) -> list[Body]:
         """The other bodies in the same room."""
-        return [other for other in self._bodies.values() if other.room is body.room and other is not body]
+        return [other for other in self._in_room[body.room.key].values() if other is not body]
+
+    def put(self, body: Body, room: Room) -> None:
+        """Note that a body that is in the game is in `room` from now on."""
+        if self._in_room[body.room.key].pop(body.principal.id, None) is not None:
+            self._in_room[room.key][body.principal.id] = body
 
     def transfer(self, body: Body, way: Exit) -> None:
         """Walk `body` through `way`, seen at both ends."""
@@ -93,7 +102,7 @@ class EmbeddedWorld:
 
     def tell(self, bodies: Sequence[Body], perceive: Callable[[Ears], None]) -> None:
         """Let `bodies` perceive something, after everything that is still being told."""
-        self._untold.extend((body, perceive) for body in bodies)
+        self._untold.extend([(body, perceive) for body in bodies])
         if self._telling:
             return
         self._telling = True
@@ -127,9 +136,19 @@ class Body:
     ) -> None:
         self.world = world
         self.principal = principal
-        self.room = room
+        self._room = room
         self.ears = ears
         self.description = description or f"This is {principal.name}."
+
+    @property
+    def room(self) -> Room:
+        """Where the body is."""
+        return self._room
+
+    @room.setter
+    def room(self, room: Room) -> None:
+        self.world.put(self, room)
+        self._room = room
 
     @property
     def person(self) -> Person:
@@ -147,20 +166,21 @@ class Body:
 
     def alone_with(self, principal: Principal) -> bool:
         """Whether `principal` is the only other one in the room; residents count."""
-        return [other.id for other, _ in self._others()] == [principal.id]
+        return [other.id for other in self._principals()] == [principal.id]
 
     async def look(self) -> Scene:
         """The room, without the body itself."""
-        exits = tuple(way.direction for way in self.room.exits)
-        people = tuple(person for _, person in self._others())
-        return Scene(self.room.name, self.room.description, exits, people, tuple(self.world.things[self.room.key]))
+        room = self.room
+        exits = tuple(way.direction for way in room.exits)
+        return Scene(room.name, room.description, exits, tuple(self._people()), tuple(self.world.things[room.key]))
 
     async def inspect(self, target: str) -> str:
         """The description of a thing here or carried, a person, an exit, oneself ('me') or the room ('here')."""
-        seen = [(thing.name, thing.description) for thing in (*self.world.things[self.room.key], *self.carried)]
-        seen += [(person.name, person.description) for _, person in self._others()]
-        ways = [(way.direction, f"It leads to {self.world.rooms[way.to].name}.") for way in self.room.exits]
-        own = [(self.principal.name, self.description), (self.room.name, self.room.description)]
+        room = self.room
+        seen = [(thing.name, thing.description) for thing in (*self.world.things[room.key], *self.carried)]
+        seen += [(person.name, person.description) for person in self._people()]
+        ways = [(way.direction, f"It leads to {self.world.rooms[way.to].name}.") for way in room.exits]
+        own = [(self.principal.name, self.description), (room.name, room.description)]
         wanted = _aliased(target, self)
         # What lies in the room goes first: 'old map' is no 'Old Library'.
         for group in (seen, ways, own):
@@ -189,7 +209,7 @@ class Body:
 
     def hears(self, who: Principal) -> bool:
         """Whether this person is in the same room."""
-        return who.id in {other.id for other, _ in self._others()}
+        return who.id in [other.id for other in self._principals()]
 
     async def page(self, target: str, text: str) -> None:
         """Speak to one person anywhere in the game; a resident listens and keeps silent."""
@@ -229,7 +249,7 @@ class Body:
 
     def other(self, name: str) -> Principal:
         """The other person in the room who is meant; ToolFailed that lists who is there."""
-        others = [other for other, _ in self._others()]
+        others = self._principals()
         if not others:
             raise ToolFailed("Nobody else is here.")
         return others[pick(name, [other.name for other in others], what="Here are")]
@@ -238,12 +258,15 @@ class Body:
         """Every other body in the game."""
         return [body for body in self.world.bodies if body is not self]
 
-    def _others(self) -> Iterator[tuple[Principal, Person]]:
+    def _people(self) -> list[Person]:
+        """Everybody else in the room as they are seen: bodies, then residents."""
+        bodies = [body.person for body in self.world.bodies_with(self)]
+        return bodies + [_resident(resident) for resident in self.world.residents_in(self.room)]
+
+    def _principals(self) -> list[Principal]:
         """Everybody else in the room: bodies, then residents."""
-        for body in self.world.bodies_with(self):
-            yield body.principal, body.person
-        for resident in self.world.residents_in(self.room):
-            yield resident.principal, _resident(resident)
+        bodies = [body.principal for body in self.world.bodies_with(self)]
+        return bodies + [resident.principal for resident in self.world.residents_in(self.room)]
 
 
 def _resident(resident: Resident) -> Person:

@@ -169,6 +169,14 @@ async def test_a_call_that_comes_whole_is_made_whole() -> None:
         assert life.witness.heard == [f"Sage: {WHOLE}"]
 
 
+@pytest.mark.parametrize("reply", [EARLY, TEXT], ids=["call", "text"])
+async def test_an_answer_that_comes_in_one_piece_is_spoken_in_one(reply: Reply) -> None:
+    async with living([HELLO, replace(reply, chunk_size=10_000)], provider="local") as life:
+        await whole(life, "Sage, hello")
+        await whole(life)
+        assert life.witness.heard == ["Sage: Hello.", f"Sage: {WHOLE}"]
+
+
 async def test_an_assistant_that_asks_is_answered_in_one_piece() -> None:
     """Whether an answer is an echo is seen of the whole only."""
     bot = Principal("assistant:2", "Ann", Kind.ASSISTANT)

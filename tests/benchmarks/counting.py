@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -20,6 +22,9 @@ from llm.providers import LocalProvider
 from llm.testing import FakeChat, Reply, serve
 
 real: Any = _reactor
+_ROOT = Path(__file__).parents[2]
+#: The fake server that answers in the same process.
+_FAKES = f"{_ROOT / 'llm' / 'fakes'}/"
 
 
 class CountingReactor:
@@ -45,11 +50,16 @@ class CountingReactor:
 
 
 class CountingProvider(LocalProvider):
-    """A provider that knows which messages it encoded."""
+    """A provider that knows which messages it encoded, and the tokens of which it estimated."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url, "stub")
         self.encoded: list[Message] = []
+        self.estimated: list[Message] = []
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        self.estimated += messages
+        return super().count_tokens(messages)
 
     def encode_message(self, message: Message) -> list[JSONObject]:
         self.encoded.append(message)
@@ -127,5 +137,38 @@ def sends_to(port: int) -> Iterator[Sends]:
     sys.setprofile(sends.saw)
     try:
         yield sends
+    finally:
+        sys.setprofile(before)
+
+
+@dataclass
+class OwnCalls:
+    """How often a function of these folders was called or taken up again, and how often one copied a value."""
+
+    folders: tuple[str, ...]
+    count: int = 0
+    replaced: int = 0
+
+    def saw(self, frame: FrameType, event: str, function: Any) -> None:
+        """What the interpreter tells of every call."""
+        if event != "call":
+            return
+        if self._is_own(frame):
+            self.count += 1
+        elif frame.f_code is dataclasses.replace.__code__ and frame.f_back is not None:
+            self.replaced += self._is_own(frame.f_back)
+
+    def _is_own(self, frame: FrameType) -> bool:
+        file = frame.f_code.co_filename
+        return file.startswith(self.folders) and not file.startswith(_FAKES)
+
+
+@contextmanager
+def own_calls(*packages: str) -> Iterator[OwnCalls]:
+    """The calls made in the block, of functions of these packages."""
+    calls, before = OwnCalls(tuple(f"{_ROOT / package}/" for package in packages)), sys.getprofile()
+    sys.setprofile(calls.saw)
+    try:
+        yield calls
     finally:
         sys.setprofile(before)

@@ -12,15 +12,19 @@ import pytest
 from benchmarks.village import ENDLESS, Tenant, Village, past
 from llm.packed import Packed
 from llm.testing import Call, Reply
-from tests.benchmarks.counting import calls_of, real, sends_to, village_of_one
+from tests.benchmarks.counting import calls_of, own_calls, real, sends_to, village_of_one
 from tests.benchmarks.weighing import reached, weight
 
 LOOK = Reply(calls=(Call("inspect", {"target": "astrolabe"}),))
 SAY = Reply(calls=(Call("say", {"text": "A brass astrolabe."}),))
 QUESTION = "What is that on the desk?"
 #: Timers of a run with two model calls and a tool call in each. The tick: this run, and the next. A model call: the
-#: deadline, the head, the idle body, and the pool's for its connection. A tool call: its time limit.
-TIMERS = 2 + 2 * 4 + 2 * 1
+#: deadline, the head, the idle body, and the pool's for its connection. A tool call: none, when it is over at once.
+TIMERS = 2 + 2 * 4
+#: Function calls of `assistant` and `tools` in such a run, coroutines that were taken up again among them.
+MOST_CALLS = 570
+#: The same of `llm` and `resilience`, for two streamed answers.
+MOST_CLIENT_CALLS = 1160
 
 
 @pytest.mark.parametrize("messages", [20, 400])
@@ -104,3 +108,33 @@ async def test_runs_leave_no_timer_behind() -> None:
         for _ in range(4):
             await one.house.ask(QUESTION)
         assert len(one.reactor.getDelayedCalls()) == before
+
+
+@pytest.mark.parametrize("messages", [20, 400])
+async def test_the_tokens_of_a_message_are_estimated_once(messages: int) -> None:
+    async with village_of_one([LOOK, SAY] * 2, messages) as one:
+        await one.house.ask(QUESTION)
+        before = len(one.provider.estimated)
+        await one.house.ask(QUESTION)
+        # The question, an answer with its results, and another answer with its: nothing that stood there before.
+        assert len(one.provider.estimated) - before == 5
+
+
+@pytest.mark.parametrize("messages", [20, 400])
+async def test_a_run_makes_no_more_calls_of_our_own_than_this(messages: int) -> None:
+    async with village_of_one([LOOK, SAY] * 3, messages) as one:
+        await one.house.ask(QUESTION)
+        with own_calls("assistant", "tools") as calls:
+            await one.house.ask(QUESTION)
+        assert 0 < calls.count <= MOST_CALLS
+        assert calls.replaced == 0
+
+
+@pytest.mark.parametrize("messages", [20, 400])
+async def test_its_model_calls_make_no_more_than_this(messages: int) -> None:
+    async with village_of_one([LOOK, SAY] * 3, messages) as one:
+        await one.house.ask(QUESTION)
+        with own_calls("llm", "resilience") as calls:
+            await one.house.ask(QUESTION)
+        assert 0 < calls.count <= MOST_CLIENT_CALLS
+        assert calls.replaced == 0

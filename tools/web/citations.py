@@ -67,6 +67,10 @@ class Citations:
         self._by_url[key] = known
         return known.number
 
+    def __len__(self) -> int:
+        """How many sources there are."""
+        return len(self._by_url)
+
     @property
     def known(self) -> tuple[Cited, ...]:
         """All sources, by number."""
@@ -88,7 +92,7 @@ class Checked:
 
 def checked(text: str, citations: Citations) -> Checked:
     """`text` without marks of sources that there are none of. Checking twice is checking once."""
-    count = len(citations.known)
+    count = len(citations)
     if not count:
         return Checked(text, ())
     once = _walked(text, count)

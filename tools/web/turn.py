@@ -18,5 +18,6 @@ class WebTurn:
     def cited(self, words: str) -> str:
         """The words without marks of sources that there are none of, and below them the sources that they name."""
         found = checked(words, self.citations)
-        sources = footer(self.citations.of(found.used))
-        return f"{found.text}\n{sources}" if sources else found.text
+        if not found.used:
+            return found.text
+        return f"{found.text}\n{footer(self.citations.of(found.used))}"
