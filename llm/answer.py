@@ -83,9 +83,14 @@ class AnswerSink:
             return self.status != HTTP_OK and self._whole_size > _MAX_ERROR_BYTES
         parser = self._parser = self._parser or self._provider.stream_parser()
         events = parser.feed(piece)
-        self._check_progress(moved=bool(events))
+        if events:
+            self._decoded = True
+            self._progress_at = self._clock.seconds()
+        else:
+            self._check_progress()
         if self._listener is None:
-            self._take(events)
+            for event in events:
+                self.accumulator.feed(event)
             return parser.complete
         waits = self._tell_at_once(events)
         if waits is None:
@@ -114,18 +119,13 @@ class AnswerSink:
         """The error for an answer that began and did not end; its text is kept apart."""
         return StreamBroken(why, self._provider.name, self._provider.model, partial=self.accumulator.text)
 
-    def _take(self, events: list[StreamEvent]) -> None:
-        for event in events:
-            self._decoded = True
-            self.accumulator.feed(event)
-
     def _tell_at_once(self, events: list[StreamEvent]) -> Coroutine[Deferred[None], None, None] | None:
         """Tells until the listener has something to wait for; the rest of the telling then, else None.
 
         Most listeners never have, and a coroutine for each piece of a stream costs more than the piece.
         """
         for told, event in enumerate(events, 1):
-            self._take([event])
+            self.accumulator.feed(event)
             if self._listener is not None and (busy := self._listener(event)) is not None:
                 return self._tell_after(busy, events[told:])
         return None
@@ -136,16 +136,13 @@ class AnswerSink:
 
     async def _tell(self, events: list[StreamEvent]) -> None:
         for event in events:
-            self._take([event])
+            self.accumulator.feed(event)
             if self._listener is not None and (busy := self._listener(event)) is not None:
                 await busy
 
-    def _check_progress(self, *, moved: bool) -> None:
+    def _check_progress(self) -> None:
         """Comments and pings keep a connection alive, but not for ever (edge case 91)."""
-        now = self._clock.seconds()
-        if moved:
-            self._progress_at = now
-        elif now - self._progress_at > self._progress_seconds:
+        if self._clock.seconds() - self._progress_at > self._progress_seconds:
             raise self.broken(f"nothing but signs of life for {self._progress_seconds:g} s")
 
     def _protocol_error(self, why: str) -> ProtocolError:

@@ -40,24 +40,21 @@ class LineDecoder:
         if self._after_cr and text:
             text = text.removeprefix("\n")
             self._after_cr = False
-        lines = list(self._lines(text)) if "\r" in text else self._lines_of_lf(text)
+        if "\r" in text:
+            lines = list(self._lines(text))
+        else:  # as nearly all servers have it: a third of the time
+            *lines, rest = text.split("\n")
+            if lines and self._pieces:
+                lines[0] = "".join((*self._pieces, lines[0]))
+                self._pieces, self._held = [], 0
+            if rest:
+                self._pieces.append(rest)
+                self._held += len(rest)
         if self._held > MAX_EVENT_BYTES:
             raise ProtocolError(f"a line of more than {MAX_EVENT_BYTES} bytes")
         if final and self._pieces:
             lines.append("".join(self._pieces))
             self._pieces, self._held = [], 0
-        return lines
-
-    def _lines_of_lf(self, text: str) -> list[str]:
-        """The same where only LF ends a line, as nearly all servers have it: a third of the time."""
-        *lines, rest = text.split("\n")
-        if lines:
-            self._pieces.append(lines[0])
-            lines[0] = "".join(self._pieces)
-            self._pieces, self._held = [], 0
-        if rest:
-            self._pieces.append(rest)
-            self._held += len(rest)
         return lines
 
     def _lines(self, text: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random as random_module
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -53,10 +54,11 @@ CONNECTED_SECONDS = 4.0
 class Passage:
     """One attempt that is being made. It ends exactly once: succeeded, failed, or given back.
 
-    `used` is what it has cost so far; whoever makes the attempt keeps it true.
+    `used` is what it has cost so far; whoever makes the attempt keeps it true. `heard` is to be called whenever the
+    server sent something.
     """
 
-    __slots__ = ("_number", "_permit", "_sent", "_upstream", "quota", "used")
+    __slots__ = ("_number", "_permit", "_sent", "_upstream", "heard", "quota", "used")
 
     def __init__(self, upstream: Upstream, quota: Quota, permit: Permit, number: int, sent: Sent) -> None:
         self._upstream = upstream
@@ -65,10 +67,7 @@ class Passage:
         self._sent = sent
         self.quota = quota
         self.used = Amount()
-
-    def heard(self) -> None:
-        """The server sent something."""
-        self._permit.heard()
+        self.heard: Callable[[], None] = partial(upstream.breaker.heard, permit)  # called for every piece of a stream
 
     def told(self, requests: Told | None, tokens: Told | None) -> None:
         """The response says this of the limits."""

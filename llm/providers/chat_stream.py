@@ -12,7 +12,7 @@ from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.lines import ServerSentEvent, SSEDecoder
 from llm.messages import RawTurn
 from llm.providers.chat_usage import read_usage
-from llm.providers.reasoning_details import ReasoningKept
+from llm.providers.reasoning_details import REASONING_NAMES, ReasoningKept
 from llm.providers.until_error import UntilError
 from llm.response import FinishReason
 from llm.stream import CallDelta, FinishSeen, ModelSeen, RawSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
@@ -74,7 +74,9 @@ class ChatStream:
 
     def _take(self, data: str, events: list[StreamEvent], *, whole: bool = False) -> None:
         """Add the events of one chunk or document. Raises the error it carries, ProtocolError for none of both."""
-        chunk = _unwrapped(_loads(data))
+        chunk = _loads(data)
+        if isinstance(chunk, dict) and "choices" not in chunk:
+            chunk = _unwrapped(chunk)
         if not isinstance(chunk, dict):
             raise ProtocolError(f"not an answer: {excerpt(data.encode())}", self._provider, self._model)
         if chunk.get("error") or chunk.get("object") == "error":
@@ -82,7 +84,7 @@ class ChatStream:
         if isinstance(model := chunk.get("model"), str) and model and model != self._named:
             self._named = model
             events.append(ModelSeen(model))
-        if (usage := read_usage(chunk)) is not None:
+        if (chunk.get("usage") or "x_groq" in chunk) and (usage := read_usage(chunk)) is not None:
             events.append(UsageSeen(usage))
         choices = chunk.get("choices")
         for choice in choices if isinstance(choices, list) else ():
@@ -103,7 +105,12 @@ class ChatStream:
         reason = choice.get("finish_reason")
         if reason == "error" or choice.get("error"):
             raise self._error(choice)
-        piece = choice.get("message") if whole else self._delta(choice)
+        piece = choice.get("message" if whole else "delta")
+        if not whole:
+            if isinstance(piece, dict):
+                self._has_deltas = True
+            elif not self._has_deltas:  # a whole message in a stream repeats what its deltas said
+                piece = choice.get("message")
         if isinstance(piece, dict):
             self._piece(piece, events)
         if isinstance(reason, str) and reason:
@@ -113,16 +120,8 @@ class ChatStream:
         elif whole and isinstance(piece, dict):
             self._finished = True
 
-    def _delta(self, choice: Mapping[str, Any]) -> object:
-        """The new piece. A whole message in a stream repeats what its deltas said, and counts where there were none."""
-        delta = choice.get("delta")
-        if isinstance(delta, dict):
-            self._has_deltas = True
-            return delta
-        return None if self._has_deltas else choice.get("message")
-
     def _piece(self, piece: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        if thought := self._kept.take(piece):
+        if not REASONING_NAMES.isdisjoint(piece) and (thought := self._kept.take(piece)):
             events.append(ReasoningDelta(thought))
         content = piece.get("content")
         if isinstance(content, str):
@@ -148,12 +147,10 @@ class ChatStream:
         return typed_error(body.implied_status, body, provider=self._provider, model=self._model)
 
 
-def _unwrapped(chunk: object) -> object:
+def _unwrapped(chunk: dict[str, Any]) -> dict[str, Any]:
     """The completion that some gateways nest under `provider` (edge case 45)."""
-    if isinstance(chunk, dict) and "choices" not in chunk:
-        inner = chunk.get("provider")
-        return inner if isinstance(inner, dict) and "choices" in inner else chunk
-    return chunk
+    inner = chunk.get("provider")
+    return inner if isinstance(inner, dict) and "choices" in inner else chunk
 
 
 def _loads(data: str) -> object:

@@ -15,7 +15,7 @@ _PLAIN = ("reasoning_content", "reasoning", "thinking")
 #: Members of a detail that arrive in pieces; any other is told once.
 _JOINED = ("text", "summary", "data")
 #: What a piece has that tells of any thought.
-_NAMES = frozenset({*_PLAIN, "reasoning_details"})
+REASONING_NAMES = frozenset({*_PLAIN, "reasoning_details"})
 
 
 class ReasoningKept:
@@ -27,8 +27,6 @@ class ReasoningKept:
 
     def take(self, piece: Mapping[str, Any]) -> str:
         """The thought in one delta or message, told once however many names it has."""
-        if _NAMES.isdisjoint(piece):
-            return ""
         plain = next((key for key in _PLAIN if isinstance(piece.get(key), str) and piece[key]), "")
         if isinstance(content := piece.get("reasoning_content"), str):
             self._content = self._content or []
