@@ -23,6 +23,7 @@ from assistant.rights import Rights
 from assistant.settings import SettingsError
 from assistant.storage import Storage
 from assistant.trace import Observer
+from assistant.turnstile import Turnstile
 from llm import CallOptions, Capabilities, Link, Message, ModelChain, UnifiedLLMClient
 from llm.packed import Joined, Part
 from llm.packing import pack
@@ -55,6 +56,8 @@ class Surroundings:
     scrub: Callable[[str], str] = str
     #: Seconds since 1970, for dates that servers send; None when it is not to be asked.
     wall: Callable[[], float] | None = None
+    #: Where runs go on in turn, one for all assistants of the process; None for one that is alone.
+    turnstile: Turnstile | None = None
 
 
 def build_assistant(
@@ -122,6 +125,7 @@ def _mind(
         settings=settings,
         model=model,
         clock=around.clock,
+        turnstile=Turnstile(around.clock) if around.turnstile is None else around.turnstile,
         random=around.pipeline.random,
         observer=around.observer,
         purse=Purse(around.budget),

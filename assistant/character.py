@@ -49,7 +49,7 @@ class Assistant:
         #: Held by a run, and by whatever must not meet one.
         self._alone = DeferredLock()
         pace = Pace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
-        self.tick = Tick(self._one_run, mind.clock, pace, settings.name, mind.random)
+        self.tick = Tick(self._one_run, mind.clock, pace, settings.name, mind.random, turnstile=mind.turnstile)
 
     def start(self) -> None:
         """Begin to live, with what an earlier life left."""

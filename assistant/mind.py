@@ -17,6 +17,7 @@ from assistant.limits import Meter
 from assistant.purse import Purse
 from assistant.recovery import Said
 from assistant.trace import Observer
+from assistant.turnstile import Turnstile
 from llm import Message, ModelChain, ToolCall
 from tools import Approvals, Dispatcher, Kind, Notes, Principal, Registry, Rules, Sight, World
 from tools.web.seen import SeenUrls
@@ -50,6 +51,8 @@ class Mind:
     settings: AssistantConfig
     model: ModelConfig
     clock: IReactorTime
+    #: Shared with the other assistants of the process: where a run begins, and where it goes on with each answer.
+    turnstile: Turnstile
     random: Random
     observer: Observer
     purse: Purse

@@ -138,6 +138,8 @@ async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outco
             continue
         run.meter.count_step(response.usage, prompt_tokens)
         await mind.journal.record_response(run.id, run.next_step(), response)
+        if (turn := mind.turnstile.step()) is not None:
+            await turn
         executed = await act(mind, run, Answer(response, response.tool_calls, NOTHING_YET), prompt_tokens)
         step = run.meter.steps
         seconds = mind.clock.seconds() - started

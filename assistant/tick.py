@@ -3,6 +3,7 @@
     trigger, idle                     -> run now
     trigger, a run is going           -> run again when it is over
     trigger, join_seconds not over    -> run when they are
+    many of the process at once       -> a few milliseconds later, when it is its turn (`turnstile.py`)
     timer (awake 5 s, asleep 60 s)    -> run, which takes in what was only overheard
     the model could not be asked      -> pause: 5 s, doubling to 60 s, by chance up to a half shorter, or until a
                                          little after the provider's own time; then run
@@ -23,6 +24,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from assistant.outcome import Cancelled, Failed, Outcome
+from assistant.turnstile import Turn, Turnstile
 from resilience import Launcher
 
 #: Runs that crash in a row before the emergency stop.
@@ -45,7 +47,10 @@ class Pace:
 
 
 class Tick:
-    """Decides when `run` is called. Everything it waits for is on `clock`."""
+    """Decides when `run` is called. Everything it waits for is on `clock`.
+
+    `turnstile` is shared with the other ticks of the process.
+    """
 
     def __init__(
         self,
@@ -54,6 +59,8 @@ class Tick:
         pace: Pace,
         name: str,
         random: Random,
+        *,
+        turnstile: Turnstile,
     ) -> None:
         self._random = random
         self._run = run
@@ -61,10 +68,15 @@ class Tick:
         self._pace = pace
         self._name = name
         self._launcher = Launcher()
+        self._turnstile = turnstile
+        #: The timer for the next run, then its turn; None while a run goes, and when none is to come.
         self._next: IDelayedCall | None = None
+        self._turn: Turn | None = None
         self._started = False
         self._busy = False
         self._wanted = False
+        #: Whether a trigger came since the last run began.
+        self._triggered = False
         self._last_trigger = float("-inf")
         self._last_start = float("-inf")
         self._pause = 0.0
@@ -94,28 +106,31 @@ class Tick:
 
     def start(self, *, at_once: bool = False) -> None:
         """Begin to tick; `at_once` with a run, for what an earlier life left."""
+        if not self._started:
+            self._turnstile.joins()
         self._started = True
         self._wanted = at_once
         self._schedule()
 
     def stop(self) -> Deferred[None]:
         """Stop ticking and cancel the run that goes; fires when it is over."""
-        self._started = False
-        self._wanted = False
-        self._cancel_next()
+        self.halt()
         return self._launcher.stop()
 
     def halt(self) -> None:
         """Begin no run any more; the one that goes may end."""
+        if self._started:
+            self._turnstile.leaves()
         self._started = False
         self._wanted = False
         self._cancel_next()
 
     def wake(self) -> None:
         """A trigger was accepted: think as soon as it may be."""
-        self._wanted = True
+        self._wanted = self._triggered = True
         self._last_trigger = self._clock.seconds()
-        self._schedule()
+        if self._turn is None or not self._turn.is_urgent:
+            self._schedule()
 
     def clear_errors(self) -> None:
         """Lift the emergency stop."""
@@ -134,7 +149,7 @@ class Tick:
         self._cancel_next()
         if not self._started or self._busy or self.stopped_by_errors:
             return
-        self._next = self._clock.callLater(self._delay(), self._begin)
+        self._next = self._clock.callLater(self._delay(), self._enter)
 
     def _delay(self) -> float:
         now = self._clock.seconds()
@@ -144,10 +159,15 @@ class Tick:
         awake = now - self._last_trigger < STAYS_AWAKE
         return max(self._paused_until - now, self._pace.awake_seconds if awake else self._pace.asleep_seconds)
 
-    def _begin(self) -> None:
+    def _enter(self) -> None:
+        """It is time: begin when it is its turn."""
         self._next = None
+        self._turn = self._turnstile.begin(self._begin, is_urgent=self._triggered)
+
+    def _begin(self) -> None:
+        self._turn = None
         self._busy = True
-        self._wanted = False
+        self._wanted = self._triggered = False
         self._last_start = self._clock.seconds()
         self._launcher.launch(self._one_run(), f"tick of {self._name}")
 
@@ -190,4 +210,6 @@ class Tick:
     def _cancel_next(self) -> None:
         if self._next is not None and self._next.active():
             self._next.cancel()
-        self._next = None
+        if self._turn is not None:
+            self._turn.cancel()
+        self._next = self._turn = None

@@ -21,6 +21,7 @@ SECTIONS = {
     "steps": "goals 4, 5 and 7: CPU of a ReAct step beside treq and every peer, and its growth with the history",
     "dialects": "calls in the dialects of Anthropic and Ollama beside treq",
     "crowd": "goals 8 and 9: 200 assistants at once, a model that needs half a second",
+    "restart": "a game of 200 started again, each with a word that was left: the longest block",
     "tls": "goal 10: TLS contexts, HTTPS against plain, the cold start of 100 callers",
     "prompts": "goals 14 and 15: token estimates, and prefixes that are repeated",
     "booking": "goal 6: what the journal and the accounts cost a step",

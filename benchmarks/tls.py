@@ -9,6 +9,7 @@ from typing import Any
 from OpenSSL import SSL
 from twisted.internet.ssl import Certificate, optionsForClientTLS, trustRootFromCertificates
 
+from assistant.heap import settle_heap
 from benchmarks.blocks import Blocks
 from benchmarks.calls import PATHS
 from benchmarks.children import https_stub, stub
@@ -53,6 +54,7 @@ async def figures(reactor: Any, *, full: bool) -> list[Figure]:
             judged = [over("https", "http")]
             rounds = await compare({"https": https, "http": http}, ROUNDS if full else 12, judged=judged)
         cold = Calls(reactor, secure + SLOW, "json", callers=CALLERS, trust_root=roots)
+        settle_heap()
         with Blocks(reactor) as blocks:
             await cold.volley()
         with Blocks(reactor) as warm:

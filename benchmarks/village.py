@@ -18,6 +18,7 @@ from assistant.ears import AssistantEars
 from assistant.journal import MemoryJournal, StreamEntry
 from assistant.storage import JournalFile, Storage, in_memory
 from assistant.trace import NobodyWatches, Observer
+from assistant.turnstile import Turnstile
 from assistant.worlds.embedded import Body, EmbeddedWorld
 from assistant.worlds.hamlet import Place, Room
 from benchmarks.canned import MODEL, history
@@ -128,6 +129,7 @@ class Village:
         self.pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall) if ledger else None)  # noqa: S311
         self.file = JournalFile(journal, reactor, wall, JournalConfig(file=str(journal))) if journal else None
         self.houses: list[House] = []
+        self.turnstile = Turnstile(reactor)
         self._launcher = Launcher()
         self._capabilities = Capabilities()
         self._registry = Registry(GAME_TOOLS)
@@ -198,5 +200,6 @@ class Village:
             clock=self.reactor,
             observer=observer or NobodyWatches(),
             budget=BudgetConfig(),
+            turnstile=self.turnstile,
         )
         return build_assistant(AssistantConfig(**{"join_seconds": 0, **tenant.settings}), [chosen], around)

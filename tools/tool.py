@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any, assert_never
 
 from pydantic import BaseModel, ConfigDict
@@ -89,8 +90,13 @@ class Tool:
     @property
     def spec(self) -> ToolSpec:
         """The tool as a model sees it."""
-        schema = self.arguments.model_json_schema()
-        return ToolSpec(self.name, self.description, plain_schema(schema))
+        return ToolSpec(self.name, self.description, _schema_of(self.arguments))
+
+
+@cache
+def _schema_of(arguments: type[Arguments]) -> dict[str, Any]:
+    """The schema, made once for each kind of arguments there is: pydantic takes its time, and assistants are many."""
+    return plain_schema(arguments.model_json_schema())
 
 
 def plain_schema(schema: dict[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from assistant.service.observers import Observers
 from assistant.service.place import Place
 from assistant.spending import Spending
 from assistant.storage import JournalFile, Storage
+from assistant.turnstile import Turnstile
 from assistant.wiring import bindings_of, embedded_model, key_sources, load_web, web_of
 from llm import Capabilities, LLMError
 from llm.embedded.errors import EmbeddedUnavailable
@@ -81,6 +82,7 @@ class Household:
         self._ledger = Ledger(reactor.seconds, home.wall, home.config.budget.utc_offset_hours * 3600)
         self._spending = Spending(self._ledger, self._journal.usage)
         self.pipeline = Pipeline(reactor, random, self._ledger, self._spending.keep)
+        self.turnstile = Turnstile(reactor)
         self._keys = key_sources(reactor, home.environment, home.folder, home.secrets)
         self._bound = BoundKeys((), home.folder, IN_THE_GAME)
         self._pool = EmbeddedPool(make or self._embedded)
@@ -230,6 +232,7 @@ class Household:
             budget=config.budget,
             scrub=self.scrub,
             wall=self.home.wall,
+            turnstile=self.turnstile,
         )
 
     async def _made_web(self) -> Web | None:

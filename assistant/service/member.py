@@ -35,6 +35,7 @@ from assistant.service.place import Place
 from assistant.settings import SettingsError
 from assistant.storage import Storage
 from assistant.trace import StepTrace
+from assistant.turnstile import Turnstile
 from assistant.wiring import warm
 from resilience import Launcher
 
@@ -65,6 +66,11 @@ class Shared(Protocol):
     @property
     def clock(self) -> IReactorTime:
         """Time."""
+        ...
+
+    @property
+    def turnstile(self) -> Turnstile:
+        """Where the members go on in turn."""
         ...
 
     async def storage_of(self, member: str, inbox_limit: int) -> Storage:
@@ -226,8 +232,10 @@ class Member:
             self._doorstep = Doorstep(storage, manners_of(settings, self.place.me), muted, excuse)
             self._open_door(storage)
         assert self._storage is not None
+        await self._turn()  # the whole game may be starting
         around = await shared.surroundings(self.place, self.config, self._storage, self.observers)
         self.models = self.models or tuple(await shared.choose(self.config, self._entered))
+        await self._turn()  # many may have waited for one model
         assistant = build_assistant(settings, self.models, around, self._failed)
         await assistant.rights.load()
         if self.place.gathered is not None and await self._storage.journal.pending():
@@ -242,6 +250,10 @@ class Member:
         self._tell_waiting()
         if self.models[0].embedded is not None:
             self._living.launch(warm(assistant, shared.clock), "warming the model")
+
+    async def _turn(self) -> None:
+        if (turn := self._shared.turnstile.turn()) is not None:
+            await turn
 
     def _open_door(self, storage: Storage) -> None:
         """Take in what waited, in its order."""

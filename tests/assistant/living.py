@@ -21,6 +21,7 @@ from assistant.outcome import Failed, LimitReached, Outcome
 from assistant.rights import MemoryMutes
 from assistant.storage import Storage
 from assistant.trace import StepTrace
+from assistant.turnstile import Turnstile
 from assistant.worlds.embedded import Body, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeServer, Script, serve
@@ -118,6 +119,7 @@ async def living(
     journal: MemoryJournal | None = None,
     server_clock: IReactorTime | None = None,
     scrub: Callable[[str], str] = str,
+    turnstile: Turnstile | None = None,
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace.
 
@@ -148,6 +150,7 @@ async def living(
             observer=witness,
             budget=BudgetConfig(**(budget or {})),
             scrub=scrub,
+            turnstile=turnstile,
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})
         assistant = build_assistant(all_settings, [chosen], around, witness.failed)

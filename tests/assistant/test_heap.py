@@ -1,11 +1,14 @@
-"""What was there when the heap was settled is not collected again; what comes later is."""
+"""What was there when the heap was settled is not collected again; what comes later is, by gentler thresholds."""
 
 from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Iterator
 
-from assistant.heap import settle_heap
+import pytest
+
+from assistant.heap import GENTLE, PYTHONS_OWN, settle_heap
 
 
 class Knot:
@@ -15,13 +18,31 @@ class Knot:
         self.itself = self
 
 
+@pytest.fixture(autouse=True)
+def collector_as_it_was() -> Iterator[None]:
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+    gc.unfreeze()
+
+
 def test_later_collections_look_only_at_what_came_later() -> None:
     kept = Knot()
-    try:
-        assert settle_heap() > 0
-        assert not any(one is kept for one in gc.get_objects())
-        later = weakref.ref(Knot())
-        gc.collect()
-        assert later() is None
-    finally:
-        gc.unfreeze()
+    assert settle_heap() > 0
+    assert not any(one is kept for one in gc.get_objects())
+    later = weakref.ref(Knot())
+    gc.collect()
+    assert later() is None
+
+
+@pytest.mark.parametrize("before", sorted(PYTHONS_OWN), ids=str)
+def test_the_thresholds_of_python_become_gentler(before: tuple[int, int, int]) -> None:
+    gc.set_threshold(*before)
+    settle_heap()
+    assert gc.get_threshold() == GENTLE
+
+
+def test_thresholds_that_the_game_chose_are_left_alone() -> None:
+    gc.set_threshold(50_000, 20, 30)
+    settle_heap()
+    assert gc.get_threshold() == (50_000, 20, 30)

@@ -13,6 +13,7 @@ from twisted.internet.task import Clock, deferLater
 
 from assistant.outcome import Answered, Failed, Outcome
 from assistant.tick import Pace, Tick
+from assistant.turnstile import Turnstile
 from llm import LLMError, Unavailable
 from llm.verdicts import verdict_of
 from resilience import Caller, CircuitOpen, Deadline, NotAdmitted, Order, Passage, Pipeline, State, Target
@@ -33,7 +34,11 @@ class Simulated:
         self.calls = 0
         self.answered: set[int] = set()
         self.open_from: list[float] = []
-        self.ticks = [Tick(self.run_of(number), self.clock, Pace(), str(number), self.chance) for number in range(200)]
+        turnstile = Turnstile(self.clock)
+        self.ticks = [
+            Tick(self.run_of(number), self.clock, Pace(), str(number), self.chance, turnstile=turnstile)
+            for number in range(200)
+        ]
         self.breaker = self.pipeline.upstream(TARGET.origin).breaker
         told = self.breaker.on_change
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from twisted.internet.task import deferLater
+from twisted.internet.task import Clock, deferLater
 
 from assistant.classify import Attention, Verdict
 from assistant.events import Said
@@ -20,8 +20,9 @@ from assistant.journal import (
 from assistant.outcome import Answered, NothingToDo, Outcome
 from assistant.react import react
 from assistant.recovery import left_of
+from assistant.turnstile import FEW, LULL_SECONDS, Turnstile
 from llm import ToolCall, ToolResult
-from llm.testing import Call, Hang, Reply
+from llm.testing import Call, Hang, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Life, living, reactor
 from tests.crash.lives import lives
 from tools import Begun, Executed, Status
@@ -95,6 +96,30 @@ async def test_a_run_that_is_stopped_on_purpose_is_taken_up_again() -> None:
         assert len(life.fake.chats) == 3
         assert [step.step for step in life.witness.steps] == [1, 2]
         assert await react(life.assistant.mind) == NothingToDo()
+
+
+async def test_an_answer_that_waits_for_its_turn_in_a_crowd_is_not_asked_for_again_after_a_stop() -> None:
+    clock = Clock()
+    crowd = Turnstile(clock)
+    for _ in range(FEW):
+        crowd.joins()
+
+    def answer_in_a_rush(_: RecordedRequest) -> Step:
+        while crowd.turn() is None:
+            pass
+        return HELLO
+
+    async with living(answer_in_a_rush, {"speak_early": False}, turnstile=crowd) as life:
+        await life.ann.say("Sage, hello")
+        while crowd.waiting < 2:
+            await deferLater(reactor, 0.005)
+        assert life.witness.heard == []
+        await life.assistant.stop()
+        assert crowd.waiting == 1
+        clock.pump([2 * LULL_SECONDS] * 2)
+        assert await react(life.assistant.mind) == Answered(("say",))
+        assert life.witness.heard == ["Sage: Hello, Ann."]
+        assert len(life.fake.chats) == 1
 
 
 async def asked(life: Life, requests: int) -> None:

@@ -11,6 +11,7 @@ from twisted.internet.task import Clock
 
 from assistant.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
 from assistant.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, Pace, Tick
+from assistant.turnstile import APART_SECONDS, EACH, FEW, Turnstile
 from tests.guards import FlushFailures
 
 
@@ -56,7 +57,8 @@ def clock() -> Clock:
 
 
 def ticking(clock: Clock, runs: Callable[[], object]) -> Tick:
-    tick = Tick(runs, clock, Pace(), "Sage", Unlucky())  # type: ignore[arg-type]  # Runs is such a function
+    # Runs is such a function
+    tick = Tick(runs, clock, Pace(), "Sage", Unlucky(), turnstile=Turnstile(clock))  # type: ignore[arg-type]
     tick.start()
     return tick
 
@@ -205,3 +207,111 @@ def test_settled_does_not_wait_for_a_pause_to_end(clock: Clock) -> None:
     settled = tick.settled()
     clock.advance(0)
     assert settled.called
+
+
+class Crowd:
+    """Ticks of one process that share a turnstile; what each run did is in `began`."""
+
+    def __init__(self, clock: Clock, count: int) -> None:
+        self.turnstile = Turnstile(clock)
+        self.clock = clock
+        self.began: list[int] = []
+        self.ticks = [self._tick(number) for number in range(count)]
+
+    def _tick(self, number: int) -> Tick:
+        async def run() -> Outcome:
+            self.began.append(number)
+            return NothingToDo()
+
+        return Tick(run, self.clock, Pace(), str(number), Unlucky(), turnstile=self.turnstile)
+
+    def pass_turns(self) -> int:
+        """The most runs that began in one turn, until nobody waited."""
+        most = 0
+        while self.turnstile.waiting:
+            before = len(self.began)
+            self.clock.advance(APART_SECONDS)
+            most = max(most, len(self.began) - before)
+        return most
+
+
+def test_a_common_start_is_spread_and_everybody_runs_once(clock: Clock) -> None:
+    crowd = Crowd(clock, 200)
+    for tick in crowd.ticks:
+        tick.start(at_once=True)
+    clock.advance(0)
+    assert crowd.began == list(range(FEW))
+    assert crowd.pass_turns() == EACH
+    assert crowd.began == list(range(200))
+    assert not any(tick.busy for tick in crowd.ticks)
+
+
+def test_a_word_passes_before_those_who_wait_and_keeps_its_turn_when_another_comes(clock: Clock) -> None:
+    crowd = Crowd(clock, 200)
+    for tick in crowd.ticks:
+        tick.start(at_once=True)
+    clock.advance(0)
+    crowd.ticks[150].wake()
+    crowd.ticks[180].wake()
+    clock.advance(0)
+    crowd.ticks[150].wake()
+    clock.advance(APART_SECONDS)
+    assert crowd.began[FEW : FEW + 2] == [150, 180]
+    crowd.pass_turns()
+    assert sorted(crowd.began) == list(range(200))
+
+
+def test_what_waits_for_its_turn_is_not_settled(clock: Clock) -> None:
+    crowd = Crowd(clock, FEW + 1)
+    for tick in crowd.ticks:
+        tick.start()
+        tick.wake()
+    clock.advance(0)
+    settled = crowd.ticks[FEW].settled()
+    assert not settled.called
+    crowd.pass_turns()
+    assert settled.called
+
+
+@pytest.mark.parametrize("end", [Tick.stop, Tick.halt], ids=["stop", "halt"])
+def test_the_end_of_one_that_waits_leaves_nothing_behind(clock: Clock, end: Callable[[Tick], object]) -> None:
+    crowd = Crowd(clock, FEW + 3)
+    for tick in crowd.ticks:
+        tick.start()
+        tick.wake()
+    clock.advance(0)
+    end(crowd.ticks[-2])
+    crowd.pass_turns()
+    assert sorted(crowd.began) == [*range(FEW + 1), FEW + 2]
+    for tick in crowd.ticks:
+        end(tick)
+    assert crowd.turnstile.waiting == 0
+    assert not clock.getDelayedCalls()
+
+
+def test_an_emergency_stop_lifted_while_others_wait_gives_no_second_run(clock: Clock) -> None:
+    crowd = Crowd(clock, FEW + 2)
+    for tick in crowd.ticks:
+        tick.start(at_once=True)
+    clock.advance(0)
+    crowd.ticks[-1].clear_errors()
+    clock.advance(0)
+    crowd.pass_turns()
+    assert sorted(crowd.began) == list(range(FEW + 2))
+
+
+def test_where_few_are_started_none_waits_and_whoever_stops_is_not_counted(clock: Clock) -> None:
+    crowd = Crowd(clock, 3 * FEW)
+    for tick in crowd.ticks:
+        tick.start()
+        tick.start()
+    for tick in crowd.ticks[FEW:]:
+        tick.halt()
+        tick.stop()
+    for _ in range(10):
+        for tick in crowd.ticks[:FEW]:
+            tick.wake()
+        clock.advance(0)
+        assert crowd.turnstile.waiting == 0
+        clock.advance(0.25)
+    assert len(crowd.began) == 10 * FEW

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from twisted.application.service import MultiService
 
+from assistant.heap import settle_heap
 from assistant.worlds.evennia import creation, house
 from assistant.worlds.evennia.plugin import start_plugin_services
 from assistant.worlds.evennia.scripts import script_of
@@ -88,3 +89,16 @@ async def test_opening_twice_is_opening_once(tmp_path: Path) -> None:
         first = house.household()
         house.open_house()
         assert house.household() is first
+
+
+async def test_the_heap_is_settled_once_more_when_everybody_is_awake_unless_the_game_ends_before(
+    tmp_path: Path,
+) -> None:
+    def settling() -> list[float]:
+        return [call.getTime() for call in reactor.getDelayedCalls() if call.func is settle_heap]
+
+    async with opened(tmp_path):
+        (at,) = settling()
+        assert at == pytest.approx(reactor.seconds() + house.AWAKE_SECONDS, abs=5)
+        await house.close_house()
+        assert settling() == []

@@ -11,10 +11,12 @@ from typing import Any
 
 from django.conf import settings
 from twisted.internet.defer import CancelledError
+from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger, globalLogPublisher
 
 from assistant import log_redaction
 from assistant.config import Config
+from assistant.heap import settle_heap
 from assistant.redaction import Secrets
 from assistant.service.home import Home
 from assistant.service.household import Household
@@ -24,6 +26,8 @@ from assistant.worlds.evennia.install import CONFIG, JOURNAL
 
 #: The keys of this process. They stay hidden after the household is closed: the last lines of a log are written then.
 SECRETS = Secrets()
+#: How long after the start everybody who lives in the game is awake, in seconds.
+AWAKE_SECONDS = 30.0
 _NOT_YET = "the assistants' household is not open: the Server is starting or stopping, or its plugin is not installed"
 
 _log = Logger()
@@ -37,6 +41,7 @@ class _Door:
     """The household of the process, or why there is none."""
 
     household: Household | None = None
+    settling: IDelayedCall | None = None
     why_not: str = _NOT_YET
 
 
@@ -83,11 +88,14 @@ def open_house() -> None:
         _log.failure("no assistant can live")
     else:
         _Door.household = opened
+        _Door.settling = opened.clock.callLater(AWAKE_SECONDS, settle_heap)
 
 
 async def close_house() -> None:
     """Returns within half a second, when everybody is stopped; nobody can be started from the moment it is called."""
     closing, _Door.household, _Door.why_not = _Door.household, None, _NOT_YET
+    if _Door.settling is not None and _Door.settling.active():
+        _Door.settling.cancel()
     if closing is not None:
         await closing.close()
 

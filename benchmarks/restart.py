@@ -1,0 +1,89 @@
+"""A game that starts again: 200 assistants of a household, each with something to answer that an earlier life left."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from twisted.internet.defer import Deferred, gatherResults
+
+from assistant.classify import Attention, Verdict
+from assistant.config import JournalConfig
+from assistant.events import Said
+from assistant.heap import settle_heap
+from assistant.redaction import Secrets
+from assistant.service.home import Home
+from assistant.service.household import Household
+from assistant.service.options import merged
+from assistant.service.place import Place
+from assistant.storage import JournalFile
+from assistant.worlds.embedded import EmbeddedWorld
+from assistant.worlds.hamlet import Place as Map
+from assistant.worlds.hamlet import Room
+from benchmarks.blocks import Blocks
+from benchmarks.canned import ANSWER, MODEL, QUESTION
+from benchmarks.children import stub
+from benchmarks.figures import Figure
+from benchmarks.village import PlayerEars
+from tools import Kind, Principal
+
+ASSISTANTS = 200
+
+
+async def figures(reactor: Any, *, full: bool) -> list[Figure]:
+    """How long the reactor is held up until everybody has answered, and how long that takes."""
+    longest, seconds, shares = 0.0, [], []
+    for _ in range(3 if full else 1):
+        with tempfile.TemporaryDirectory() as folder:
+            async with stub(reactor) as (url,):
+                await _left(reactor, Path(folder))
+                blocks, took = await _again(reactor, Path(folder), f"{url}/whole/call/v1")
+        longest = max(longest, blocks.longest)
+        shares.append(blocks.at(0.99))
+        seconds.append(took)
+    note = f"p99 {max(shares):.1f} ms; all have answered after {max(seconds):.1f} s"
+    return [Figure("lag", f"start with {ASSISTANTS} to take up: longest block", longest, "ms", 50.0, note=note)]
+
+
+def _who(number: int) -> Principal:
+    return Principal(f"assistant:{number}", "Sage", Kind.ASSISTANT)
+
+
+async def _left(reactor: Any, folder: Path) -> None:
+    """What an earlier life left: a word to each that it had not answered."""
+    wall = time.time  # noqa: TID251  (composition root)
+    journal = JournalFile(folder / "journal", reactor, wall, JournalConfig(file=str(folder / "journal")))
+    await journal.open()
+    for number in range(ASSISTANTS):
+        storage = await journal.storage_of(_who(number).id, 100)
+        anna = Principal(f"player:{number}", "Anna")
+        word = Said(id=f"{number}.left", at=reactor.seconds(), who=anna, text=QUESTION, to_me=True)
+        await storage.journal.accept(word, Attention(Verdict.TRIGGER, 10, addressed=True))
+    await journal.close()
+
+
+async def _again(reactor: Any, folder: Path, url: str) -> tuple[Blocks, float]:
+    """The household of the next life, until everybody has answered."""
+    model = {"provider": "local", "url": url, "model": MODEL, "examples": False, "max_in_flight": ASSISTANTS}
+    config = merged({"model": model})
+    wall = time.time  # noqa: TID251  (composition root)
+    world = EmbeddedWorld(Map(tuple(Room(f"room{number}", "A room", "", (), ()) for number in range(ASSISTANTS))))
+    homes = [world.add(_who(number), f"room{number}") for number in range(ASSISTANTS)]
+    heard: dict[int, list[str]] = {number: [] for number in range(ASSISTANTS)}
+    for number, texts in heard.items():
+        world.add(Principal(f"player:{number}", "Anna"), f"room{number}", PlayerEars(texts.append))
+    settle_heap()
+    began = time.perf_counter()
+    with Blocks(reactor) as blocks:
+        home = Home(config, folder, {}, wall, Secrets(), folder / "journal")
+        household = Household(reactor, home, Random(1))  # noqa: S311  (jitter)
+        household.open()
+        members = [household.start(Place(_who(number), body), config) for number, body in enumerate(homes)]
+        await gatherResults([Deferred.fromCoroutine(member.settled()) for member in members], consumeErrors=True)
+    took = time.perf_counter() - began
+    await household.close()
+    assert all(" ".join(texts) == ANSWER for texts in heard.values()), heard
+    return blocks, took
