@@ -40,6 +40,43 @@ class Amount:
         return {"calls": self.calls, "tokens": self.tokens, "money": self.money}
 
 
+#: Nothing at all.
+NOTHING = Amount()
+
+
+@dataclass(slots=True)
+class Sum:
+    """Amounts added up in place: many are added for each that is looked at. Money ends at the largest float."""
+
+    calls: int = 0
+    tokens: int = 0
+    money: float = 0.0
+
+    def add(self, amount: Amount) -> None:
+        """This much more."""
+        self.calls += amount.calls
+        self.tokens += amount.tokens
+        if amount.money:
+            self.money = min(float_info.max, round(self.money + amount.money, _SUM_DIGITS))
+
+    def take(self, amount: Amount) -> None:
+        """This much less, of what was added before."""
+        self.calls -= amount.calls
+        self.tokens -= amount.tokens
+        if amount.money:
+            self.money = max(0.0, round(self.money - amount.money, _SUM_DIGITS))
+
+    def amount(self) -> Amount:
+        """What it comes to."""
+        return Amount(self.calls, self.tokens, self.money)
+
+    def plain_with(self, other: Sum) -> dict[str, int | float]:
+        """Both together as `Amount.plain` gives them; nothing at all is empty."""
+        calls, tokens = self.calls + other.calls, self.tokens + other.tokens
+        money = min(float_info.max, round(self.money + other.money, _SUM_DIGITS))
+        return {"calls": calls, "tokens": tokens, "money": money} if calls or tokens or money else {}
+
+
 @dataclass(frozen=True, slots=True)
 class Allowance:
     """How much a day may use; None is unlimited. ValueError for a limit below zero."""
@@ -56,7 +93,7 @@ class Allowance:
     @property
     def is_limited(self) -> bool:
         """Whether there is anything that a day may not use without end."""
-        return (self.calls, self.tokens, self.money) != (None, None, None)
+        return self.calls is not None or self.tokens is not None or self.money is not None
 
     def exceeded(self, amount: Amount) -> tuple[str, float] | None:
         """The first of calls, tokens and money of which `amount` is too much, with its limit; None when all fits."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from resilience.amounts import Account, Allowance, Amount, amount_from
+from resilience.amounts import NOTHING, Account, Allowance, Amount, Sum, amount_from
 from resilience.errors import BudgetSpent
 
 _DAY_SECONDS = 86_400
@@ -20,11 +20,34 @@ class ReservationEnded(RuntimeError):
 
 @dataclass(slots=True)
 class _Pot:
-    """An account in one day. `allowance` is None when it was only restored."""
+    """An account in one day, its sums being changed in place. `allowance` is None when it was only restored."""
 
-    spent: Amount = field(default_factory=Amount)
-    reserved: Amount = field(default_factory=Amount)
+    spent: Sum = field(default_factory=Sum)
+    reserved: Sum = field(default_factory=Sum)
     allowance: Allowance | None = None
+    #: What was exported of it last, None when it has changed since.
+    exported: dict[str, int | float] | None = None
+
+    def reserve(self, estimate: Amount) -> None:
+        """A call will use this much."""
+        self.reserved.add(estimate)
+        self.exported = None
+
+    def settle(self, estimate: Amount, actual: Amount) -> None:
+        """A call for which the estimate was reserved has used this much."""
+        self.reserved.take(estimate)
+        self.spent.add(actual)
+        self.exported = None
+
+    def most(self) -> Amount:
+        """What is spent when every call in flight uses its estimate."""
+        return self.spent.amount() + self.reserved.amount()
+
+    def export(self) -> dict[str, int | float]:
+        """The most of it as JSON values: the same object as long as nothing has changed. Nothing gives an empty one."""
+        if self.exported is None:
+            self.exported = self.spent.plain_with(self.reserved)
+        return self.exported
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +72,19 @@ class Reservation:
         self._estimate = estimate
         self._ended = False
         for pot in pots:
-            pot.reserved += estimate
+            pot.reserve(estimate)
 
     def settle(self, actual: Amount) -> None:
         """Book what was really used instead of the estimate, even if it is more than allowed. ReservationEnded."""
-        self.release()
-        for pot in self._pots:
-            pot.spent += actual
-
-    def release(self) -> None:
-        """Give all back: nothing was used. ReservationEnded."""
         if self._ended:
             raise ReservationEnded("this reservation was settled or released before")
         self._ended = True
         for pot in self._pots:
-            pot.reserved -= self._estimate
+            pot.settle(self._estimate, actual)
+
+    def release(self) -> None:
+        """Give all back: nothing was used. ReservationEnded."""
+        self.settle(NOTHING)
 
 
 class Ledger:
@@ -90,12 +111,13 @@ class Ledger:
         """
         self._turn()
         refusal = self._refusal(accounts, estimate)
+        pots = {}  # an account named twice pays once
         for account in accounts:
-            self._pots.setdefault(account.name, _Pot()).allowance = account.allowance
+            pot = pots[account.name] = self._pot(account.name)
+            pot.allowance = account.allowance
         if refusal is not None:
             raise refusal
-        names = dict.fromkeys(account.name for account in accounts)  # an account named twice pays once
-        return Reservation([self._pots[name] for name in names], estimate)
+        return Reservation(tuple(pots.values()), estimate)
 
     def check(self, accounts: Sequence[Account]) -> BudgetSpent | None:
         """Why even the smallest call (1 call of 1 token, free of charge) would be refused now; None when it would not.
@@ -108,19 +130,21 @@ class Ledger:
     def spent(self, account_name: str) -> Amount:
         """What the account used today."""
         self._turn()
-        return self._pots.get(account_name, _Pot()).spent
+        pot = self._pots.get(account_name)
+        return NOTHING if pot is None else pot.spent.amount()
 
     def reserved(self, account_name: str) -> Amount:
         """What calls in flight have taken from the account today."""
         self._turn()
-        return self._pots.get(account_name, _Pot()).reserved
+        pot = self._pots.get(account_name)
+        return NOTHING if pot is None else pot.reserved.amount()
 
     def snapshot(self) -> tuple[AccountState, ...]:
         """Every account that was asked for room today, given or not, or restored; by name."""
         self._turn()
         resets_at = self._resets_at()
         return tuple(
-            AccountState(name, pot.spent, pot.reserved, pot.allowance, resets_at)
+            AccountState(name, pot.spent.amount(), pot.reserved.amount(), pot.allowance, resets_at)
             for name, pot in sorted(self._pots.items())
         )
 
@@ -131,10 +155,13 @@ class Ledger:
         return self._day
 
     def export(self) -> dict[str, Any]:
-        """What was spent today if every call in flight uses its estimate, as JSON values for `restore`."""
+        """What was spent today if every call in flight uses its estimate, as JSON values for `restore`.
+
+        An account that has not changed since the last export has the same object in both: nobody may edit them.
+        """
         self._turn()
-        spent = {name: pot.spent + pot.reserved for name, pot in self._pots.items()}
-        return {"day": self._day, "spent": {name: most.plain() for name, most in spent.items() if most != Amount()}}
+        spent = {name: most for name, pot in self._pots.items() if (most := pot.export())}
+        return {"day": self._day, "spent": spent}
 
     def restore(self, exported: object) -> None:
         """Add what an earlier process exported today to what was spent since; that of an earlier day is ignored.
@@ -148,12 +175,21 @@ class Ledger:
         if day < self._day:
             return
         for name, amount in spent.items():
-            self._pots.setdefault(name, _Pot()).spent += amount
+            self._pot(name).settle(NOTHING, amount)
+
+    def _pot(self, name: str) -> _Pot:
+        """The pot of this account today, made at its first use."""
+        pot = self._pots.get(name)
+        if pot is None:
+            pot = self._pots[name] = _Pot()
+        return pot
 
     def _refusal(self, accounts: Sequence[Account], estimate: Amount) -> BudgetSpent | None:
         for account in accounts:
-            pot = self._pots.get(account.name, _Pot())
-            exceeded = account.allowance.exceeded(pot.spent + pot.reserved + estimate)
+            if not account.allowance.is_limited:
+                continue
+            pot = self._pots.get(account.name)
+            exceeded = account.allowance.exceeded(estimate if pot is None else pot.most() + estimate)
             if exceeded is not None:
                 return self._spent(account.name, *exceeded)
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resilience.amounts import Amount
+from resilience.amounts import NOTHING, Amount
 from resilience.budget import Ledger, Reservation
 from resilience.keeping import Keeping
 from resilience.order import Order
@@ -23,7 +23,7 @@ class Payment:
         self._is_limited = any(account.allowance.is_limited for account in self._accounts)
         self._reservation: Reservation | None = None
         #: What the attempts before the present one used.
-        self._booked = Amount()
+        self._booked = NOTHING
 
     async def ready(self, used: Amount) -> None:
         """Set the estimate of the next attempt aside; `used` is what all attempts before it used.
@@ -46,10 +46,10 @@ class Payment:
 
     def _book(self, used: Amount) -> None:
         reservation, self._reservation = self._reservation, None
-        rest, self._booked = used - self._booked, used
+        booked, self._booked = self._booked, used
         if reservation is None:
             return
-        if rest == Amount():
+        if used == booked:
             reservation.release()
         else:
-            reservation.settle(rest)
+            reservation.settle(used - booked if booked != NOTHING else used)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from assistant.journal import inbox
 from assistant.journal.codec import Codec
@@ -19,14 +18,13 @@ T = TypeVar("T")
 PREFIX = "run-"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a record belongs: the call `index` of the step of a run."""
+class Place(NamedTuple):
+    """Where a record belongs: the call of this index in a step of a run."""
 
     assistant: str
     run_id: str
     step: int
-    index: int = 0
+    call_index: int = 0
 
 
 def number_of(run_id: str) -> int:
@@ -70,14 +68,14 @@ def record_response(db: sqlite3.Connection, place: Place, record: bytes) -> None
 def record_intent(db: sqlite3.Connection, place: Place, record: bytes, now: float, *, effect: bool) -> None:
     """Keep that a call is about to run; a read that is done again after a crash replaces itself. UnknownRun."""
     run = still_open(db, place.assistant, place.run_id)
-    values = (run, place.assistant, place.step, place.index, now, record, effect)
+    values = (run, place.assistant, place.step, place.call_index, now, record, effect)
     db.execute("INSERT OR REPLACE INTO intents VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
 
 def record_result(db: sqlite3.Connection, place: Place, record: bytes) -> None:
     """Keep what a call came to. UnknownRun."""
     run = still_open(db, place.assistant, place.run_id)
-    values = (run, place.assistant, place.step, place.index, record)
+    values = (run, place.assistant, place.step, place.call_index, record)
     db.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?)", values)
 
 

@@ -64,17 +64,33 @@ _KIND_OF = {cls: kind for kinds in (_EVENTS, _BLOCKS, _OUTCOMES) for kind, cls i
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
-def _flat(value: Any) -> Plain:
-    """The value's own fields, as they are."""
-    cls = type(value)
+def _names(cls: type) -> tuple[str, ...]:
+    """The names of the fields that make a value of this class."""
     names = _FIELDS.get(cls)
     if names is None:
         names = _FIELDS[cls] = tuple(field.name for field in fields(cls) if field.init)
-    return {name: getattr(value, name) for name in names}
+    return names
+
+
+def _flat(value: Any) -> Plain:
+    """The value's own fields, as they are."""
+    return {name: getattr(value, name) for name in _names(type(value))}
+
+
+def _known(value: Any) -> Plain:
+    """The value's own fields less those that are None, of a class whose fields are None when they are not given.
+
+    A record with a null in it must be looked at number by number (`codec.exact_json`), which costs more than the rest.
+    """
+    return {name: part for name in _names(type(value)) if (part := getattr(value, name)) is not None}
 
 
 def _tagged(value: Any) -> Plain:
-    return {"k": _KIND_OF[type(value)], **_flat(value)}
+    cls = type(value)
+    plain = {"k": _KIND_OF[cls]}
+    for name in _names(cls):
+        plain[name] = getattr(value, name)
+    return plain
 
 
 def _kind(plain: Plain, kinds: Mapping[str, type]) -> Any:
@@ -123,8 +139,28 @@ def _unpack_call(plain: Plain) -> ToolCall:
     return ToolCall(**_arguments(plain))
 
 
+def _pack_call(call: ToolCall) -> Plain:
+    return {"id": call.id, "name": call.name, "arguments": call.arguments, "problem": call.problem}
+
+
+def _pack_result(result: ToolResult) -> Plain:
+    return {"call_id": result.call_id, "name": result.name, "text": result.text, "failed": result.failed}
+
+
+def _pack_block(block: Block) -> Plain:
+    """What nearly every message is made of goes the short way: fields that are named need not be looked up."""
+    match block:
+        case Text():
+            return {"k": "text", "text": block.text}
+        case ToolCall():
+            return {"k": "call", **_pack_call(block)}
+        case ToolResult():
+            return {"k": "result", **_pack_result(block)}
+    return _tagged(block)
+
+
 def _pack_message(message: Message) -> Plain:
-    plain: Plain = {"role": message.role, "blocks": [_tagged(block) for block in message.blocks]}
+    plain: Plain = {"role": message.role, "blocks": [_pack_block(block) for block in message.blocks]}
     if message.raw is not None:
         plain["raw"] = _flat(message.raw)
     return plain
@@ -145,28 +181,43 @@ def _unpack_messages(plain: Plain) -> tuple[Message, ...]:
 
 
 def _pack_response(response: LLMResponse) -> Plain:
-    info = response.rate_limit_info
-    return {
-        **_flat(response),
+    plain = {
         "message": _pack_message(response.message),
-        "usage": _flat(response.usage),
-        "rate_limit_info": _flat(info) if info else None,
+        "finish_reason": response.finish_reason,
+        "usage": _known(response.usage),
+        "provider": response.provider,
+        "model": response.model,
+        "from_fallback": response.from_fallback,
+        "repaired": response.repaired,
+        "is_beginning": response.is_beginning,
     }
+    if response.rate_limit_info is not None:
+        plain["rate_limit_info"] = _known(response.rate_limit_info)
+    if response.structured is not None:
+        plain["structured"] = response.structured
+    return plain
 
 
 def _unpack_response(plain: Plain) -> LLMResponse:
-    info = plain["rate_limit_info"]
+    info = plain.get("rate_limit_info")
     return LLMResponse(
         _unpack_message(plain["message"]),
         FinishReason(plain["finish_reason"]),
         Usage(**plain["usage"]),
-        rate_limit_info=RateLimitInfo(**info) if info else None,
+        rate_limit_info=None if info is None else RateLimitInfo(**info),
         **_arguments(plain, "message", "finish_reason", "usage", "rate_limit_info"),
     )
 
 
 def _pack_executed(executed: Executed) -> Plain:
-    return {**_flat(executed), "call": _flat(executed.call), "result": _flat(executed.result)}
+    return {
+        "call": _pack_call(executed.call),
+        "result": _pack_result(executed.result),
+        "status": executed.status,
+        "category": executed.category,
+        "seconds": executed.seconds,
+        "authority": executed.authority,
+    }
 
 
 def _unpack_executed(plain: Plain) -> Executed:
@@ -183,7 +234,7 @@ def _unpack_executed(plain: Plain) -> Executed:
 EVENT: Codec[Event] = Codec(_pack_event, _unpack_event)
 ATTENTION: Codec[Attention] = Codec(_flat, _unpack_attention)
 OUTCOME: Codec[Outcome] = Codec(_tagged, _unpack_outcome)
-CALL: Codec[ToolCall] = Codec(_flat, _unpack_call)
+CALL: Codec[ToolCall] = Codec(_pack_call, _unpack_call)
 MESSAGE: Codec[Message] = Codec(_pack_message, _unpack_message)
 MESSAGES: Codec[Sequence[Message]] = Codec(_pack_messages, _unpack_messages)
 #: A `structured` value that is a pydantic model comes back as JSON: its class is not written down.

@@ -5,12 +5,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from assistant.journal.codec import exact_json, parse_json, sealed, unsealed
 from assistant.journal.entries import StreamChange, StreamEntry
 from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.lease import Lease
 from assistant.journal.shapes import MESSAGES
+
+#: Records of names that are kept for the next entry.
+_KEPT_RECORDS = 64
 
 #: What of an entry goes into its row.
 Row = tuple[int, bytes, bytes, int, bytes]
@@ -57,10 +61,10 @@ def rows_of(change: StreamChange) -> list[Row]:
     return [
         (
             entry.importance,
-            sealed(exact_json(entry.event_ids)),
+            _record_of(entry.event_ids),
             MESSAGES.encode(entry.messages),
             entry.authority,
-            sealed(exact_json(entry.sources)),
+            _record_of(entry.sources),
         )
         for entry in change.new
     ]
@@ -72,6 +76,12 @@ def apply(db: sqlite3.Connection, assistant: str, rows: Sequence[Row], forget: S
     insert = """INSERT INTO stream (assistant, importance, event_ids, payload, authority, sources)
                 VALUES (?, ?, ?, ?, ?, ?)"""
     return tuple(db.execute(insert, (assistant, *row)).lastrowid or 0 for row in rows)
+
+
+@lru_cache(maxsize=_KEPT_RECORDS)
+def _record_of(names: tuple[str, ...]) -> bytes:
+    """The names as a record. Mostly there are none, or the same people as a moment ago."""
+    return sealed(exact_json(names))
 
 
 def names_in(record: bytes) -> tuple[str, ...]:

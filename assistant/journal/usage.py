@@ -8,9 +8,9 @@ from typing import Any
 
 from assistant.journal.store import Store
 
-#: Calls, tokens and money of each account.
-Sums = dict[str, tuple[int, int, float]]
-_NOTHING = (0, 0, 0.0)
+#: Calls, tokens and money of each account, by those names.
+Sums = Mapping[str, Mapping[str, int | float]]
+_NOTHING: Mapping[str, int | float] = {"calls": 0, "tokens": 0, "money": 0.0}
 #: Digits of a sum of money, as the ledger rounds it.
 _MONEY_DIGITS = 12
 
@@ -45,15 +45,15 @@ class StoredUsage:
         A ledger that was not restored from here is not believed to have less than the rows of the day say.
         Raises JournalError, and then nothing is kept.
         """
-        day, sums = exported["day"], _sums(exported)
+        day, sums = exported["day"], exported["spent"]
         if self._ours is None:
-            statement, rows = _RAISE, sums
+            statement, changes = _RAISE, sums
         else:
-            statement, rows = _ADD, _changes(self._ours[1] if self._ours[0] == day else {}, sums)
+            statement, changes = _ADD, _changes(self._ours[1] if self._ours[0] == day else {}, sums)
+        rows = [{"day": day, "account": account, **amounts} for account, amounts in changes.items()]
 
         def work(db: sqlite3.Connection) -> None:
-            named = [{"day": day, "account": account, **_named(amounts)} for account, amounts in rows.items()]
-            db.executemany(statement, named)
+            db.executemany(statement, rows)
 
         await self._store.write(work)
         self._ours = day, sums
@@ -69,18 +69,14 @@ class StoredUsage:
             if day is None:
                 return None
             rows = db.execute("SELECT account, calls, tokens, money FROM usage WHERE day = ?", (day,))
-            return day, {account: tuple(amounts) for account, *amounts in rows if any(amounts)}
+            return day, {account: dict(zip(_NOTHING, sums, strict=True)) for account, *sums in rows if any(sums)}
 
         found = await self._store.read(work)
         self._ours = found or (0, {})
         if found is None:
             return None
         day, sums = found
-        spent = {
-            account: {"calls": calls, "tokens": tokens, "money": money}
-            for account, (calls, tokens, money) in sums.items()
-        }
-        return {"day": day, "spent": spent}
+        return {"day": day, "spent": dict(sums)}
 
     async def days(self, since: int) -> tuple[tuple[int, str, int, int, float], ...]:
         """Day, account, calls, tokens and money of each account that spent anything since that day, newest first.
@@ -92,24 +88,17 @@ class StoredUsage:
         return await self._store.read(lambda db: tuple(map(tuple, db.execute(query, (since,)))))
 
 
-def _named(amounts: tuple[int, int, float]) -> dict[str, int | float]:
-    return dict(zip(("calls", "tokens", "money"), amounts, strict=True))
-
-
-def _sums(exported: Mapping[str, Any]) -> Sums:
-    return {
-        account: (spent["calls"], spent["tokens"], float(spent["money"]))
-        for account, spent in exported["spent"].items()
-    }
-
-
 def _changes(before: Sums, after: Sums) -> Sums:
-    """By how much each account that changed did."""
-    changes: Sums = {}
-    for account in before.keys() | after.keys():
-        calls, tokens, money = before.get(account, _NOTHING)
-        new_calls, new_tokens, new_money = after.get(account, _NOTHING)
-        change = (new_calls - calls, new_tokens - tokens, round(new_money - money, _MONEY_DIGITS))
-        if any(change):
-            changes[account] = change
-    return changes
+    """By how much each account that changed did. Looks closely at those alone: the others are the same objects."""
+    changed = [account for account, sums in after.items() if before.get(account) != sums]
+    changes = {account: _change(before.get(account, _NOTHING), after[account]) for account in changed}
+    changes |= {account: _change(before[account], _NOTHING) for account in before.keys() - after.keys()}
+    return {account: change for account, change in changes.items() if any(change.values())}
+
+
+def _change(before: Mapping[str, int | float], after: Mapping[str, int | float]) -> dict[str, int | float]:
+    return {
+        "calls": after["calls"] - before["calls"],
+        "tokens": after["tokens"] - before["tokens"],
+        "money": round(after["money"] - before["money"], _MONEY_DIGITS),
+    }

@@ -7,11 +7,10 @@ covers it. Everything here but `Job` and `Queue.put` runs on that thread.
 from __future__ import annotations
 
 import sqlite3
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from threading import Condition
+from queue import SimpleQueue
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -60,32 +59,32 @@ class Queue:
     """Jobs on their way to the writer, first come first served."""
 
     def __init__(self) -> None:
-        self._jobs: deque[Job] = deque()
-        self._changed = Condition()
-        self._closed = False
+        #: None is the end.
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._is_over = False
 
     def __len__(self) -> int:
         """How many wait."""
-        return len(self._jobs)
+        return self._jobs.qsize()
 
     def put(self, job: Job) -> None:
         """Add a job."""
-        with self._changed:
-            self._jobs.append(job)
-            self._changed.notify()
+        self._jobs.put(job)
 
     def close(self) -> None:
-        """Let the writer end once it has done what waits."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
+        """Let the writer end once it has done what waits. Nothing is put after it."""
+        self._jobs.put(None)
 
     def take(self) -> list[Job]:
         """The next jobs, at least one; none when the queue is closed and empty. Blocks."""
-        with self._changed:
-            while not self._jobs and not self._closed:
-                self._changed.wait()
-            return [self._jobs.popleft() for _ in range(min(len(self._jobs), MAX_BATCH))]
+        jobs: list[Job] = []
+        while not self._is_over and (not jobs or (self._jobs.qsize() and len(jobs) < MAX_BATCH)):
+            job = self._jobs.get()
+            if job is None:
+                self._is_over = True
+            else:
+                jobs.append(job)
+        return jobs
 
 
 class Writer:
@@ -132,7 +131,7 @@ class Writer:
                 end = at
                 break
             if job.writes and not self._in_transaction():
-                self._tell(jobs[told:at])  # reads before the first write need no commit
+                self._told(jobs[told:at])  # reads before the first write need no commit
                 told = at
                 unwritable = unwritable or self._begin()
             if job.writes and unwritable is not None:
@@ -141,15 +140,20 @@ class Writer:
                 self._fail(
                     jobs[told : at + 1], JournalUnwritable("the journal could not be written: " + str(job.error))
                 )
-                self._tell(jobs[told : at + 1])
+                self._told(jobs[told : at + 1])
                 return jobs[at + 1 :]
             if self._wall() - began > MAX_BATCH_SECONDS:
                 end = at + 1
                 break
         if (error := self._commit()) is not None:
             self._fail(jobs[told:end], error)
-        self._tell(jobs[told:end])
+        self._told(jobs[told:end])
         return jobs[end:]
+
+    def _told(self, jobs: Sequence[Job]) -> None:
+        """Tell those who wait for these jobs, if there are any: each telling wakes the reactor."""
+        if jobs:
+            self._tell(jobs)
 
     def _run(self, job: Job) -> bool:
         """Do one job; True when SQLite has given up the whole transaction because of it."""

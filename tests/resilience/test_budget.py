@@ -137,6 +137,17 @@ def test_small_costs_add_up_without_drift(ledger: Ledger) -> None:
     assert ledger.reserved("all").money == 0
 
 
+def test_a_price_beyond_all_numbers_can_be_kept_and_read_again(times: Times, ledger: Ledger) -> None:
+    for _ in range(2):
+        ledger.reserve([UNLIMITED], Amount(calls=1, money=1e308)).settle(Amount(calls=1, money=1.5e308))
+    ledger.reserve([UNLIMITED], Amount(calls=1, money=1e308))
+    exported = json.loads(json.dumps(ledger.export(), allow_nan=False))
+    after = Ledger(times.clock.seconds, times.wall)
+    after.restore(exported)
+    assert after.spent("all").calls == 3
+    assert after.export() == exported
+
+
 def test_check_tells_whether_the_smallest_call_would_be_refused(ledger: Ledger) -> None:
     account = Account("a", Allowance(tokens=10))
     ledger.reserve([account], Amount(tokens=9))
