@@ -18,8 +18,8 @@ from tests.benchmarks.counting import CountingReactor, real
 LOOK = Reply(calls=(Call("inspect", {"target": "astrolabe"}),))
 SAY = Reply(calls=(Call("say", {"text": "A brass astrolabe."}),))
 QUESTION = "What is that on the desk?"
-#: What somebody waits for: the event taken, the inbox read, the run opened, of each of two steps the answer, the intent and
-#: the result, and the run closed.
+#: What somebody waits for: the event taken, the inbox read, the run opened, of each of two steps the answer, the intent
+#: and the result, and the run closed.
 WAITED_FOR = 1 + 1 + 1 + 2 * 3 + 1
 
 
