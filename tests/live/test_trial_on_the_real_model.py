@@ -25,14 +25,16 @@ MARK = uuid4().hex
 SOURCES = {SOURCES_VARIABLE: "file,parts", "STARTED_BY": MARK}
 
 
-def answers(result: Result) -> list[str]:
-    return re.findall(r'^Sage says(?: to you)?, "(.+)', result.out, re.MULTILINE)
+def answers(result: Result) -> list[list[str]]:
+    """What was said after each line; the sentences of one answer may be said one by one."""
+    stretches = re.split(r"^> ", result.out, flags=re.MULTILINE)[1:]
+    return [re.findall(r'^Sage says(?: to you)?, "(.+)', stretch, re.MULTILINE) for stretch in stretches]
 
 
 async def test_sage_answers_both_lines_with_words_of_the_model() -> None:
     result = await run(EMBEDDED, b"Hello Sage, who are you?\nWhat can you see here?\n", SOURCES)
     assert result.status == 0, result.err
-    assert len(answers(result)) == 2, result.out
+    assert [bool(said) for said in answers(result)] == [True, True], result.out
     assert "loading the embedded model" in result.err
     assert "Sage thinks with the embedded model" in result.err
     assert children_of_trials() == []
@@ -42,7 +44,7 @@ async def test_two_easy_lines_make_the_right_calls() -> None:
     """Right tools only where a model this small is reliable: a greeting is speech, a whisper a whisper."""
     given = b"/trace\nGood morning, Sage!\n/whisper Do you like it here?\n"
     result = await run(EMBEDDED, given, SOURCES)
-    assert len(answers(result)) >= 1, result.out
+    assert any(answers(result)), result.out
     assert "Sage whispers to you" in result.out, result.out
     assert "tokens in" in result.out
 
