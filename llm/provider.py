@@ -151,8 +151,10 @@ class LLMProvider(ABC):
         self, head: JSONObject, messages: Sequence[Message], options: CallOptions, *, tools_as_text: bool
     ) -> bytes:
         """The request body of its head and its messages."""
-        front = orjson.dumps(head)[:-1] + b',"messages":['
-        return front + b",".join(self._all_encoded(messages, tools_as_text=tools_as_text)) + b"]}"
+        encoded = self._all_encoded(messages, tools_as_text=tools_as_text)
+        encoded[:1] = [b"".join((orjson.dumps(head)[:-1], b',"messages":[', *encoded[:1]))]
+        encoded[-1] += b"]}"
+        return b",".join(encoded)  # the one place where a long history is copied
 
     @abstractmethod
     def request_head(
