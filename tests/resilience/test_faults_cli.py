@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import sys
 from typing import Any
 
@@ -72,8 +73,12 @@ async def test_it_ends_at_once_while_requests_hang() -> None:
 
 
 async def test_a_server_that_is_not_there_is_told() -> None:
-    async with rigged() as rig:
-        url = rig.proxy.url
+    with socket.socket() as held:  # which nobody else can have meanwhile, and at which nobody listens
+        held.bind(("127.0.0.1", 0))
+        await _told_of(f"http://127.0.0.1:{held.getsockname()[1]}")
+
+
+async def _told_of(url: str) -> None:
     async with rigged(PASS) as rig:
         command = start(url)
         await command.saw("\n")
