@@ -174,7 +174,7 @@ async def run(reactor: Any, options: argparse.Namespace) -> None:
 def main() -> None:
     """Read the options, and go on in the interpreter that has Evennia."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--python", default=sys.executable, help="an interpreter that has Evennia")
+    parser.add_argument("--python", default="", help="an interpreter that has Evennia, when this one has not")
     parser.add_argument("--assistants", type=int, default=50)
     parser.add_argument("--rooms", type=int, default=5, help="each has one player")
     parser.add_argument("--rate", type=float, default=5.0, help="lines a second, of all players together")
@@ -183,8 +183,8 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true", help="look what is at work when something takes long")
     parser.add_argument("--json", default="", help="write the numbers there as well")
     options = parser.parse_args()
-    if Path(options.python) != Path(sys.executable):
-        os.execv(options.python, [options.python, *sys.argv])  # noqa: S606  (with --python as what it runs in by then)
+    if options.python:
+        os.execv(options.python, [options.python, *sys.argv, "--python="])  # noqa: S606  (which then runs it itself)
     react(lambda reactor: Deferred.fromCoroutine(run(reactor, options)))
 
 
