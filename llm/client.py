@@ -17,7 +17,6 @@ from llm.ask import Ask, inputs_of, worded
 from llm.attempt import Attempting, Read, not_made
 from llm.capabilities import Capabilities, ModelRecord
 from llm.errors import LLMError, OutputUnreadable
-from llm.fallback_quotes import may_hold_call
 from llm.json_fallback import find_calls
 from llm.messages import Block, Message, Reasoning, Role, Text, ToolSpec
 from llm.options import CallOptions, ToolChoice
@@ -153,7 +152,7 @@ class UnifiedLLMClient:
         body = provider.build_request(
             messages, tools, choice, options, tools_as_text=way.as_text, amendments=way.amendments
         )
-        read = await self._let_in(ask, deadline, body, text_is_answer=way.native and record.text_alone is True)
+        read = await self._let_in(ask, deadline, body, way, record)
         answer = read.answer
         provider.tokens.learn(len(body), answer.usage.input_tokens)
         message, finish = answer.message()
@@ -169,14 +168,14 @@ class UnifiedLLMClient:
         _judge(response, ask, way, record)
         return response
 
-    async def _let_in(self, ask: Ask, deadline: Deadline, body: bytes, *, text_is_answer: bool) -> Read:
+    async def _let_in(self, ask: Ask, deadline: Deadline, body: bytes, way: Way, record: ModelRecord) -> Read:
         """The answer to this body, through everything that stands before the socket."""
         provider, limits = self.provider, self._limits or Limits()
         known = [tool.name for tool in ask.tools]
 
         def new_sink() -> AnswerSink:
             if ask.listener is not None:
-                ask.listener.begins(text_is_answer=text_is_answer)
+                ask.listener.begins(text_is_answer=way.native and record.text_alone is True)
             return AnswerSink(
                 provider,
                 known,
@@ -229,7 +228,7 @@ class UnifiedLLMClient:
 
     def _with_calls_from_text(self, response: LLMResponse, ask: Ask) -> LLMResponse:
         """The response with tool calls found in its text, when tools were offered and none came natively."""
-        if response.has_tool_calls or not ask.tools or not may_hold_call(response.content):
+        if response.has_tool_calls or not ask.tools or not response.content:
             return response
         if response.finish_reason is FinishReason.PAUSED:
             return response

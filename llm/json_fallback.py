@@ -68,6 +68,8 @@ def find_calls(
     `inputs` are what strangers wrote into the prompt; a call that occurs there is never returned. A text of more than
     256 KiB is not searched. What a model wrote behind its own end mark is left out, and counts as complete before it.
     """
+    if not may_hold_call(text):  # nor a tag of thoughts, which begins with one of the same signs
+        return Found(text=text)
     thoughts, answer = split_thinking(text)
     plain = Found(reasoning=thoughts, text=answer)
     if not tools or len(answer) > MAX_CHARS or not may_hold_call(answer):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import random as random_module
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -67,7 +66,7 @@ class Passage:
         self._sent = sent
         self.quota = quota
         self.used = Amount()
-        self.heard: Callable[[], None] = partial(upstream.breaker.heard, permit)  # called for every piece of a stream
+        self.heard = permit.heard
 
     def told(self, requests: Told | None, tokens: Told | None) -> None:
         """The response says this of the limits."""

@@ -40,36 +40,28 @@ _EVENTS = {
 }
 
 
-class AnthropicStream:
+class AnthropicStream(UntilError):
     """Reads one answer, streamed or whole."""
 
     def __init__(self, provider: LLMProvider) -> None:
+        super().__init__()
         self._provider = provider
         self._events = SSEDecoder()
         self._blocks: list[ContentBlock] = []
         self._open: dict[int, ContentBlock] = {}
         self._usage: dict[str, Any] = {}
-        self._until = UntilError()
-        self._ended = False
-
-    @property
-    def complete(self) -> bool:
-        """Whether `message_stop` or an error was seen."""
-        return self._ended or self._until.error is not None
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """The events that `data` completes, up to an error, which completes the stream too."""
-        return self._until.events(self._events.feed(data), self._sent)
+        return self.events(self._events.feed(data), self._sent)
 
     def end(self) -> list[StreamEvent]:
         """The events of an unended last one.
 
         Raises the error the stream carried, StreamBroken when there was no `message_stop` (edge case 34).
         """
-        events = self._until.events(self._events.feed(b"", final=True), self._sent)
-        if self._until.error is not None:
-            raise self._until.error
-        if not self._ended:
+        events = self.last_events(self._events.feed(b"", final=True), self._sent)
+        if not self.ended:
             raise StreamBroken("the answer ended before it was done", self._provider.name, self._provider.model)
         return events
 
@@ -89,8 +81,6 @@ class AnthropicStream:
         return events + self._changed({"delta": data, "usage": data.get("usage")}) + self._stopped()
 
     def _sent(self, sent: ServerSentEvent, events: list[StreamEvent]) -> None:
-        if self._ended:
-            return
         data = _loads(sent.data)
         if not isinstance(data, Mapping):
             if sent.event in _EVENTS:
@@ -144,7 +134,7 @@ class AnthropicStream:
     def _stopped(self) -> list[StreamEvent]:
         """The end mark; a block that a lenient server never closed ends with it."""
         events = [event for index in list(self._open) for event in self._closed(index)]
-        self._ended = True
+        self.ended = True
         raw = tuple(replay for block in self._blocks if (replay := block.replay()) is not None)
         return [*events, RawSeen(RawTurn(self._provider.name, raw))]
 

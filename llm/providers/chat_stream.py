@@ -28,10 +28,11 @@ _FINISH = {
 }
 
 
-class ChatStream:
+class ChatStream(UntilError):
     """One streamed answer: SSE chunks, complete with `[DONE]` or a finish reason (edge case 30)."""
 
     def __init__(self, provider: str, model: str) -> None:
+        super().__init__()
         self._provider = provider
         self._model = model
         self._events = SSEDecoder()
@@ -39,27 +40,18 @@ class ChatStream:
         self._refused = False
         self._has_deltas = False
         self._kept = ReasoningKept()
-        self._until = UntilError()
         self._named = ""
-        self._ended = False
-
-    @property
-    def complete(self) -> bool:
-        """Whether `[DONE]` or an error was seen."""
-        return self._ended or self._until.error is not None
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """The events of the chunks that `data` completes, up to an error, which completes the stream too."""
-        return self._until.events(self._events.feed(data), self._sent)
+        return self.events(self._events.feed(data), self._sent)
 
     def end(self) -> list[StreamEvent]:
         """The events of an unended last chunk.
 
         Raises the error the stream carried, StreamBroken when there was neither finish nor `[DONE]`.
         """
-        events = self._until.events(self._events.feed(b"", final=True), self._sent)
-        if self._until.error is not None:
-            raise self._until.error
+        events = self.last_events(self._events.feed(b"", final=True), self._sent)
         if not self._finished:
             raise StreamBroken("the answer ended before it was done", self._provider, self._model)
         return events + self._raw()
@@ -84,7 +76,7 @@ class ChatStream:
         if isinstance(model := chunk.get("model"), str) and model and model != self._named:
             self._named = model
             events.append(ModelSeen(model))
-        if (chunk.get("usage") or "x_groq" in chunk) and (usage := read_usage(chunk)) is not None:
+        if (chunk.get("usage") is not None or "x_groq" in chunk) and (usage := read_usage(chunk)) is not None:
             events.append(UsageSeen(usage))
         choices = chunk.get("choices")
         for choice in choices if isinstance(choices, list) else ():
@@ -92,10 +84,8 @@ class ChatStream:
                 self._choice(choice, events, whole=whole)
 
     def _sent(self, sent: ServerSentEvent, events: list[StreamEvent]) -> None:
-        if self._ended:
-            return
         if sent.data.strip() == "[DONE]":
-            self._ended = self._finished = True
+            self.ended = self._finished = True
         elif sent.field == "error" or sent.event == "error":
             raise self._error(_loads(sent.data))
         else:

@@ -118,40 +118,32 @@ class OllamaProvider(LLMProvider):
         return typed_error(status, read_error_body(body), provider=self.name, model=self.model)
 
 
-class OllamaStream:
+class OllamaStream(UntilError):
     """One NDJSON answer: whole objects with message pieces, the last one with `done: true`."""
 
     def __init__(self, provider: OllamaProvider) -> None:
+        super().__init__()
         self._provider = provider
         self._lines = LineDecoder()
-        self._until = UntilError()
         self._named = ""
-        self._done = False
-
-    @property
-    def complete(self) -> bool:
-        """Whether `done` or an error was seen."""
-        return self._done or self._until.error is not None
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """The events of the lines that `data` completes, up to an error, which completes the stream too."""
-        return self._until.events(self._lines.feed(data), self.take)
+        return self.events(self._lines.feed(data), self.take)
 
     def end(self) -> list[StreamEvent]:
         """The events of an unended last line.
 
         Raises the error the stream carried, StreamBroken when `done` was never said.
         """
-        events = self._until.events(self._lines.feed(b"", final=True), self.take)
-        if self._until.error is not None:
-            raise self._until.error
-        if not self._done:
+        events = self.last_events(self._lines.feed(b"", final=True), self.take)
+        if not self.ended:
             raise StreamBroken("the answer ended before it was done", self._provider.name, self._provider.model)
         return events
 
     def take(self, line: str, events: list[StreamEvent]) -> None:
         """Add the events of one record. Raises the error it carries, ProtocolError for one that is none."""
-        if self._done or not line.strip():
+        if not line.strip():
             return
         record = self._record(line)
         if isinstance(message := record.get("message"), dict):
@@ -160,7 +152,7 @@ class OllamaStream:
             self._named = model
             events.append(ModelSeen(model))
         if record.get("done") is True:
-            self._done = True
+            self.ended = True
             events.append(UsageSeen(Usage(_count(record, "prompt_eval_count"), _count(record, "eval_count"))))
             events.append(FinishSeen(_FINISH.get(str(record.get("done_reason")), FinishReason.STOP)))
 

@@ -12,19 +12,32 @@ T = TypeVar("T")
 
 
 class UntilError:
-    """Gathers the events of a stream; `error` is what it carried, to be raised at its end."""
+    """What the parsers of streams share. `ended` says that the stream's own end mark was seen."""
 
     def __init__(self) -> None:
-        self.error: LLMError | None = None
+        self.ended = False
+        self._carried: LLMError | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the end mark or an error was seen: nothing behind either counts."""
+        return self.ended or self._carried is not None
 
     def events(self, parts: Iterable[T], read: Callable[[T, list[StreamEvent]], None]) -> list[StreamEvent]:
-        """The events of these parts, which `read` adds to a list; those behind an error are left out."""
+        """The events of these parts, which `read` adds to a list; those behind an end or an error are left out."""
         events: list[StreamEvent] = []
         try:
             for part in parts:
-                if self.error is not None:
+                if self.complete:
                     break
                 read(part, events)
         except LLMError as error:
-            self.error = error
+            self._carried = error
+        return events
+
+    def last_events(self, parts: Iterable[T], read: Callable[[T, list[StreamEvent]], None]) -> list[StreamEvent]:
+        """The same for the last parts. Raises the error that the stream carried."""
+        events = self.events(parts, read)
+        if self._carried is not None:
+            raise self._carried
         return events
