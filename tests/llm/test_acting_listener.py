@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from llm import ActingListener, LLMError, StreamEvent
@@ -96,3 +98,24 @@ async def test_it_learns_whether_the_text_of_a_model_is_its_answer(before: list[
         await client.chat_completion(ASKED, TOOLS, listener=ears)
         await client.chat_completion(ASKED, listener=ears)
     assert ears.attempts == [is_answer, False]  # without tools nobody knows what the text would be beside
+
+
+class Doubting(Ears):
+    """Ears in whose hearing another call finds out that the text of this model is not its answer."""
+
+    def __init__(self, doubt: Callable[[], None]) -> None:
+        super().__init__()
+        self._doubt = doubt
+
+    def __call__(self, event: StreamEvent) -> None:
+        super().__call__(event)
+        self._doubt()
+
+
+async def test_what_others_learn_meanwhile_counts_for_the_next_attempt() -> None:
+    async with desk([HELLO, BROKEN, HELLO]) as here:
+        client = here.client()
+        await client.chat_completion(ASKED, TOOLS)
+        ears = Doubting(lambda: setattr(client.record, "text_alone", False))
+        await client.chat_completion(ASKED, TOOLS, listener=ears)
+    assert ears.attempts == [True, False]
