@@ -46,7 +46,7 @@ from llm.messages import (
 from llm.options import CallOptions, ToolChoice
 from llm.prices import Prices
 from llm.provider import LLMProvider
-from llm.providers import PROVIDER_NAMES, UnknownProviderError, get_provider
+from llm.providers import PROVIDER_NAMES, UnknownProviderError, get_provider, provider_classes
 from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
 from llm.stream import ActingListener, Listener, StreamEvent
 
@@ -103,6 +103,7 @@ __all__ = [
     "Usage",
     "assistant",
     "get_provider",
+    "provider_classes",
     "system",
     "tool_results",
     "user",

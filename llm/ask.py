@@ -40,8 +40,17 @@ def worded(ask: Ask, way: Way) -> tuple[Sequence[Message], Sequence[ToolSpec], C
         messages = with_instructions(messages, tools)
         if way.schema and schema is None:
             options = replace(options, schema=call_schema(tools))
+            return messages, (), _in_json_mode(options) if options.structured == "json" else options
         tools = ()
+    if options.structured == "json" and (schema := options.json_schema) is not None:
+        messages = with_schema(messages, schema)
+        options = _in_json_mode(options) if schema.get("type", "object") == "object" else replace(options, schema=None)
     return messages, tools, options
+
+
+def _in_json_mode(options: CallOptions) -> CallOptions:
+    """The options with any JSON object in the place of the schema, which is told in words."""
+    return replace(options, schema=None, json_object=True)
 
 
 def inputs_of(messages: Sequence[Message]) -> Sequence[str]:

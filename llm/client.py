@@ -139,7 +139,9 @@ class UnifiedLLMClient:
     def _best_way(self, ask: Ask, record: ModelRecord) -> Way:
         """How to ask, as far as is known."""
         as_text = bool(ask.tools) and (record.as_text or not self.provider.supports_tools())
-        schema = record.schema is not False and self.provider.supports_schema()
+        wanted = ask.options.structured
+        schema = (record.schema is not False or wanted == "schema") and wanted != "off"
+        schema = schema and self.provider.supports_schema()
         thinks = ask.options.think is not None and record.thinking is not False
         native = bool(ask.tools) and not as_text
         return Way(native=native, as_text=as_text, schema=schema, thinks=thinks, amendments=record.amendments)

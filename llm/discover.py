@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 
 from llm.errors import ProtocolError, Unavailable
 from llm.provider import LLMProvider
+from llm.providers import OllamaProvider
 from resilience import Collected, Deadline, HttpExchange, Request, ResilienceError
 
 _OK = 200
@@ -23,6 +24,12 @@ class OfferedModel:
     name: str
     capabilities: frozenset[str] = frozenset()
     context_tokens: int | None = None
+
+
+async def offered_models(provider: LLMProvider, exchange: HttpExchange, deadline: Deadline) -> list[OfferedModel]:
+    """The models a provider's server lists, in its own order. Raises LLMError."""
+    ask = ollama_models if isinstance(provider, OllamaProvider) else chat_models
+    return await ask(provider, exchange, deadline)
 
 
 async def ollama_models(provider: LLMProvider, exchange: HttpExchange, deadline: Deadline) -> list[OfferedModel]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from llm.messages import JSON, JSONObject
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 #: "auto" lets the model choose, "none" forbids tools, "required" asks for one; any other string names the tool.
 ToolChoice = str
+#: How a server is asked to hold text that must be JSON: by a JSON Schema until it refuses one ("auto"), by a schema in
+#: every request, by its JSON mode, or not at all. The form is asked for in words where the server does not hold it.
+Structured = Literal["auto", "schema", "json", "off"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,9 @@ class CallOptions:
     answer's text must match; the value is then `LLMResponse.structured`. `think` turns a
     thinking model's thoughts on or off. `extra_params` is merged into the request: dicts deep, lists concatenated.
     `server_tools` are tools that the provider runs itself, in its own form; they are added to the client's tools, and
-    a provider without any leaves them out. `prompt_cache` marks what the provider may keep for the next call.
+    a provider without any leaves them out. `structured` is how a server is asked to hold text that must be JSON;
+    `json_object` asks it for a JSON object of any members. `prompt_cache` marks what the provider may keep for the
+    next call.
     """
 
     temperature: float | None = None
@@ -34,6 +39,8 @@ class CallOptions:
     schema: JSONObject | type[BaseModel] | None = None
     extra_params: Mapping[str, JSON] = field(default_factory=dict)
     server_tools: tuple[JSONObject, ...] = ()
+    structured: Structured = "auto"
+    json_object: bool = False
     prompt_cache: bool = True
 
     @property

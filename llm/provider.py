@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Protocol
 
 import orjson
@@ -62,6 +63,28 @@ class LLMProvider(ABC):
     name = ""
     #: The key under which messages keep their encoded bytes.
     dialect = ""
+    #: What it is, in one line, for owners who choose.
+    about = ""
+    #: Whether it is a service on the internet, which needs a key and the name of a model; else a server of the owner's.
+    hosted = True
+    #: Whether it lists its models without a key, so that its list says nothing of the key.
+    lists_without_key = True
+    #: Whether it reports what a call cost.
+    reports_cost = False
+    #: How many requests may be on their way to it at once, unless the owner says otherwise.
+    in_flight = 32
+    #: The commands that start its server and give it a model, empty for a server without such.
+    start_command = ""
+    pull_command = ""
+    #: The settings that not every provider takes, each with the name of its constructor's option; no name for one
+    #: that goes with each call instead.
+    settings: Mapping[str, str] = MappingProxyType({})
+    #: The constructor's option for the context window, empty where the server is not told of it.
+    context_option = ""
+    #: The tools it runs itself, by the short names that settings may use.
+    server_tools: Mapping[str, JSONObject] = MappingProxyType({})
+    #: How its server can hold an answer to a form: to a JSON Schema, to any JSON object.
+    forms: tuple[str, ...] = ("schema", "json")
 
     def __init__(self, api_url: str, model: str, key: str = "") -> None:
         self.model = model

@@ -1,8 +1,10 @@
-"""The providers by name. Adding one is a file here and a line in `_PROVIDERS`."""
+"""The providers by name. Adding one is a file here and its name in `_MODULES`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from llm.provider import LLMProvider
@@ -12,15 +14,32 @@ from llm.providers.ollama import OllamaProvider
 from llm.providers.openai import OpenAIProvider
 from llm.providers.openrouter import OpenRouterProvider
 
-_PROVIDERS: Mapping[str, Callable[..., LLMProvider]] = {
-    "anthropic": AnthropicProvider,
-    "ollama": OllamaProvider,
-    "local": LocalProvider,
-    "openai": OpenAIProvider,
-    "openrouter": OpenRouterProvider,
+#: The modules of this package whose providers can be chosen, in the order in which they are shown.
+_MODULES = (
+    "ollama",
+    "chat",
+    "openai",
+    "anthropic",
+    "openrouter",
+)
+
+
+def _providers_in(module: ModuleType) -> list[type[LLMProvider]]:
+    """The provider classes that a module defines and gives a name."""
+    classes = (value for value in vars(module).values() if isinstance(value, type) and issubclass(value, LLMProvider))
+    return [found for found in classes if found.__module__ == module.__name__ and found.name]
+
+
+_PROVIDERS: dict[str, type[LLMProvider]] = {
+    provider.name: provider for module in _MODULES for provider in _providers_in(import_module(f"{__name__}.{module}"))
 }
 
 PROVIDER_NAMES = tuple(_PROVIDERS)
+
+
+def provider_classes() -> Mapping[str, type[LLMProvider]]:
+    """Every provider there is, by name, in the order in which they are shown."""
+    return MappingProxyType(_PROVIDERS)
 
 
 class UnknownProviderError(ValueError):
@@ -36,7 +55,10 @@ def get_provider(name: str, api_url: str | None = None, model: str | None = None
     if name not in _PROVIDERS:
         known = ", ".join(sorted(_PROVIDERS))
         raise UnknownProviderError(f"there is no provider '{name}'; choose one of: {known}")
-    return _PROVIDERS[name](api_url or "", model or "", **options)
+    # Any: the classes take different options, which is why they are not checked here.
+    make: Any = _PROVIDERS[name]
+    made: LLMProvider = make(api_url or "", model or "", **options)
+    return made
 
 
 __all__ = [
@@ -50,4 +72,5 @@ __all__ = [
     "OpenRouterProvider",
     "UnknownProviderError",
     "get_provider",
+    "provider_classes",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 import orjson
 from twisted.web.http_headers import Headers
@@ -20,6 +21,7 @@ from llm.providers.anthropic_turns import (
     Turn,
     content_of,
     marked,
+    mcp_server_names,
     result_block,
     server_tool_names,
     tool_of,
@@ -36,18 +38,31 @@ _SAMPLING = ("temperature", "top_p", "top_k")
 _MAX_MARKS = 4
 #: Server tools that still need a beta header, by type, and the field that needs one.
 _BETAS = {"web_fetch_20250910": "web-fetch-2025-09-10"}
-_MCP_BETA = "mcp-client-2025-11-20"
+_MCP_FEATURE = "mcp-client-"
+_MCP_BETA = f"{_MCP_FEATURE}2025-11-20"
 
 
 class AnthropicProvider(LLMProvider):
     """Claude at Anthropic. `max_tokens` bounds an answer for which the caller names no bound: the API needs one.
 
     `version` is the API version, `betas` are features to ask for in every request. `thinking_tokens` is what thinking
-    may take when it is turned on, beside the answer's own bound; None lets the model choose (newer models only).
+    may take when it is turned on, beside the answer's own bound; None or 0 lets the model choose (newer models only).
     """
 
     name = "anthropic"
     dialect = "anthropic"
+    about = "Anthropic's Claude, on the internet, with a key"
+    lists_without_key = False
+    settings = MappingProxyType(
+        {"server_tools": "", "betas": "betas", "api_version": "version", "thinking_tokens": "thinking_tokens"}
+    )
+    server_tools = MappingProxyType(
+        {
+            "web_search": {"type": "web_search_20250305", "name": "web_search"},
+            "web_fetch": {"type": "web_fetch_20250910", "name": "web_fetch"},
+        }
+    )
+    forms = ("schema",)
 
     def __init__(
         self,
@@ -64,7 +79,7 @@ class AnthropicProvider(LLMProvider):
         super().__init__(base.removesuffix("/messages").removesuffix("/v1"), model, key)
         self.version = version
         self._max_tokens = max_tokens
-        self._thinking_tokens = thinking_tokens
+        self._thinking_tokens = thinking_tokens or None
         self._betas = tuple(betas)
 
     def get_api_url(self) -> str:
@@ -124,7 +139,7 @@ class AnthropicProvider(LLMProvider):
         body = dict(head)
         if _answers_without_thought(messages, self.name):
             body.pop("thinking", None)
-        offered = server_tool_names(head.get("tools"))
+        offered = server_tool_names(head.get("tools")) | mcp_server_names(head.get("mcp_servers"))
         encoded = self._contents(messages, offered, tools_as_text=tools_as_text)
         fixed = next((at for at, (role, _) in enumerate(encoded) if role is not Role.SYSTEM), len(encoded))
         marks = _Marks(orjson.dumps(body).count(b'"cache_control":') if options.prompt_cache else _MAX_MARKS)
@@ -260,7 +275,7 @@ def _betas(always: Sequence[str], options: CallOptions) -> list[str]:
     for tool in (*options.server_tools, *(tools if isinstance(tools, list | tuple) else ())):
         kind = tool.get("type") if isinstance(tool, Mapping) else None
         asked += [_BETAS[kind]] if isinstance(kind, str) and kind in _BETAS else []
-    if extra.get("mcp_servers"):
+    if extra.get("mcp_servers") and not any(name.startswith(_MCP_FEATURE) for name in asked):
         asked.append(_MCP_BETA)
     return list(dict.fromkeys(asked))
 

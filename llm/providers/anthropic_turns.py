@@ -16,6 +16,8 @@ _THOUGHTS = {"thinking", "redacted_thinking"}
 #: Tools that run through the provider's code execution leave its blocks too.
 _CODE = re.compile(r"code_execution")
 _DATED = re.compile(r"_\d{8}$")
+#: Stands before the name of an MCP server, so that one called like a tool is not taken for it.
+_MCP = "mcp_server/"
 
 
 @dataclass(slots=True)
@@ -54,6 +56,12 @@ def server_tool_names(tools: object) -> frozenset[str]:
     return frozenset(names)
 
 
+def mcp_server_names(servers: object) -> frozenset[str]:
+    """The names that blocks of a request's MCP servers go by, which need no entry among its tools."""
+    listed = servers if isinstance(servers, list | tuple) else ()
+    return frozenset(f"{_MCP}{server['name']}" for server in listed if isinstance(server, Mapping) and "name" in server)
+
+
 def content_of(message: Message, provider: str, server_tools: Collection[str]) -> list[JSONObject]:
     """The content blocks of a message: replayed as they came when this provider made it, else built from ours.
 
@@ -84,10 +92,12 @@ def replayed(raw: Sequence[JSONObject], server_tools: Collection[str]) -> list[J
         if not (is_server_call(kind) or is_server_result(kind)):
             return True
         call = calls.get(str(block.get("tool_use_id") or block.get("id")))
-        return bool(server_tools) if call is None else _offered(call, server_tools)
+        if call is None:
+            return _offered_any(server_tools, mcp=kind.startswith("mcp_"))
+        return _offered(call, server_tools)
 
     kept = [block for block in raw if goes(block)]
-    if len(kept) < len(raw) or not server_tools:
+    if len(kept) < len(raw) or not _offered_any(server_tools):
         kept = [_without_found_sources(block) for block in kept]
     while kept and kept[-1].get("type") in _THOUGHTS:
         kept.pop()
@@ -133,8 +143,14 @@ def _call(call: ToolCall) -> JSONObject:
 def _offered(call: JSONObject, server_tools: Collection[str]) -> bool:
     name = str(call.get("name"))
     if call.get("type") == "mcp_tool_use":
-        return "mcp_toolset" in server_tools or call.get("server_name") in server_tools
-    return name in server_tools or (bool(server_tools) and bool(_CODE.search(name)))
+        server = call.get("server_name")
+        return "mcp_toolset" in server_tools or server in server_tools or f"{_MCP}{server}" in server_tools
+    return name in server_tools or (_offered_any(server_tools) and bool(_CODE.search(name)))
+
+
+def _offered_any(server_tools: Collection[str], *, mcp: bool = False) -> bool:
+    """Whether any server tool is offered; MCP servers that stand for themselves count for MCP blocks alone."""
+    return any(mcp or not name.startswith(_MCP) for name in server_tools)
 
 
 def _without_found_sources(block: JSONObject) -> JSONObject:

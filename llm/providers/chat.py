@@ -59,6 +59,8 @@ class ChatProvider(LLMProvider):
         if (schema := options.json_schema) is not None:
             form: JSONObject = {"name": "answer", "schema": schema, "strict": self.is_strict(schema)}
             head["response_format"] = {"type": "json_schema", "json_schema": form}
+        elif options.json_object:
+            head["response_format"] = {"type": "json_object"}
         if tools:
             head["tools"] = [function_tool(tool) for tool in tools]
             if tool_choice is not None:
@@ -124,6 +126,10 @@ class LocalProvider(ChatProvider):
     """Any OpenAI-compatible server: llama.cpp, LM Studio, vLLM, and the embedded model."""
 
     name = "local"
+    about = "any OpenAI-compatible server of yours: llama.cpp, LM Studio, vLLM"
+    hosted = False
+    #: Such a server queues what is more, where no player can come first.
+    in_flight = 4
 
     def __init__(self, api_url: str, model: str = "", key: str = "") -> None:
         bare = bool(api_url) and urlsplit(api_url).path in {"", "/"}

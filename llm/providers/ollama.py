@@ -6,6 +6,7 @@ Native and not `v1`, because only here can silent truncation be turned off and t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -26,10 +27,21 @@ _FINISH = {"length": FinishReason.LENGTH}
 
 
 class OllamaProvider(LLMProvider):
-    """A local or remote Ollama. `num_ctx` is the context in tokens; one value per model, or Ollama reloads it."""
+    """A local or remote Ollama. `num_ctx` is the context in tokens; one value per model, or Ollama reloads it.
+
+    `keep_alive` is how long the model stays loaded: a duration such as "10m", or seconds; -1 keeps it for ever.
+    """
 
     name = "ollama"
     dialect = "ollama"
+    about = "an Ollama, here or elsewhere"
+    hosted = False
+    #: Such a server queues what is more, where no player can come first.
+    in_flight = 4
+    start_command = "ollama serve"
+    pull_command = "ollama pull qwen3:4b"
+    settings = MappingProxyType({"keep_alive": "keep_alive"})
+    context_option = "num_ctx"
 
     def __init__(
         self,
@@ -38,7 +50,7 @@ class OllamaProvider(LLMProvider):
         key: str = "",
         *,
         num_ctx: int = 8192,
-        keep_alive: str = "10m",
+        keep_alive: str | int = "10m",
     ) -> None:
         base = (api_url or DEFAULT_URL).rstrip("/")
         super().__init__(base.removesuffix("/v1").removesuffix("/api"), model, key)
@@ -72,6 +84,8 @@ class OllamaProvider(LLMProvider):
             head["think"] = options.think
         if (schema := options.json_schema) is not None:
             head["format"] = schema
+        elif options.json_object:
+            head["format"] = "json"
         if tools and tool_choice != "none":
             head["tools"] = [function_tool(tool) for tool in tools]
         return merge(head, options.extra_params)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from llm.messages import JSONObject, ToolSpec
 from llm.options import CallOptions, ToolChoice, merge
@@ -17,6 +18,9 @@ class OpenAIProvider(ChatProvider):
 
     name = "openai"
     dialect = "openai"
+    about = "OpenAI, on the internet, with a key"
+    lists_without_key = False
+    settings = MappingProxyType({"organization": "organization", "project": "project"})
     limit_field = "max_completion_tokens"
 
     def __init__(

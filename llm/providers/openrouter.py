@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from twisted.web.http_headers import Headers
 
@@ -20,6 +21,9 @@ class OpenRouterProvider(ChatProvider):
 
     name = "openrouter"
     dialect = "openrouter"
+    about = "OpenRouter: many vendors' models on the internet, with one key"
+    reports_cost = True
+    settings = MappingProxyType({"referer": "referer", "title": "title"})
 
     def __init__(
         self, api_url: str = DEFAULT_URL, model: str = "", key: str = "", *, referer: str = "", title: str = ""

@@ -116,6 +116,55 @@ def test_code_that_a_search_runs_goes_with_the_search() -> None:
     assert kinds(mcp) == [*code, "mcp_tool_use", "mcp_tool_result", "text"]
 
 
+def mcp_history(name: str = "look", server: str = "wiki") -> tuple[Message, ...]:
+    raw = RawTurn(
+        "anthropic",
+        (
+            {"type": "server_tool_use", "id": "w", "name": "web_search", "input": {}},
+            {"type": "web_search_tool_result", "tool_use_id": "w", "content": []},
+            {"type": "server_tool_use", "id": "c", "name": "bash_code_execution", "input": {}},
+            {"type": "bash_code_execution_tool_result", "tool_use_id": "c", "content": {}},
+            {"type": "mcp_tool_use", "id": "m", "server_name": server, "name": name, "input": {}},
+            {"type": "mcp_tool_result", "tool_use_id": "m", "content": []},
+            {"type": "text", "text": "x", "citations": [{"encrypted_index": "I"}]},
+        ),
+    )
+    return (user("a"), Message(Role.ASSISTANT, (Text("x"),), raw), user("b"))
+
+
+def with_servers(history: tuple[Message, ...], *names: str) -> list[JSONObject]:
+    servers = [{"type": "url", "url": "https://x.example", "name": name} for name in names]
+    content: list[JSONObject] = sent(claude(), *history, extra_params={"mcp_servers": servers})["messages"][1][
+        "content"
+    ]
+    return content
+
+
+def test_mcp_blocks_go_back_with_their_server_alone_in_the_request() -> None:
+    content = with_servers(mcp_history(), "wiki")
+    assert [block["type"] for block in content] == ["mcp_tool_use", "mcp_tool_result", "text"]
+    assert "citations" not in content[-1]
+
+
+@pytest.mark.parametrize("server", ["atlas", "web_search"])
+def test_an_mcp_server_brings_no_blocks_but_its_own(server: str) -> None:
+    assert [block["type"] for block in with_servers(mcp_history(), server)] == ["text"]
+
+
+def test_an_mcp_result_without_its_call_goes_with_any_mcp_server() -> None:
+    raw = RawTurn(
+        "anthropic",
+        (
+            {"type": "mcp_tool_result", "tool_use_id": "m", "content": []},
+            {"type": "web_search_tool_result", "tool_use_id": "w", "content": []},
+            {"type": "text", "text": "x"},
+        ),
+    )
+    history = (user("a"), Message(Role.ASSISTANT, (Text("x"),), raw), user("b"))
+    assert [block["type"] for block in with_servers(history, "wiki")] == ["mcp_tool_result", "text"]
+    assert [block["type"] for block in with_servers(history)] == ["text"]
+
+
 @pytest.mark.parametrize("name", ["local", "ollama"])
 def test_another_provider_gets_the_neutral_blocks_and_none_of_the_servers(name: str) -> None:
     body = sent(get_provider(name, "http://127.0.0.1:1", "m"), *HISTORY, server_tools=SEARCH)
