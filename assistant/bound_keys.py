@@ -9,6 +9,8 @@ from assistant.config import ModelConfig, WebProviderConfig
 from assistant.key_binding import KeyBinding, Unbound, Voided, bound, rebound
 from assistant.key_errors import KeyReferenceError
 from assistant.keys import anchored
+from assistant.known_providers import AUTO, EMBEDDED
+from assistant.model_options import token_references
 from llm import UnknownProviderError, get_provider
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
 
@@ -40,7 +42,8 @@ class BoundKeys:
 
     def check(self, config: ModelConfig) -> None:
         """Nothing. Raises KeyReferenceError when the key of this model was given for another server."""
-        self.check_binding(binding_of(config, self._folder))
+        for binding in bindings_of_model(config, self._folder):
+            self.check_binding(binding)
 
     def check_binding(self, binding: KeyBinding | None) -> None:
         """Nothing. Raises KeyReferenceError when this key was given for another server."""
@@ -56,14 +59,20 @@ def binding_of(config: ModelConfig, folder: Path = Path()) -> KeyBinding | None:
 
     A key file is the same by whatever way it is named; a relative path starts from `folder`.
     """
-    if not config.key or config.provider == "embedded":
+    if not config.key or config.provider == EMBEDDED:
         return None
-    name = "ollama" if config.provider == "auto" else config.provider
+    name = "ollama" if config.provider == AUTO else config.provider
     try:
         url = config.url or (OLLAMA_URL if name == "ollama" else get_provider(name).api_url)
     except UnknownProviderError:
         return None
     return KeyBinding.of(anchored(config.key, folder), url) if url else None
+
+
+def bindings_of_model(config: ModelConfig, folder: Path = Path()) -> list[KeyBinding]:
+    """Each key of these settings, those of its MCP servers too, with the server it would go to."""
+    keys = [config, *(config.model_copy(update={"key": key}) for key in token_references(config.extra_params))]
+    return [binding for each in keys if (binding := binding_of(each, folder))]
 
 
 def binding_of_provider(name: str, config: WebProviderConfig, folder: Path = Path()) -> KeyBinding | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.character import Assistant, OnFailure
-from assistant.chosen_model import ChosenModel
+from assistant.chosen_model import ChosenModel, call_options
 from assistant.classify import Manners
 from assistant.compaction import Compactor, summary_tokens
 from assistant.config import AssistantConfig, BudgetConfig
@@ -102,7 +102,8 @@ def _mind(
     front = [system_message(settings.name, settings.persona, grant)]
     if model.examples:
         front += example_messages(settings.name, grant)
-    fixed_bytes = len(provider.build_request(front, around.registry.specs(grant), None, CallOptions()))
+    options = CallOptions(**call_options(model))
+    fixed_bytes = len(provider.build_request(front, around.registry.specs(grant), None, options))
     fixed = provider.tokens.of_bytes(fixed_bytes)
     room = min(chosen.config.context_tokens - chosen.config.max_answer_tokens for chosen in models) - fixed
     history = History(provider.count_tokens, max(MIN_STREAM_TOKENS, room))
@@ -164,6 +165,7 @@ def _compactor(mind: Mind) -> Compactor:
         response = await mind.client.chat_completion(
             messages,
             tool_choice="auto",
+            server_tools=(),
             max_tokens=2 * summary_tokens(mind.history.budget),
             deadline=Deadline.after(mind.clock, SUMMARY_SECONDS),
             caller=mind.purse.caller(mind.me, None),
@@ -188,10 +190,4 @@ def _link(chosen: ChosenModel, around: Surroundings) -> Link:
         retry=RetryConfig(max_attempts=config.max_attempts),
         upstream=chosen.upstream,
     )
-    asked = {
-        "tool_choice": config.tool_choice,
-        "max_tokens": config.max_answer_tokens,
-        "temperature": config.temperature,
-        "think": config.think,
-    }
-    return Link(client, asked)
+    return Link(client, {"tool_choice": config.tool_choice, **call_options(config)})

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from twisted.internet.interfaces import IReactorTime
 
+from assistant import known_providers
 from assistant.bound_keys import BoundKeys
-from assistant.chosen_model import ChosenModel, Served
+from assistant.chosen_model import ChosenModel, Served, provider_of, with_keys
 from assistant.config import ModelConfig
 from assistant.keys import KeyReferenceError, KeySources, resolve_key
 from llm import (
-    PROVIDER_NAMES,
     BadCredential,
     LLMError,
     LLMProvider,
@@ -27,6 +27,7 @@ from llm.discover import OfferedModel, chat_models, ollama_model, ollama_models
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
+from llm.providers.ollama import OllamaProvider
 from resilience import Deadline, HttpExchange
 
 #: How long to wait for a server to say what it has, in seconds. A local Ollama answers in milliseconds.
@@ -68,21 +69,16 @@ class Chooser:
         """The model to use. Raises NoModelError. The embedded model is started; its owner must stop it."""
         try:
             self.bound.check(config)
-            key = await resolve_key(config.key, self.keys)
+            key, config = await resolve_key(config.key, self.keys), await with_keys(config, self.keys)
             match config.provider:
-                case "auto":
+                case known_providers.AUTO:
                     return await self._auto(config, key)
-                case "embedded":
+                case known_providers.EMBEDDED:
                     return await self._embedded(config, "as asked for")
-                case "ollama":
-                    return await self._ollama(config, key)
-                case "local":
-                    return await self._local(config, key)
                 case _:
-                    return await self._hosted(config, key)
+                    return await self._named(config, key)
         except UnknownProviderError as error:
-            known = ", ".join(sorted({"auto", "embedded", *PROVIDER_NAMES}))
-            raise NoModelError(f"there is no provider '{config.provider}'; choose one of: {known}") from error
+            raise NoModelError(known_providers.no_such_provider(config.provider)) from error
         except (KeyReferenceError, EmbeddedUnavailable) as error:
             raise NoModelError(str(error)) from error
 
@@ -129,14 +125,20 @@ class Chooser:
             return None  # a keyring that keeps silent is not waited for twice
         try:
             self.bound.check(config)
-            key = await resolve_key(config.key, self.keys)
-            options = {"num_ctx": config.context_tokens} if config.provider == "ollama" else {}
-            provider = get_provider(config.provider, config.url, config.model, key=key, **options)
+            key, config = await resolve_key(config.key, self.keys), await with_keys(config, self.keys)
+            provider = provider_of(config, key)
         except (UnknownProviderError, KeyReferenceError):
             return None
         if not config.model or not provider.api_url:
             return None
         return ChosenModel(provider, f"{config.provider}, model {config.model} ({cause})", config, is_there=False)
+
+    async def _named(self, config: ModelConfig, key: str) -> ChosenModel:
+        """The provider that is named. Raises UnknownProviderError."""
+        provider = provider_of(config, key)
+        if provider.hosted:
+            return await self._hosted(provider, config, key)
+        return await (self._ollama if isinstance(provider, OllamaProvider) else self._local)(config, key)
 
     async def _auto(self, config: ModelConfig, key: str) -> ChosenModel:
         """An Ollama at the usual place or at `url`, an OpenAI-compatible server at `url`, else the embedded model."""
@@ -159,9 +161,7 @@ class Chooser:
         return await self._ollama(config, key)
 
     async def _ollama(self, config: ModelConfig, key: str) -> ChosenModel:
-        provider = get_provider(
-            "ollama", config.url or OLLAMA_URL, config.model, key=key, num_ctx=config.context_tokens
-        )
+        provider = provider_of(config, key, "ollama", config.url or OLLAMA_URL)
         try:
             offered = await ollama_models(provider, self.exchange, self._soon())
             names = [model.name for model in offered]
@@ -188,9 +188,10 @@ class Chooser:
         return next((model.name for model in asked if "completion" in model.capabilities), names[0])
 
     async def _local(self, config: ModelConfig, key: str) -> ChosenModel:
-        if not config.url:
-            raise NoModelError("the provider 'local' needs the address of the server: --url http://HOST:PORT/v1")
-        provider = get_provider("local", config.url, config.model, key=key)
+        name = "local" if config.provider == known_providers.AUTO else config.provider
+        provider = provider_of(config, key, name)
+        if not provider.api_url:
+            raise NoModelError(f"the provider '{name}' needs the address of the server: --url http://HOST:PORT/v1")
         names = await self._listed(provider, "start the server")
         if config.model and names and not _has(names, config.model):
             raise NoModelError(_no_such_model("the server", provider.api_url, config.model, names))
@@ -200,9 +201,8 @@ class Chooser:
             provider.model = names[0]
         return ChosenModel(provider, f"the server at {provider.api_url}, model {provider.model}", config)
 
-    async def _hosted(self, config: ModelConfig, key: str) -> ChosenModel:
-        """A provider on the internet. Raises UnknownProviderError. Asking for its models costs nothing."""
-        provider = get_provider(config.provider, config.url, config.model, key=key)
+    async def _hosted(self, provider: LLMProvider, config: ModelConfig, key: str) -> ChosenModel:
+        """A provider on the internet. Asking for its models costs nothing."""
         usual = f"{config.provider.upper()}_API_KEY"
         if not key:
             raise NoModelError(f"the provider '{config.provider}' needs a key, such as --key env:{usual}")

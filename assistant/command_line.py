@@ -1,4 +1,7 @@
-"""What the command `mud-assistant` can be told, and what it says of itself in --help. Reads nothing but the words."""
+"""What the command `mud-assistant` can be told, and what it says of itself in --help.
+
+Loads nothing else of ours but, when a help is shown, the providers.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import argparse
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from assistant.shadows import shadowed
 
 if TYPE_CHECKING:
     # A class that argparse hands out and does not name in its public part.
@@ -66,7 +71,13 @@ _GAME_EXAMPLES = """  mud-assistant game
   mud-assistant game --folder games/hamlet --stop
       stop one that was left running"""
 
-_EPILOG = f"""examples:
+#: Stands in a help where the providers are listed.
+_PROVIDERS = "(the providers there are)"
+
+_EPILOG = f"""providers:
+{_PROVIDERS}
+
+examples:
 {_TRIAL_EXAMPLES}
 {_REPLAY_EXAMPLES}
 {_DOCTOR_EXAMPLES}
@@ -76,9 +87,29 @@ _EPILOG = f"""examples:
 Settings are read from assistant.toml in this folder; options come before settings."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that lists the providers when its help is printed; they are loaded for that alone."""
+
+    def format_help(self) -> str:
+        """The help, with a line for each provider where it has a place for them."""
+        text = super().format_help()
+        return text.replace(_PROVIDERS, _providers()) if _PROVIDERS in text else text
+
+
+def _providers() -> str:
+    """A line for each provider, empty when another package hides ours."""
+    if shadowed():
+        return ""
+    from assistant.known_providers import about, known_names  # noqa: PLC0415  (after the check, and for the help alone)
+
+    names = known_names()
+    width = max(map(len, names))
+    return "\n".join(f"  {name:<{width}}  {about(name)}" for name in names)
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command; `command` says which one was asked for."""
-    whole = argparse.ArgumentParser(
+    whole = _Parser(
         prog="mud-assistant",
         description="AI characters that live inside a text game.",
         epilog=_EPILOG,
@@ -98,7 +129,7 @@ def _add_trial(commands: Commands) -> None:
     trial = commands.add_parser(
         "trial",
         help="talk to an assistant in a small place, in this terminal",
-        epilog=f"examples:\n{_TRIAL_EXAMPLES}\n\n"
+        epilog=f"providers:\n{_PROVIDERS}\n\nexamples:\n{_TRIAL_EXAMPLES}\n\n"
         "Settings are read from assistant.toml in this folder; options come before settings.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -186,7 +217,7 @@ def _add_game(commands: Commands) -> None:
         description="Makes a game in a folder of its own, with an assistant in the first room, starts it and says "
         "where it is. Only this machine can connect. Called again it starts the same game: its accounts, its ports and "
         "what the assistant remembers stay. It needs Evennia: pip install 'mud-assistant[evennia]'.",
-        epilog=f"examples:\n{_GAME_EXAMPLES}\n\n"
+        epilog=f"providers:\n{_PROVIDERS}\n\nexamples:\n{_GAME_EXAMPLES}\n\n"
         "Options of the model are written into server/conf/assistant.toml of the game; the assistant.toml of this\n"
         "folder is not read. Exit status: 0 when the game has run and was stopped, 2 when something kept it from that.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -212,9 +243,7 @@ def _add_game(commands: Commands) -> None:
 
 
 def _add_model(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--provider", help="auto, embedded, ollama, local, openai, anthropic or openrouter (default: auto)"
-    )
+    command.add_argument("--provider", help="one of the providers below (default: auto)")
     command.add_argument("--model", help="the model's name; for the embedded model the path of a GGUF file")
     command.add_argument("--url", help="the server's address, such as http://127.0.0.1:8080/v1")
     command.add_argument("--key", metavar="WHERE", help="where the key is: env:NAME, file:PATH or keyring:NAME")

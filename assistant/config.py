@@ -9,6 +9,17 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork
 
 from assistant.classify import Verdict
 from assistant.keys import check_reference
+from assistant.known_providers import needs_prices
+from assistant.model_options import (
+    ApiVersion,
+    Betas,
+    Duration,
+    ExtraParams,
+    Form,
+    HeaderText,
+    ServerTools,
+    ThinkingTokens,
+)
 from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
@@ -73,6 +84,28 @@ class ModelConfig(_Settings):
     examples: bool = True
     #: For the cost of a call, when the provider does not report it.
     prices: PriceConfig | None = None
+    #: Tools that the provider runs itself: "web_search", "web_fetch", or a table as its API has it.
+    server_tools: ServerTools = ()
+    #: Added to every request: tables are merged, lists joined, anything else replaces what would be sent.
+    extra_params: ExtraParams = {}
+    #: How the server is asked to hold calls that come as text: "schema", its "json" mode, "off"; "auto" learns it.
+    structured: Form = "auto"
+    #: How long an Ollama keeps the model loaded: "10m", seconds, or -1 for ever; unset: 10 minutes.
+    keep_alive: Duration = None
+    #: The organization that OpenAI bills, for a key that has several.
+    organization: HeaderText = ""
+    #: The project that OpenAI bills, for a key that has several.
+    project: HeaderText = ""
+    #: Features of Anthropic's API to ask for in every request, as its header anthropic-beta names them.
+    betas: Betas = ()
+    #: The version of Anthropic's API, a date; unset: 2023-06-01.
+    api_version: ApiVersion = ""
+    #: What thinking may take at Anthropic when it is turned on, in tokens; 0 lets the model choose; unset: 2048.
+    thinking_tokens: ThinkingTokens = None
+    #: The address of your game in OpenRouter's statistics.
+    referer: HeaderText = ""
+    #: The name of your game in OpenRouter's statistics.
+    title: HeaderText = ""
     #: How often one request is made in all when it fails in a way that may pass.
     max_attempts: int = Field(default=3, ge=1, le=10)
     #: How many requests may be on their way to this server; unset: 1 for the embedded model, 4 for a server of your
@@ -230,7 +263,7 @@ class Config(_Settings):
         limits = (self.budget.total.money, self.budget.assistant.money, self.budget.player.money)
         named = {"model": self.model, **{f"fallback[{at}]": model for at, model in enumerate(self.fallback)}}
         for name, model in named.items():
-            is_free = model.provider in {"auto", "embedded", "ollama", "local", "openrouter"}
+            is_free = not needs_prices(model.provider)
             if any(limit is not None for limit in limits) and model.prices is None and not is_free:
                 raise ValueError(f"a budget in money needs the prices of {model.provider}'s model: set {name}.prices")
         return self

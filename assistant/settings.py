@@ -12,6 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from assistant.config import Config
+from assistant.known_providers import AUTO, left_behind
 
 DEFAULT_FILE = Path("assistant.toml")
 
@@ -43,6 +44,9 @@ def read_settings(path: Path | None, overrides: Mapping[str, Mapping[str, Any]])
     for table, values in overrides.items():
         mine = data.setdefault(table, {})
         if isinstance(mine, dict):
+            if table == "model" and values.get("provider", "") not in {"", mine.get("provider", AUTO)}:
+                for option in left_behind(values["provider"], mine):  # the file's are for the provider it names
+                    del mine[option]
             mine.update(values)
     try:
         return Config.model_validate(data)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.bound_keys import BoundKeys, binding_of, binding_of_provider
+from assistant.bound_keys import BoundKeys, binding_of_provider, bindings_of_model
 from assistant.character import Assistant
 from assistant.choose_model import EMBEDDED_CONTEXT
 from assistant.config import Config, WebConfig
@@ -43,9 +43,9 @@ def key_sources(reactor: Any, environment: Mapping[str, str], folder: Path, secr
 
 def bindings_of(config: Config, folder: Path) -> list[KeyBinding]:
     """Each key of the settings with the server it would go to."""
-    found = [binding_of(model, folder) for model in (config.model, *config.fallback)]
-    found += [binding_of_provider(name, provider, folder) for name, provider in config.web.providers.items()]
-    return [binding for binding in found if binding]
+    found = [binding for model in (config.model, *config.fallback) for binding in bindings_of_model(model, folder)]
+    web = (binding_of_provider(name, provider, folder) for name, provider in config.web.providers.items())
+    return [*found, *filter(None, web)]
 
 
 def load_web(config: WebConfig) -> None:

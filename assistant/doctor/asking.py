@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from twisted.internet.interfaces import IReactorTime
 
+from assistant import known_providers
+from assistant.chosen_model import call_options
 from assistant.config import ModelConfig
 from llm import LLMError, LLMProvider, LLMResponse, ToolSpec, UnifiedLLMClient, system, user
 from resilience import Deadline, HttpExchange, Limits, RetryConfig
@@ -44,8 +48,24 @@ async def asked(
             [_GREET],
             required,
             deadline=Deadline.after(clock, config.first_byte_seconds + config.idle_seconds),
-            max_tokens=max(config.max_answer_tokens, MAX_ANSWER_TOKENS),
-            think=config.think,
+            **{**call_options(config), "max_tokens": max(config.max_answer_tokens, MAX_ANSWER_TOKENS)},
         )
     except LLMError as error:
         return error
+
+
+def options_set(config: ModelConfig) -> list[str]:
+    """The settings that add to requests what the owner wrote, as far as they are set."""
+    names = sorted(known_providers.special_settings() | {"extra_params"})
+    return [name for name in names if getattr(config, name) != ModelConfig.model_fields[name].default]
+
+
+async def refused_option(
+    config: ModelConfig, ask: Callable[[ModelConfig], Awaitable[LLMResponse | LLMError]]
+) -> tuple[str, LLMResponse] | None:
+    """The first option without which the question is answered, and that answer; None when there is no such."""
+    for name in options_set(config):
+        answer = await ask(config.model_copy(update={name: ModelConfig.model_fields[name].default}))
+        if not isinstance(answer, LLMError):
+            return name, answer
+    return None

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assistant import known_providers
 from assistant.bound_keys import BoundKeys
 from assistant.choose_model import LOOK_SECONDS, PROBE_SECONDS
+from assistant.chosen_model import provider_of, with_keys
 from assistant.config import ModelConfig
-from assistant.doctor.asking import asked
+from assistant.doctor.asking import asked, options_set, refused_option
 from assistant.doctor.embedded import file_there, runs_here
 from assistant.doctor.examination import Examination
 from assistant.doctor.finding import Trouble, Unclear
 from assistant.keys import KeyReferenceError, KeySources, resolve_key
 from assistant.wiring import KEY_SECONDS
 from llm import (
-    PROVIDER_NAMES,
     BadCredential,
     LLMError,
     LLMProvider,
@@ -26,17 +27,13 @@ from llm import (
     Rejected,
     ToolsUnsupported,
     Unavailable,
-    get_provider,
 )
-from llm.discover import OfferedModel, chat_models, ollama_model, ollama_models
+from llm.discover import OfferedModel, offered_models, ollama_model
+from llm.providers import OllamaProvider
 from resilience import Deadline, HttpExchange
 
 #: How long the question to the model may take in all, in seconds, beside what its settings allow for a first byte.
 ANSWER_SECONDS = 60.0
-#: Providers on the internet, which want a key.
-HOSTED = frozenset({"anthropic", "openai", "openrouter"})
-#: Of those, the ones that list their models only to who has a key.
-_LISTS_FOR_KEYS = frozenset({"anthropic", "openai"})
 _SHOWN = 10
 
 
@@ -62,7 +59,7 @@ class ModelChecks:
         check, place = self.examination.check, self.place
         if not await check(f"{place} key", KEY_SECONDS, self._reference):
             return self._skip(("server", "key accepted", "name", "tools", "context"), "its key cannot be had")
-        if self.config.provider == "embedded" or self.config.model.endswith(".gguf"):
+        if self.config.provider == known_providers.EMBEDDED or self.config.model.endswith(".gguf"):
             return await self._embedded()
         late = "start it, or give another address in model.url"
         if not await check(f"{place} server", LOOK_SECONDS + PROBE_SECONDS, self._server, late):
@@ -74,6 +71,8 @@ class ModelChecks:
             return self._skip(("name", "tools", "context"), "its server refuses the key")
         if not await check(f"{place} name", LOOK_SECONDS, self._named):
             return self._skip(("tools", "context"), "the model is not there")
+        if options_set(self.config):
+            await check(f"{place} options", 2 * seconds, self._options)
         late = "a smaller model, or a larger model.first_byte_seconds, may help"
         await check(f"{place} tools", seconds, self._tools, late)
         await check(f"{place} context", LOOK_SECONDS, self._context)
@@ -97,11 +96,10 @@ class ModelChecks:
     async def _reference(self) -> str:
         """That the reference leads to a key that may go to this server."""
         config = self.config
-        if config.provider not in {"auto", "embedded", *PROVIDER_NAMES}:
-            known = ", ".join(sorted({"auto", "embedded", *PROVIDER_NAMES}))
-            raise Trouble(f"there is no provider '{config.provider}'; choose one of: {known}")
+        if config.provider not in known_providers.known_names():
+            raise Trouble(known_providers.no_such_provider(config.provider))
         if not config.key:
-            if config.provider in HOSTED:
+            if known_providers.is_hosted(config.provider):
                 usual = f"env:{config.provider.upper()}_API_KEY"
                 raise Trouble(
                     f"the provider '{config.provider}' needs a key: set model.key, for example to \"{usual}\""
@@ -110,6 +108,7 @@ class ModelChecks:
         try:
             self.bound.check(config)
             self._key = await resolve_key(config.key, self.keys)
+            self.config = await with_keys(config, self.keys)
         except KeyReferenceError as error:
             raise Trouble(str(error)) from error
         return f"{config.key} leads to one"
@@ -117,9 +116,7 @@ class ModelChecks:
     async def _server(self) -> str:
         """That something answers at the address as this provider does."""
         config = self.config
-        if config.provider == "local" and not config.url:
-            raise Trouble("the provider 'local' needs the address of the server: set model.url to http://HOST:PORT/v1")
-        if config.provider == "auto":
+        if config.provider == known_providers.AUTO:
             return await self._any_server()
         return await self._at(config.provider, LOOK_SECONDS)
 
@@ -137,20 +134,23 @@ class ModelChecks:
 
     async def _at(self, name: str, seconds: float) -> str:
         """That a provider's server is there; its models are listed. Raises Trouble."""
-        extra = {"num_ctx": self.config.context_tokens} if name == "ollama" else {}
-        provider = get_provider(name, self.config.url, self.config.model, key=self._key, **extra)
-        ask = ollama_models if name == "ollama" else chat_models
+        provider = provider_of(self.config, self._key, name)
+        if not provider.api_url:
+            raise Trouble(
+                f"the provider '{name}' needs the address of the server: set model.url to http://HOST:PORT/v1"
+            )
         self._provider = provider
         try:
-            self._listed = await ask(provider, self.exchange, Deadline.after(self.examination.clock, seconds))
+            deadline = Deadline.after(self.examination.clock, seconds)
+            self._listed = await offered_models(provider, self.exchange, deadline)
         except (BadCredential, QuotaExhausted) as error:
             self._refused = error
         except (ModelNotFound, Rejected):
-            if name == "ollama":
+            if isinstance(provider, OllamaProvider):
                 raise Trouble(f"what answers at {provider.api_url} is no Ollama: see model.url") from None
         except Unavailable as error:
-            start = "start it with 'ollama serve'" if name == "ollama" else "start it"
-            raise Trouble(f"{error.message}; {start if name not in HOSTED else 'check the connection'}") from error
+            start = f"start it with '{provider.start_command}'" if provider.start_command else "start it"
+            raise Trouble(f"{error.message}; {'check the connection' if provider.hosted else start}") from error
         except ProtocolError as error:
             raise Trouble(f"{provider.api_url} {error.message}") from error
         except LLMError as error:
@@ -160,7 +160,7 @@ class ModelChecks:
     async def _accepted(self) -> str:
         """That the server takes the key."""
         provider = self._asked
-        if self._refused is None and self._key and provider.name not in _LISTS_FOR_KEYS and await self._pick():
+        if self._refused is None and self._key and provider.lists_without_key and await self._pick():
             answer = await self._ask()
             self._refused = answer if isinstance(answer, BadCredential | QuotaExhausted) else None
         match self._refused:
@@ -177,9 +177,9 @@ class ModelChecks:
         provider, model = self._asked, self.config.model
         names = [offered.name for offered in self._listed or ()]
         if not await self._pick():
-            if self._listed is None or provider.name in HOSTED:
+            if self._listed is None or provider.hosted:
                 raise Trouble(f"the server needs the name of a model: set model.model{_among(names)}")
-            pull = ": run 'ollama pull qwen3:4b' or another" if provider.name == "ollama" else ""
+            pull = f": run '{provider.pull_command}' or another" if provider.pull_command else ""
             raise Trouble(f"the server at {provider.api_url} has no model{pull}")
         if model and names and not {model, f"{model}:latest"} & set(names):
             raise Trouble(f"the server has no model '{model}'; set model.model{_among(names)}")
@@ -189,6 +189,25 @@ class ModelChecks:
                 raise Trouble(f"the server has no model '{model}', and does not list those it has: {answer.message}")
             return f"{provider.model}, which the server does not list"
         return f"{provider.model} is there" if model else f"none is named, so it is {provider.model}"
+
+    async def _options(self) -> str:
+        """That the server takes the options that are added to its requests."""
+        names = options_set(self.config)
+        answer = await self._ask()
+        if isinstance(answer, LLMError):
+            refused = await refused_option(self.config, self._without)
+            if refused is None:
+                raise Unclear(
+                    f"the question with {', '.join(names)} failed, and without them as well: see the next line"
+                )
+            name, self._answer = refused
+            raise Trouble(f"the server refuses the request with {self.place}.{name}: {answer.message}")
+        return f"the server takes {', '.join(names)}"
+
+    async def _without(self, config: ModelConfig) -> LLMResponse | LLMError:
+        """What the model answers when it is asked with other settings."""
+        provider = provider_of(config.model_copy(update={"model": self._asked.model}), self._key, self._asked.name)
+        return await asked(provider, config, self.exchange, self.examination.clock)
 
     async def _tools(self) -> str:
         """That the model, asked to, calls a tool."""
@@ -221,7 +240,7 @@ class ModelChecks:
     async def _holds(self) -> int | None:
         """The context length that the server tells, in tokens."""
         provider = self._asked
-        if provider.name != "ollama":
+        if not isinstance(provider, OllamaProvider):
             return next((at.context_tokens for at in self._listed or () if at.name == provider.model), None)
         try:
             deadline = Deadline.after(self.examination.clock, LOOK_SECONDS)
@@ -237,13 +256,13 @@ class ModelChecks:
     async def _pick(self) -> str:
         """The model to ask: the one that is named, else the one that would be chosen; empty for none."""
         provider = self._asked
-        if not provider.model and self._listed and provider.name not in HOSTED:
+        if not provider.model and self._listed and not provider.hosted:
             provider.model = await self._best([offered.name for offered in self._listed])
         return provider.model
 
     async def _best(self, names: list[str]) -> str:
         """On an Ollama the first that says it knows tools, as choose_model.py chooses; else the first."""
-        for name in names[:_SHOWN] if self._asked.name == "ollama" else ():
+        for name in names[:_SHOWN] if isinstance(self._asked, OllamaProvider) else ():
             try:
                 deadline = Deadline.after(self.examination.clock, LOOK_SECONDS)
                 offered = await ollama_model(self._asked, name, self.exchange, deadline)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from assistant.game.errors import GameError
 from assistant.game.folder import GameFolder
 from assistant.game.ports import LOOPBACK, Ports
+from assistant.known_providers import known_names, left_behind, no_such_provider, special_settings
 from assistant.settings import SettingsError, read_settings
 from assistant.setup.toml_edit import CannotEdit, edited
-from llm import PROVIDER_NAMES
 
 _BEGIN = "# --- written by mud-assistant game; see its --help before you change a line between here and the end"
 
@@ -42,7 +42,6 @@ def at_initial_setup():
     build_demo({name!r})
 '''
 
-_PROVIDERS = ("auto", "embedded", *PROVIDER_NAMES)
 _UNSET = {"provider": "auto", "model": "", "url": "", "key": ""}
 _OPTIONS = "# The settings of all assistants in this game; docs/settings.md says what else can stand here.\n"
 
@@ -70,19 +69,22 @@ def write_setup(folder: GameFolder, name: str) -> None:
 def write_options(folder: GameFolder, model: Mapping[str, str], name: str) -> None:
     """Lay the options over the game's `assistant.toml`. Raises GameError when a setting, or `name`, would be wrong.
 
-    A key and a model belong to the provider they were given with: another provider or server starts from nothing.
+    A key, a model and the options that only some providers take belong to the provider they were given with: another
+    provider or server starts from nothing.
     """
     if not folder.options.exists():
         folder.options.write_text(_OPTIONS, encoding="utf-8")
-    if (provider := model.get("provider", "auto")) not in _PROVIDERS:
-        raise GameError(f"there is no provider '{provider}'; choose one of: {', '.join(_PROVIDERS)}")
+    if (provider := model.get("provider", "auto")) not in known_names():
+        raise GameError(no_such_provider(provider))
     names = tuple(_UNSET) if "provider" in model or "url" in model else tuple(model)
     wanted = {field: model.get(field) for field in names}
     text = folder.options.read_text(encoding="utf-8")
     try:
         laid_over = {at: value or _UNSET[at] for at, value in wanted.items()}
         read_settings(folder.options, {"model": laid_over, "assistant": {"name": name}})
-        folder.options.write_text(edited(text, {("model", at): wanted[at] for at in names}), encoding="utf-8")
+        if "provider" in wanted:
+            wanted |= dict.fromkeys(left_behind(provider, special_settings()))
+        folder.options.write_text(edited(text, {("model", at): wanted[at] for at in wanted}), encoding="utf-8")
     except SettingsError as error:
         raise GameError(str(error)) from error
     except CannotEdit as error:

@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.bound_keys import BoundKeys, binding_of
+from assistant.bound_keys import BoundKeys, bindings_of_model
 from assistant.build import Surroundings
 from assistant.choose_model import Chooser, NoModelError
 from assistant.chosen_model import ChosenModel
@@ -148,8 +148,7 @@ class Household:
         """
         await self._ready()
         bound = BoundKeys(self._bound.remembered, self.home.folder, IN_THE_GAME)
-        binding = binding_of(config, self.home.folder)
-        bound.admit([binding] if binding else [], self._anchored(entered))
+        bound.admit(bindings_of_model(config, self.home.folder), self._anchored(entered))
         began = self.clock.seconds()
         chosen = await self._chooser(bound).choose(config)
         try:

@@ -80,7 +80,7 @@ def shown_options(config: Config, overrides: Mapping[str, Any]) -> list[Option]:
         Option(
             name if table == "assistant" else f"{table}.{name}",
             _written(getattr(getattr(config, table), name)),
-            _meanings(model).get(name, ""),
+            meanings(model).get(name, ""),
             name in overrides.get(table, {}),
         )
         for table, model in _TABLES.items()
@@ -130,9 +130,9 @@ def _written(value: Any) -> str:
 
 
 @cache
-def _meanings(model: type[BaseModel]) -> dict[str, str]:
+def meanings(model: type[BaseModel]) -> dict[str, str]:
     """The comment above each field of a settings class: what the owner is told of it."""
-    meanings: dict[str, str] = {}
+    found: dict[str, str] = {}
     said: list[str] = []
     for line in map(str.strip, getsource(model).splitlines()):
         if line.startswith("#:"):
@@ -140,6 +140,6 @@ def _meanings(model: type[BaseModel]) -> dict[str, str]:
         else:
             name = line.partition(":")[0]
             if said and name.isidentifier():
-                meanings[name] = " ".join(said)
+                found[name] = " ".join(said)
             said = []
-    return meanings
+    return found

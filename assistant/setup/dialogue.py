@@ -60,10 +60,16 @@ class Dialogue:
 
     async def yes(self, question: str, *, proposed: bool) -> bool:
         """Yes or no."""
+        return bool(await self.yes_or(question, "", proposed=proposed))
 
-        def check(answer: str) -> bool:
+    async def yes_or(self, question: str, other: str, *, proposed: bool) -> bool | None:
+        """Yes, no, or None for the word `other`."""
+
+        def check(answer: str) -> bool | None:
+            if other and answer.lower() == other:
+                return None
             if answer.lower() not in _YES | _NO:
-                raise ValueError("answer yes or no")
+                raise ValueError(f"answer yes, no or {other}" if other else "answer yes or no")
             return answer.lower() in _YES
 
         return await self.checked(question, check, "yes" if proposed else "no")

@@ -36,6 +36,7 @@ from resilience import DeadlineExceeded, HttpExchange
 NOTHING_WRITTEN = 2
 _NEW = "# Settings of mud-assistant. All there are: docs/settings.md\n"
 _NO_JOURNAL = "none"
+_MORE = "more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +111,18 @@ class _Setup:
         if text and not await self._dialogue.yes(f"{self._path} is there already; change it?", proposed=True):
             raise NotSetUp("it stays as it is")
         keys = key_sources(self._reactor, self._environment, draft.folder, self._secrets)
-        await ModelQuestions(self._dialogue, draft, self._exchange, self._reactor, keys).ask()
+        model = ModelQuestions(self._dialogue, draft, self._exchange, self._reactor, keys)
+        await model.ask()
         is_web = await WebQuestions(self._dialogue, draft, self._secrets).ask()
         await self._journal(draft)
-        new = self._new(text, draft)
-        self._show(draft)
-        if not await self._dialogue.yes(f"Write this to {self._path}?", proposed=True):
+        question = f"Write this to {self._path}? ({_MORE}: further options of this provider)"
+        while True:
+            new = self._new(text, draft)
+            self._show(draft)
+            if (answer := await self._dialogue.yes_or(question, _MORE, proposed=True)) is not None:
+                break
+            await model.more()
+        if not answer:
             raise NotSetUp("as you wish")
         await self._write(text, new, draft)
         return draft.entered, is_web

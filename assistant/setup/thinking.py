@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.choose_model import LOOK_SECONDS
+from assistant.chosen_model import provider_of
 from assistant.config import ModelConfig
-from assistant.doctor.model import HOSTED
 from assistant.keys import KeyReferenceError, KeySources, resolve_key
+from assistant.known_providers import (
+    AUTO,
+    EMBEDDED,
+    about,
+    is_hosted,
+    known_names,
+    left_behind,
+    server_tools_of,
+    special_settings,
+    takes,
+)
+from assistant.service.options import meanings
 from assistant.setup.dialogue import Dialogue
 from assistant.setup.draft import Draft
 from assistant.setup.keeping import reference
+from assistant.setup.toml_edit import Value
 from llm import LLMError, get_provider
-from llm.discover import chat_models, ollama_models
+from llm.discover import offered_models
 from resilience import Deadline, HttpExchange, origin_of
 
-PROVIDERS = ("auto", "ollama", "local", "openai", "anthropic", "openrouter")
-_ABOUT = """Which model is to think?
-  auto        a local Ollama when one answers, else the small model that comes along
-  ollama      an Ollama, here or elsewhere
-  local       any OpenAI-compatible server of yours: llama.cpp, LM Studio, vLLM
-  openai, anthropic, openrouter   on the internet, with a key"""
-_USUAL = {name: get_provider(name).api_url for name in PROVIDERS if name not in {"auto", "local"}}
 _SHOWN = 20
+#: The answer that takes an option out.
+NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +50,73 @@ class ModelQuestions:
     async def ask(self) -> None:
         """Put what is answered into the draft."""
         old, draft = self.draft.before.model, self.draft
-        self.dialogue.tell(_ABOUT)
-        name = await self.dialogue.choice("Provider", PROVIDERS, old.provider if old.provider in PROVIDERS else "auto")
+        names = [name for name in known_names() if name != EMBEDDED]
+        width = max(map(len, names))
+        listed = "\n".join(f"  {name:<{width}}  {about(name)}" for name in names)
+        self.dialogue.tell(f"Which model is to think?\n{listed}")
+        name = await self.dialogue.choice("Provider", names, old.provider if old.provider in names else AUTO)
+        for option in left_behind(name, special_settings()):
+            draft.set("model", option, value=None)
         same = old if old.provider == name else ModelConfig(provider=name)
         draft.set("model", "provider", value=name)
         url = key = model = ""
-        if name == "auto":
+        if name == AUTO:
             url, key, model = same.url, same.key, same.model
         else:
-            url, usual = await self._url(name, same.url), _USUAL.get(name, "")
+            url, usual = await self._url(name, same.url), _usual(name)
             key = await self._key(name, same.key if same_server(url or usual, same.url or usual) else "")
             model = await self._model(ModelConfig(provider=name, url=url, model=same.model, key=key))
         draft.set("model", "url", value=url)
         draft.set("model", "key", value=key)
         draft.set("model", "model", value=model)
 
+    async def more(self) -> None:
+        """Ask for the options that only this provider takes; an empty answer keeps what is proposed."""
+        name, special = str(self.draft.changes[("model", "provider")] or AUTO), special_settings()
+        options = [option for option in ModelConfig.model_fields if option in special and takes(name, option)]
+        if not options:
+            self.dialogue.tell(f"  '{name}' has no options of its own; docs/settings.md has those of every model.")
+        for option in options:
+            await self._option(name, option)
+
+    async def _option(self, name: str, option: str) -> None:
+        """Ask for one option; "none" takes it out."""
+        known = server_tools_of(name) if option == "server_tools" else {}
+        default = ModelConfig.model_fields[option].default
+        before = self.draft.changes.get(("model", option), getattr(self.draft.before.model, option, default))
+        if isinstance(before, Sequence) and any(not isinstance(part, str) for part in before):
+            self.dialogue.tell(f"  model.{option} holds tables and stays as it is: change it in the file.")
+            return
+
+        def check(answer: str) -> Value | None:
+            if answer in {"", NONE}:
+                return None
+            value: Value = answer
+            if isinstance(default, tuple):
+                value = tuple(answer.replace(",", " ").split())
+            elif answer.isascii() and answer.lstrip("-").isdigit():
+                value = int(answer)
+            try:
+                ModelConfig.model_validate({"provider": name, option: value})
+            except ValidationError as error:
+                raise ValueError(error.errors(include_input=False)[0]["msg"].removeprefix("Value error, ")) from None
+            return value
+
+        proposed = ", ".join(map(str, before)) if isinstance(before, tuple | list) else before
+        choices = f" ({', '.join(known)}, {NONE})" if known else f" ({NONE}: not set)"
+        self.dialogue.tell(f"  {meanings(ModelConfig)[option]}")
+        shown = NONE if proposed in (None, "") else str(proposed)
+        self.draft.set("model", option, value=await self.dialogue.checked(f"{option}{choices}", check, shown))
+
     async def _url(self, name: str, old: str) -> str:
         """The address; empty for the provider's usual place."""
-        usual = _USUAL.get(name, "")
+        usual = _usual(name)
         answer = await self.dialogue.checked("Address of the server", checked_url, old or usual)
         return "" if answer == usual else answer
 
     async def _key(self, name: str, old: str) -> str:
         wants = f"Does the server want a key?{'' if old else ' Most of your own want none.'}"
-        if name not in HOSTED and not await self.dialogue.yes(wants, proposed=bool(old)):
+        if not is_hosted(name) and not await self.dialogue.yes(wants, proposed=bool(old)):
             return ""
         return await reference(self.dialogue, self.draft, self.keys.secrets, name, old)
 
@@ -85,7 +137,7 @@ class ModelQuestions:
                 raise ValueError("there is no model of this number")
             return answer
 
-        proposed = config.model or (names[0] if names and config.provider not in HOSTED else "")
+        proposed = config.model or (names[0] if names and not is_hosted(config.provider) else "")
         which = "Model (its number or its name)" if names else "Model"
         return await self.dialogue.checked(which, check, proposed)
 
@@ -94,15 +146,19 @@ class ModelQuestions:
         try:
             new = self.draft.keys.get(config.key)
             key = new.value if new else await resolve_key(config.key, self.keys)
-            provider = get_provider(config.provider, config.url, key=key)
-            ask = ollama_models if config.provider == "ollama" else chat_models
             deadline = Deadline.after(self.clock, LOOK_SECONDS)
-            return [model.name for model in await ask(provider, self.exchange, deadline)]
+            offered = await offered_models(provider_of(config, key), self.exchange, deadline)
+            return [model.name for model in offered]
         except KeyReferenceError as error:
             self.dialogue.tell(f"  The server was not asked for its models: {error}")
         except LLMError as error:
             self.dialogue.tell(f"  The server did not say which models it has: {self.keys.secrets.scrub(str(error))}")
         return []
+
+
+def _usual(name: str) -> str:
+    """The provider's usual place, empty for one that has none."""
+    return get_provider(name).api_url
 
 
 def same_server(new: str, old: str) -> bool:

@@ -13,14 +13,13 @@ from assistant.choose_model import NoModelError
 from assistant.config import ModelConfig
 from assistant.key_errors import KeyReferenceError
 from assistant.keys import check_reference
+from assistant.known_providers import AUTO, EMBEDDED, known_names, left_behind, special_settings
 from assistant.settings import SettingsError
 from assistant.worlds.evennia import creation, house
 from assistant.worlds.evennia.commands.naming import meant, named
 from assistant.worlds.evennia.commands.order import WORK, Answer, Order, Refused
 from assistant.worlds.evennia.commands.showing import cut, listed
-from llm import PROVIDER_NAMES
 
-PROVIDERS = tuple(sorted({"auto", "embedded", *PROVIDER_NAMES}))
 USAGE = "assistant/provider NAME = PROVIDER [MODEL] [URL] [env:VARIABLE or file:PATH]"
 KEY_USAGE = "assistant/key NAME = env:VARIABLE (or file:PATH)"
 NO_LITERAL_KEY = (
@@ -70,10 +69,11 @@ def parsed(text: str) -> Wanted:
     rest = [word for word in words if word not in urls and word not in keys]
     if len(urls) > 1 or len(keys) > 1:
         raise Refused(f"Give one address and one key at most: {USAGE}")
+    providers = sorted(known_names())
     if not rest:
-        raise Refused(f"Which provider: {listed(PROVIDERS)}? Type: {USAGE}")
-    exact = [word for word in rest if word.casefold() in PROVIDERS]
-    provider = meant((exact or rest)[0], PROVIDERS, "provider")
+        raise Refused(f"Which provider: {listed(providers)}? Type: {USAGE}")
+    exact = [word for word in rest if word.casefold() in providers]
+    provider = meant((exact or rest)[0], providers, "provider")
     rest.remove((exact or rest)[0])
     if len(rest) > 1:
         raise Refused(f"Give one model, without spaces in its name: {USAGE}")
@@ -84,7 +84,7 @@ def provider(order: Order) -> Answer:
     """Show the provider and the choices, or change it."""
     character = named(order.left, USAGE)
     if order.right is None:
-        return f"{_current(character)}\nProviders: {listed(PROVIDERS)}. To change it: {USAGE}"
+        return f"{_current(character)}\nProviders: {listed(sorted(known_names()))}. To change it: {USAGE}"
     return _change(order, character, parsed(order.right))
 
 
@@ -127,7 +127,7 @@ def _check(reference: str, config: ModelConfig, name: str) -> None:
         check_reference(reference)
     except KeyReferenceError as error:
         raise Refused(f"{error}. Type: {KEY_USAGE}") from None
-    if config.provider in {"auto", "embedded"} and not config.url:
+    if config.provider in {AUTO, EMBEDDED} and not config.url:
         raise Refused(
             f"The provider {config.provider} takes no key. Name one that does, with its key in the same line: "
             f"{USAGE.replace('NAME', name)}"
@@ -196,7 +196,10 @@ def _keep(character: Any, overrides: Mapping[str, Any], wanted: Wanted) -> str:
 
 
 def changed(overrides: Mapping[str, Any], now: ModelConfig, wanted: Wanted) -> dict[str, Any]:
-    """The overrides with the change. A key given for one provider or address does not go to another one by itself."""
+    """The overrides with the change.
+
+    A key given for one provider or address does not go to another one by itself, nor do options that it does not take.
+    """
     result = deepcopy(dict(overrides))
     table = result["model"] = dict(result.get("model", {}))
     for name in ("provider", "model", "url", "key"):
@@ -205,7 +208,20 @@ def changed(overrides: Mapping[str, Any], now: ModelConfig, wanted: Wanted) -> d
             table[name] = value
     if wanted.key is None and now.key and _is_elsewhere(now, wanted):
         table["key"] = ""
+    if wanted.provider is not None:
+        _leave_behind(table, now, wanted.provider)
     return result
+
+
+def _leave_behind(table: dict[str, Any], now: ModelConfig, provider: str) -> None:
+    """Unset the options that the new provider does not take; what the game says of the others counts again."""
+    left = left_behind(provider, special_settings())
+    for option in special_settings():
+        unset = ModelConfig.model_fields[option].default
+        if option not in left and table.get(option, ...) == unset:
+            del table[option]
+        elif option in left and getattr(now, option) != unset:
+            table[option] = unset
 
 
 def _is_elsewhere(now: ModelConfig, wanted: Wanted) -> bool:

@@ -1,0 +1,107 @@
+"""The providers that an owner can choose, and what the settings must know of each.
+
+The facts are those of the provider classes (`llm/provider.py`). Two names stand for a choice that is made here: "auto"
+for an Ollama, another server of the owner's or the embedded model, and "embedded" for the model that comes along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from llm.messages import JSONObject
+from llm.provider import LLMProvider
+from llm.providers import provider_classes
+
+AUTO, EMBEDDED = "auto", "embedded"
+#: The names that are no provider's own, with what they mean.
+_CHOSEN_HERE = {
+    AUTO: "a local Ollama when one answers, else the small model that comes along",
+    EMBEDDED: "the small model that comes along",
+}
+#: The providers that one of those may come to.
+_STANDS_FOR = {AUTO: ("ollama", "local"), EMBEDDED: ("local",)}
+
+
+def known_names() -> tuple[str, ...]:
+    """Every name that can be chosen, those of the owner's own servers first."""
+    classes = provider_classes()
+    own = [name for name in classes if not classes[name].hosted]
+    return (*_CHOSEN_HERE, *own, *(name for name in classes if classes[name].hosted))
+
+
+def about(name: str) -> str:
+    """What a provider is, in one line."""
+    if name in _CHOSEN_HERE:
+        return _CHOSEN_HERE[name]
+    provider = provider_classes()[name]
+    return provider.about or ("on the internet, with a key" if provider.hosted else "a server of yours")
+
+
+def no_such_provider(name: str) -> str:
+    """The sentence for a name that no provider has."""
+    return f"there is no provider '{name}'; choose one of: {', '.join(sorted(known_names()))}"
+
+
+def is_hosted(name: str) -> bool:
+    """Whether this is a service on the internet, which needs a key and the name of a model."""
+    return any(provider.hosted for provider in _classes(name))
+
+
+def needs_prices(name: str) -> bool:
+    """Whether a call costs money that the provider does not report."""
+    return any(provider.hosted and not provider.reports_cost for provider in _classes(name))
+
+
+def takes(name: str, setting: str) -> bool:
+    """Whether a provider takes a setting that not all take. A name that no provider has takes any."""
+    classes = _classes(name)
+    return not classes or any(setting in provider.settings for provider in classes)
+
+
+def takers(setting: str) -> list[str]:
+    """The names that take a setting."""
+    return [name for name in known_names() if takes(name, setting)]
+
+
+def special_settings() -> frozenset[str]:
+    """The settings of a model that not every provider takes."""
+    return frozenset(setting for provider in provider_classes().values() for setting in provider.settings)
+
+
+def left_behind(name: str, settings: Collection[str]) -> list[str]:
+    """Those of these settings that do not go along to the provider `name`."""
+    return [setting for setting in settings if setting in special_settings() and not takes(name, setting)]
+
+
+def holds(name: str, form: str) -> bool:
+    """Whether some server of this name can hold an answer to a form; see `LLMProvider.forms`."""
+    classes = _classes(name)
+    return not classes or any(form in provider.forms for provider in classes)
+
+
+def holders(form: str) -> list[str]:
+    """The names whose servers can hold an answer to a form."""
+    return [name for name in known_names() if holds(name, form)]
+
+
+def server_tools_of(name: str) -> Mapping[str, JSONObject]:
+    """The server tools of a provider by their short names."""
+    return {short: tool for provider in _classes(name) for short, tool in provider.server_tools.items()}
+
+
+# Any: options of a constructor, each of its own type.
+def constructor_options(provider: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that the constructor of `provider` takes from these settings; those not set are left out."""
+    if (known := provider_classes().get(provider)) is None:
+        return {}
+    told = {option: settings.get(setting) for setting, option in known.settings.items() if option}
+    if known.context_option:
+        told[known.context_option] = settings.get("context_tokens")
+    return {option: value for option, value in told.items() if value not in (None, "", ())}
+
+
+def _classes(name: str) -> list[type[LLMProvider]]:
+    """The classes behind a name, none for one that nobody has."""
+    classes = provider_classes()
+    return [classes[real] for real in _STANDS_FOR.get(name, (name,)) if real in classes]
