@@ -240,3 +240,39 @@ async def test_what_a_server_says_in_an_error_is_shown_without_the_key(tmp_path:
         told = await hosted(here, url)
         assert "The old setting stays" in told
         assert KEY not in told
+
+
+async def test_an_option_of_the_provider_reaches_its_requests(tmp_path: Path) -> None:
+    fake = ollama()
+    async with office(tmp_path) as here, serve(fake, reactor) as url:
+        member = await here.sage(url)
+        assert 'model.keep_alive = "1h" (kept)' in await here.orders("assistant/set Sage/keep_alive = 1h")
+        assert "(kept)" in await here.orders("assistant/set Sage/extra_params = { options = { top_k = 7 } }")
+        (character,) = creation.assistants()
+        member = house.member_of(character)
+        assert member is not None
+        await member.settled()
+        await here.says(here.admin, member, "Hello Sage")
+        body: Any = fake.chats[-1].body
+        assert (body["keep_alive"], body["options"]["top_k"], body["options"]["num_ctx"]) == ("1h", 7, 8192)
+        refused = await here.orders('assistant/set Sage/server_tools = ["web_search"]')
+        assert "the provider 'ollama' does not take it; those that do: anthropic" in refused
+
+
+@pytest.mark.parametrize("where", ["game", "assistant"])
+async def test_another_provider_does_not_get_the_options_of_the_old_one(tmp_path: Path, where: str) -> None:
+    game = {"model": {"keep_alive": "1h"}} if where == "game" else {}
+    fake, other = ollama(), local()
+    environment = {"MY_KEY": KEY}
+    async with office(tmp_path, settings=game, environment=environment) as here, serve(fake, reactor) as url:
+        await here.sage(url)
+        if where == "assistant":
+            await here.orders("assistant/set Sage/keep_alive = 1h")
+        assert model_of().keep_alive == "1h"
+        async with serve(other, reactor) as elsewhere:
+            told = await here.orders(f"assistant/provider Sage = local sage {elsewhere}/v1 env:MY_KEY")
+            assert "Kept" in told
+            assert (model_of().provider, model_of().keep_alive) == ("local", None)
+        told = await here.orders(f"assistant/provider Sage = ollama sage {url}")
+        assert "Kept" in told
+        assert model_of().keep_alive == ("1h" if where == "game" else None)

@@ -1,0 +1,156 @@
+"""What the pages show as a new provider and a new tool passes the checks as printed, and works everywhere."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from llm.testing import Call, FakeChat, RecordedRequest, Reply, Step, serve
+from tests.live.command import Result, reactor, run
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("assistant", "tools", "llm", "resilience")
+KEY = "planted-0123456789-key"
+PAGES = [("adding-a-provider.md", "llm/providers/example.py"), ("adding-a-tool.md", "tools/world/hum.py")]
+
+
+def printed(page: str) -> str:
+    """The page's first block of Python."""
+    found = re.search(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    assert found
+    return found.group(1)
+
+
+def with_line(path: Path, line: str, before: str) -> None:
+    """Add a line to a file, before the first place where `before` stands."""
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, f"{line}\n{before}", 1))
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The product with the provider and the tool of the pages in it, added as the pages say."""
+    folder = tmp_path_factory.mktemp("product")
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    for page, path in PAGES:
+        (folder / path).write_text(printed(page))
+    providers = folder / "llm/providers/__init__.py"
+    with_line(providers, '    "example",', ")\n\n\ndef _providers_in")
+    tools = folder / "tools/world/__init__.py"
+    with_line(tools, "from tools.world.hum import HUM", "from tools.world.inspect")
+    tools.write_text(tools.read_text().replace("(SAY, LOOK", "(SAY, HUM, LOOK"))
+    return folder
+
+
+def checked(*command: str, folder: Path = ROOT) -> None:
+    done = subprocess.run([sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("page", "path"), PAGES)
+def test_ruff_has_nothing_against_what_is_printed(copy: Path, page: str, path: str) -> None:
+    init = str(Path(path).parent / "__init__.py")
+    checked("ruff", "check", "--no-cache", path, init, folder=copy)
+    checked("ruff", "format", "--no-cache", "--check", path, init, folder=copy)
+
+
+def test_mypy_has_nothing_against_what_is_printed(tmp_path: Path) -> None:
+    """Beside the product as it is, whose types are checked already."""
+    for page, path in PAGES:
+        (tmp_path / Path(path).name).write_text(printed(page))
+    files = [str(tmp_path / Path(path).name) for _, path in PAGES]
+    checked("mypy", "--follow-imports=silent", f"--cache-dir={ROOT / '.mypy_cache'}", *files)
+
+
+def test_the_packages_still_point_down(copy: Path) -> None:
+    code = (
+        "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command(['--no-cache']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=copy, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def greets(request: RecordedRequest) -> Step:
+    if any("greet" in str(tool) for tool in request.tools):
+        return Reply(calls=(Call("greet", {"name": "Anna"}),))
+    return Reply(calls=(Call("hum", {"tune": "an old song"}),))
+
+
+@asynccontextmanager
+async def server() -> AsyncIterator[tuple[FakeChat, str]]:
+    fake = FakeChat(reactor, greets, KEY, models=["owl", "sage"])
+    async with serve(fake, reactor) as url:
+        yield fake, f"{url}/v1"
+
+
+async def command(copy: Path, folder: Path, *arguments: str, given: str = "") -> Result:
+    environment = {"PYTHONPATH": str(copy), "EXAMPLE_API_KEY": KEY}
+    result = await run(list(arguments), given.encode(), environment, folder=str(folder))
+    assert "Traceback" not in result.err
+    assert KEY not in result.out + result.err
+    return result
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["trial", "--help"], ["game", "--help"]])
+async def test_the_help_names_a_new_provider(copy: Path, tmp_path: Path, arguments: list[str]) -> None:
+    result = await command(copy, tmp_path, *arguments)
+    assert re.search(r"^  example +Example's models, on the internet, with a key$", result.out, re.MULTILINE)
+
+
+async def test_a_trial_thinks_with_a_new_provider_and_acts_with_a_new_tool(copy: Path, tmp_path: Path) -> None:
+    async with server() as (fake, url):
+        model = ("--provider", "example", "--url", url, "--model", "sage", "--key", "env:EXAMPLE_API_KEY")
+        result = await command(copy, tmp_path, "trial", *model, given="Hello Sage\n")
+    assert "Sage hums an old song." in result.out, result
+    assert fake.chats[0].authorization == f"Bearer {KEY}"
+
+
+async def test_a_new_provider_needs_a_key_and_a_model_like_every_one_on_the_internet(
+    copy: Path, tmp_path: Path
+) -> None:
+    result = await command(copy, tmp_path, "trial", "--provider", "example")
+    assert "the provider 'example' needs a key, such as --key env:EXAMPLE_API_KEY" in result.err
+    result = await command(copy, tmp_path, "trial", "--provider", "example", "--key", "env:EXAMPLE_API_KEY")
+    assert "the provider 'example' needs the name of a model" in result.err
+    (tmp_path / "assistant.toml").write_text("[model]\nprovider = 'example'\n[budget.total]\nmoney = 1.0\n")
+    result = await command(copy, tmp_path, "trial")
+    assert "a budget in money needs the prices of example's model: set model.prices" in result.err
+    (tmp_path / "assistant.toml").write_text("[model]\nprovider = 'example'\nkeep_alive = '1h'\n")
+    result = await command(copy, tmp_path, "trial")
+    assert "the provider 'example' does not take it; those that do: auto, ollama" in result.err
+
+
+async def test_the_doctor_looks_at_a_new_provider(copy: Path, tmp_path: Path) -> None:
+    (tmp_path / "assistant.toml").write_text("[model]\nprovider = 'example'\n")
+    result = await command(copy, tmp_path, "doctor")
+    assert "the provider 'example' needs a key: set model.key, for example to \"env:EXAMPLE_API_KEY\"" in result.out
+    async with server() as (_, url):
+        settings = f"[model]\nprovider = 'example'\nurl = '{url}'\nmodel = 'sage'\nkey = 'env:EXAMPLE_API_KEY'\n"
+        (tmp_path / "assistant.toml").write_text(settings)
+        result = await command(copy, tmp_path, "doctor")
+    assert result.status == 0, result
+    assert "ok       model tools: sage calls tools" in result.out
+    (tmp_path / "assistant.toml").write_text("[model]\nprovider = 'exmaple'\n")
+    result = await command(copy, tmp_path, "doctor")
+    assert "choose one of: anthropic, auto, embedded, example, local" in result.out
+
+
+async def test_setup_sets_up_a_new_provider(copy: Path, tmp_path: Path) -> None:
+    async with server() as (_, url):
+        answers = ("example", url, "env", "", "2", "no", "none", "yes")
+        result = await command(copy, tmp_path, "setup", given="".join(f"{answer}\n" for answer in answers))
+    assert result.status == 0, result
+    assert "  example     Example's models, on the internet, with a key\n" in result.out
+    model = tomllib.loads((tmp_path / "assistant.toml").read_text())["model"]
+    assert model == {"provider": "example", "url": url, "key": "env:EXAMPLE_API_KEY", "model": "sage"}
