@@ -103,8 +103,8 @@ def _mind(
     if model.examples:
         front += example_messages(settings.name, grant)
     options = CallOptions(**call_options(model))
-    fixed_bytes = len(provider.build_request(front, around.registry.specs(grant), None, options))
-    fixed = provider.tokens.of_bytes(fixed_bytes)
+    fixed_request = provider.build_request(front, around.registry.specs(grant), None, options)
+    fixed_bytes, fixed = len(fixed_request), provider.tokens.of_request(fixed_request)
     room = min(chosen.config.context_tokens - chosen.config.max_answer_tokens for chosen in models) - fixed
     history = History(provider.count_tokens, max(MIN_STREAM_TOKENS, room))
     approvals = Approvals(around.clock.seconds)

@@ -12,6 +12,7 @@ from assistant import known_providers
 from assistant.bound_keys import BoundKeys
 from assistant.chosen_model import ChosenModel, Served, provider_of, with_keys
 from assistant.config import ModelConfig
+from assistant.counting import load_table
 from assistant.keys import KeyReferenceError, KeySources, resolve_key
 from llm import (
     BadCredential,
@@ -67,6 +68,12 @@ class Chooser:
 
     async def choose(self, config: ModelConfig) -> ChosenModel:
         """The model to use. Raises NoModelError. The embedded model is started; its owner must stop it."""
+        chosen = await self._found(config)
+        await load_table(chosen.provider, config, self.keys)
+        return chosen
+
+    async def _found(self, config: ModelConfig) -> ChosenModel:
+        """The model to use. Raises NoModelError."""
         try:
             self.bound.check(config)
             key, config = await resolve_key(config.key, self.keys), await with_keys(config, self.keys)
@@ -131,6 +138,7 @@ class Chooser:
             return None
         if not config.model or not provider.api_url:
             return None
+        await load_table(provider, config, self.keys)
         return ChosenModel(provider, f"{config.provider}, model {config.model} ({cause})", config, is_there=False)
 
     async def _named(self, config: ModelConfig, key: str) -> ChosenModel:

@@ -14,7 +14,7 @@ from assistant.shadows import shadowed
 
 if TYPE_CHECKING:
     # A class that argparse hands out and does not name in its public part.
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+    Commands = argparse._SubParsersAction["_Parser"]  # noqa: SLF001
 
 #: The ladder of `tools.policy`, which is not imported before it is known that no other `tools` is in the way.
 RANKS = ("guest", "player", "helper", "builder", "admin", "developer")

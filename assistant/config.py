@@ -18,6 +18,7 @@ from assistant.model_options import (
     Form,
     HeaderText,
     ServerTools,
+    SpecialText,
     ThinkingTokens,
 )
 from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
@@ -106,6 +107,8 @@ class ModelConfig(_Settings):
     referer: HeaderText = ""
     #: The name of your game in OpenRouter's statistics.
     title: HeaderText = ""
+    #: A file in tiktoken's format to count tokens with; unset: the one in tiktoken's cache, else bytes are counted.
+    token_table: SpecialText = ""
     #: How often one request is made in all when it fails in a way that may pass.
     max_attempts: int = Field(default=3, ge=1, le=10)
     #: How many requests may be on their way to this server; unset: 1 for the embedded model, 4 for a server of your

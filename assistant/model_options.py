@@ -112,6 +112,8 @@ _TAKEN = AfterValidator(_taken)
 Duration = Annotated[str | int | None, AfterValidator(_duration), _TAKEN]
 #: Text that goes into a header of a request.
 HeaderText = Annotated[str, AfterValidator(_header_text), _TAKEN]
+#: Text that only some providers have a use for.
+SpecialText = Annotated[str, _TAKEN]
 #: Names of features that a provider tries out.
 Betas = Annotated[tuple[Annotated[str, AfterValidator(_beta)], ...], BeforeValidator(_several), _TAKEN]
 #: A version that is a date, empty when it is not set.

@@ -28,7 +28,7 @@ class Timed(LocalProvider):
 
     spent = 0.0
 
-    def count_tokens(self, messages: Sequence[Message]) -> int:
+    def count_tokens(self, messages: Sequence[Message] | str) -> int:
         """As its parent."""
         began = time.thread_time()
         count = super().count_tokens(messages)

@@ -187,7 +187,7 @@ class UnifiedLLMClient:
                 progress_seconds=limits.progress_seconds,
             )
 
-        tokens = provider.tokens.of_bytes(len(body))
+        tokens = provider.tokens.of_request(body)
         request = Request("POST", provider.get_api_url(), provider.headers_for(ask.options), body)
         attempt = Attempting(
             provider,

@@ -83,6 +83,10 @@ class LLMProvider(ABC):
     context_option = ""
     #: The tools it runs itself, by the short names that settings may use.
     server_tools: Mapping[str, JSONObject] = MappingProxyType({})
+    #: The public tables of tokens that its models count with or nearly so, the best first; none: by bytes.
+    token_tables: tuple[str, ...] = ()
+    #: Whether those tables are its own models', or only like them.
+    tables_fit = False
     #: How its server can hold an answer to a form: to a JSON Schema, to any JSON object.
     forms: tuple[str, ...] = ("schema", "json")
 
@@ -213,10 +217,15 @@ class LLMProvider(ABC):
     def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
         """The typed error for a response that is not a 200."""
 
-    def count_tokens(self, messages: Sequence[Message]) -> int:
-        """An estimate in tokens, corrected by reported usage; never blocks."""
+    def count_tokens(self, messages: Sequence[Message] | str) -> int:
+        """Count the tokens of messages, or of a text: with a tokenizer where one was loaded, else by bytes.
+
+        Both are corrected by reported usage. Never blocks.
+        """
+        if isinstance(messages, str):
+            return self.tokens.of_text(messages)
         encoded = self._all_encoded(messages, tools_as_text=False)
-        return self.tokens.of_bytes(sum(map(len, encoded)) + len(encoded))
+        return self.tokens.of_pieces(encoded)
 
     @abstractmethod
     def format_tool_result(self, result: ToolResult) -> JSONObject:

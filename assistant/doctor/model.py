@@ -10,6 +10,7 @@ from assistant.bound_keys import BoundKeys
 from assistant.choose_model import LOOK_SECONDS, PROBE_SECONDS
 from assistant.chosen_model import provider_of, with_keys
 from assistant.config import ModelConfig
+from assistant.counting import how_counted, load_table
 from assistant.doctor.asking import asked, options_set, refused_option
 from assistant.doctor.embedded import file_there, runs_here
 from assistant.doctor.examination import Examination
@@ -52,6 +53,8 @@ class ModelChecks:
     _key: str = field(default="", repr=False)
     _listed: list[OfferedModel] | None = None
     _refused: LLMError | None = None
+    #: Why tokens are not counted with a table; empty when they are.
+    _uncounted: str = ""
     _answer: LLMResponse | LLMError | None = None
 
     async def run(self) -> None:
@@ -71,6 +74,7 @@ class ModelChecks:
             return self._skip(("name", "tools", "context"), "its server refuses the key")
         if not await check(f"{place} name", LOOK_SECONDS, self._named):
             return self._skip(("tools", "context"), "the model is not there")
+        self._uncounted = await load_table(self._asked, self.config, self.keys)
         if options_set(self.config):
             await check(f"{place} options", 2 * seconds, self._options)
         late = "a smaller model, or a larger model.first_byte_seconds, may help"
@@ -228,14 +232,19 @@ class ModelChecks:
         return f"{name} calls tools{' in its text' if answer.from_fallback else ''}"
 
     async def _context(self) -> str:
-        """That the model can hold what the settings say."""
+        """That the model can hold what the settings say, and how its tokens are counted."""
         wanted = self.config.context_tokens
         most = await self._holds()
+        if self._uncounted and self.config.token_table:
+            raise Trouble(f"{self._uncounted}: see {self.place}.token_table")
+        counted = f"tokens are {how_counted(self._asked, self._uncounted)}"
         if most is None:
-            raise Unclear(f"the server does not say how much the model holds; {wanted} tokens are used, as set")
+            raise Unclear(
+                f"the server does not say how much the model holds; {wanted} tokens are used, as set; {counted}"
+            )
         if most < wanted:
             raise Trouble(f"the model holds {most} tokens and model.context_tokens is {wanted}: set it to {most}")
-        return f"{wanted} tokens are used of the {most} the model can hold"
+        return f"{wanted} tokens are used of the {most} the model can hold; {counted}"
 
     async def _holds(self) -> int | None:
         """The context length that the server tells, in tokens."""

@@ -54,8 +54,15 @@ class AnthropicProvider(LLMProvider):
     about = "Anthropic's Claude, on the internet, with a key"
     lists_without_key = False
     settings = MappingProxyType(
-        {"server_tools": "", "betas": "betas", "api_version": "version", "thinking_tokens": "thinking_tokens"}
+        {
+            "server_tools": "",
+            "betas": "betas",
+            "api_version": "version",
+            "thinking_tokens": "thinking_tokens",
+            "token_table": "",
+        }
     )
+    token_tables = ("cl100k_base", "o200k_base")
     server_tools = MappingProxyType(
         {
             "web_search": {"type": "web_search_20250305", "name": "web_search"},

@@ -20,7 +20,9 @@ class OpenAIProvider(ChatProvider):
     dialect = "openai"
     about = "OpenAI, on the internet, with a key"
     lists_without_key = False
-    settings = MappingProxyType({"organization": "organization", "project": "project"})
+    settings = MappingProxyType({"organization": "organization", "project": "project", "token_table": ""})
+    token_tables = ("o200k_base", "cl100k_base")
+    tables_fit = True
     limit_field = "max_completion_tokens"
 
     def __init__(

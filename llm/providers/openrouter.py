@@ -23,7 +23,8 @@ class OpenRouterProvider(ChatProvider):
     dialect = "openrouter"
     about = "OpenRouter: many vendors' models on the internet, with one key"
     reports_cost = True
-    settings = MappingProxyType({"referer": "referer", "title": "title"})
+    settings = MappingProxyType({"referer": "referer", "title": "title", "token_table": ""})
+    token_tables = ("o200k_base", "cl100k_base")
 
     def __init__(
         self, api_url: str = DEFAULT_URL, model: str = "", key: str = "", *, referer: str = "", title: str = ""

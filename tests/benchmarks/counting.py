@@ -57,7 +57,8 @@ class CountingProvider(LocalProvider):
         self.encoded: list[Message] = []
         self.estimated: list[Message] = []
 
-    def count_tokens(self, messages: Sequence[Message]) -> int:
+    def count_tokens(self, messages: Sequence[Message] | str) -> int:
+        assert not isinstance(messages, str)
         self.estimated += messages
         return super().count_tokens(messages)
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from django.conf import settings
 
+from assistant.counting import how_counted
 from assistant.doctor.finding import Finding, State
+from assistant.service.member import Member
 from assistant.shadows import shadowed
 from assistant.worlds.evennia import house, pragmas
 
@@ -25,6 +27,13 @@ _INTERFACES = {
 async def findings() -> list[Finding]:
     """What was found: packages, household, reactor, the game's database, where the game can be reached from."""
     return [packages(), whole_house(), reactor_in_use(), pragmas.finding(), *ports()]
+
+
+def counters(member: Member) -> Iterable[Finding]:
+    """How the tokens of a running assistant's models are counted, and how far off that has been."""
+    for chosen in member.models:
+        said = f"those of {chosen.provider.model} are {how_counted(chosen.provider)}"
+        yield Finding("tokens", State.OK, said)
 
 
 def packages() -> Finding:

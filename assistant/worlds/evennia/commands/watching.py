@@ -142,6 +142,8 @@ async def _examine(order: Order, character: Any) -> str:
     member = house.member_of(character) if character is not None else None
     if member is not None:
         await house.household().doctor(member, show)
+        for finding in doctor.counters(member):
+            show(finding)
     elif character is not None:
         order.say(f"{character.key} is not running, so its model was not looked at: assistant/start {character.key}")
     elif creation.assistants():
