@@ -126,6 +126,7 @@ async def test_the_doctor_tells_what_is_wrong_with_the_game_and_with_the_model(t
         assert told.startswith("Looking ...")
         assert "household: open" in told
         assert "model name: " in told
+        assert "tokens: those of sage are estimated from " in told
         assert told.splitlines()[-1].endswith(("wrong.", "see above."))
         await here.orders("assistant/stop Sage")
         assert "Sage is not running, so its model was not looked at" in await here.orders("assistant/doctor Sage")
