@@ -47,9 +47,11 @@ from llm.testing import (
     Hang,
     HttpError,
     Raw,
+    RecordedRequest,
     RefuseTools,
     Reply,
     Script,
+    Step,
     serve,
 )
 from resilience import Deadline, HttpExchange, Limits, RetryConfig
@@ -211,6 +213,39 @@ async def test_a_server_that_refuses_schemas_is_asked_without_one_and_remembered
         assert answer.tool_calls[0].name == "look"
         await client.chat_completion(ASKED, TOOLS)
         assert ["response_format" in request.body for request in fake.chats] == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("structured", "forms"),
+    [
+        ("schema", [None, "json_schema", None, "json_schema", None]),
+        ("json", [None, "json_object", None, None]),
+        ("off", [None, None, None]),
+    ],
+)
+async def test_the_caller_says_how_calls_that_come_as_text_are_held(structured: str, forms: list[str | None]) -> None:
+    """A schema that must be is asked for every time; a refusal still leaves the words, so an answer comes."""
+
+    def brain(request: RecordedRequest) -> Step:
+        if "response_format" in request.body:
+            return HttpError(400, "response_format is not supported")
+        return RefuseTools(Reply('{"tool":"look","parameters":{}}'))
+
+    async with client_of("local", brain) as (client, fake):
+        for _ in range(2):
+            answer = await client.chat_completion(ASKED, TOOLS, structured=structured)
+            assert answer.tool_calls[0].name == "look"
+        sent: list[Any] = [request.body.get("response_format") for request in fake.chats]
+        assert [form and form["type"] for form in sent] == forms
+
+
+async def test_in_json_mode_the_schema_is_told_in_words_and_checked() -> None:
+    schema = {"type": "object", "properties": {"mood": {"type": "string"}}, "required": ["mood"]}
+    async with client_of("ollama", [Reply('{"mood": "calm"}')]) as (client, fake):
+        answer = await client.chat_completion(ASKED, schema=schema, structured="json")
+        assert answer.structured == {"mood": "calm"}
+        assert fake.chats[0].body["format"] == "json"
+        assert '"mood"' in str(fake.chats[0].messages[0]["content"])
 
 
 async def test_a_server_that_cannot_read_its_own_model_is_asked_as_text_once() -> None:

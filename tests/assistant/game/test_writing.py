@@ -74,6 +74,14 @@ def test_a_key_and_a_model_do_not_go_to_another_server(folder: GameFolder) -> No
     assert tomllib.loads(folder.options.read_text()) == {"model": {"url": "http://127.0.0.1:8080/v1"}}
 
 
+def test_another_provider_does_not_get_the_options_of_the_old_one(folder: GameFolder) -> None:
+    write_options(folder, {"provider": "ollama"}, "Sage")
+    folder.options.write_text(folder.options.read_text() + 'keep_alive = "1h"\ntemperature = 0.5\n')
+    write_options(folder, {"provider": "openai", "model": "gpt-5", "key": "env:OPENAI_API_KEY"}, "Sage")
+    model = tomllib.loads(folder.options.read_text())["model"]
+    assert model == {"provider": "openai", "model": "gpt-5", "key": "env:OPENAI_API_KEY", "temperature": 0.5}
+
+
 @pytest.mark.parametrize(
     ("model", "name", "told"),
     [
