@@ -113,6 +113,7 @@ def _context(mind: Mind, run: Run) -> ToolContext:
         web=run.web,
         askers=run.askers,
         answer_by=answer_by(event, mind.rules.grant),
+        granted=run.granted if run.making_granted else None,
     )
 
 

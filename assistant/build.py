@@ -58,6 +58,10 @@ class Surroundings:
     wall: Callable[[], float] | None = None
     #: Where runs go on in turn, one for all assistants of the process; None for one that is alone.
     turnstile: Turnstile | None = None
+    #: What it has asked leave for in an earlier life of this process, None for nothing.
+    approvals: Approvals | None = None
+    #: Tells a player one sentence outside the story.
+    notify: Callable[[Principal, str], None] = lambda _, __: None
 
 
 def build_assistant(
@@ -107,7 +111,7 @@ def _mind(
     fixed_bytes, fixed = len(fixed_request), provider.tokens.of_request(fixed_request)
     room = min(chosen.config.context_tokens - chosen.config.max_answer_tokens for chosen in models) - fixed
     history = History(provider.count_tokens, max(MIN_STREAM_TOKENS, room))
-    approvals = Approvals(around.clock.seconds)
+    approvals = Approvals(around.clock.seconds) if around.approvals is None else around.approvals
     history.load(around.storage.stream)
     every = settings.excuse_every_seconds
     return Mind(
@@ -118,7 +122,6 @@ def _mind(
         registry=around.registry,
         rules=_rules(settings, grant, approvals),
         approvals=approvals,
-        granted={},
         journal=around.storage.journal,
         history=history,
         front=_packed(front),
@@ -134,6 +137,7 @@ def _mind(
         seen=SeenUrls(),
         excuse=Excuse(around.world, around.clock, settings.excuse, every),
         tired=Excuse(around.world, around.clock, settings.budget_excuse, every),
+        notify=around.notify,
     )
 
 

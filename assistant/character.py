@@ -10,15 +10,16 @@ from twisted.logger import Logger
 from assistant.classify import Attention, Manners, Verdict, classify
 from assistant.compaction import Compactor
 from assistant.events import Event, Noticed
+from assistant.granting import tell_void, why_void
 from assistant.journal import Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
 from assistant.mind import Mind
 from assistant.outcome import Failed, Limit, LimitReached, Outcome
 from assistant.react import react
 from assistant.rights import Rights
 from assistant.tick import Pace, Tick
-from llm import ToolCall
 from resilience import Launcher
 from tools import Declined, Denied, Given, Kind, Pending, Principal
+from tools.approvals import ENDS
 
 _log = Logger()
 
@@ -123,31 +124,46 @@ class Assistant:
             return await self.rights.forget(who)
 
     def approve(self, number: int, who: Principal) -> Given | Denied:
-        """Allow the exact call of this number once; the assistant is woken, and it is made."""
-        answer = self.mind.approvals.approve(number, who)
-        if isinstance(answer, Given):
-            self._launcher.launch(self._allowed(answer.pending, who), "telling of an approval")
-        return answer
+        """Allow the exact call of this number once; the assistant is woken, and it is made.
+
+        It is looked up anew what the call would act on: when that has changed the request is void, and both are told.
+        """
+        approvals = self.mind.approvals
+        known = approvals.waits(number)
+        answer = approvals.approve(number, who)
+        given = approvals.take(number) if isinstance(answer, Given) else None
+        if given is None:
+            return answer if known or isinstance(answer, Given) else Denied(f"{answer.reason} {ENDS}")
+        if why := why_void(self.mind, given):
+            tell_void(self.mind, given, why, but=who)
+            return Denied(f"Request {number} is void: {why}. Nothing was done.")
+        self._launcher.launch(self._allowed(given, who), "telling of an approval")
+        return Given(given)
 
     def decline(self, number: int, who: Principal) -> Declined | Denied:
         """Refuse what was asked for as this number."""
         return self.mind.approvals.decline(number, who)
 
-    async def _allowed(self, asked: Pending, who: Principal) -> None:
-        """Wake with the news, upon which the run makes the call by itself.
+    async def _allowed(self, given: Pending, who: Principal) -> None:
+        """Wake with the news, upon which a run makes the call by itself, for whoever asked for it.
 
         The words of the call stand in the stream already, with the label they came with; the news has none of them.
         """
         mind = self.mind
-        event_id = f"{mind.me.id}.allowed.{mind.random.getrandbits(64):x}"
         event = Noticed(
-            id=event_id, at=mind.clock.seconds(), who=who, text=ALLOWED.format(who=who.name, number=asked.number)
+            id=f"{mind.me.id}.allowed.{mind.random.getrandbits(64):x}",
+            at=mind.clock.seconds(),
+            who=given.requester or who,
+            text=ALLOWED.format(who=who.name, number=given.number),
+            granted=given,
         )
-        mind.granted[event_id] = ToolCall(event_id, asked.tool, asked.arguments)
         self._on_the_way_in += 1
         try:
             await mind.journal.accept(event, Attention(Verdict.TRIGGER, 10))
             self.tick.wake()
+        except (Fenced, InboxFullError, JournalUnwritable) as refused:
+            _log.warn("{name} cannot do what was allowed: {why}", name=mind.me.name, why=str(refused))
+            tell_void(mind, given, "it could not be written down")
         finally:
             self._taken_in()
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from tools.clean import clean_heard
+from tools.approvals import Pending
+from tools.clean import clean_heard, one_line
 from tools.context import Principal
 
-#: Characters of one person's words that reach a prompt.
-MAX_HEARD = 2000
+#: Characters of one person's words, and of a name, that reach a prompt.
+MAX_HEARD, MAX_NAME = 2000, 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +76,13 @@ class Left(Perceived):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noticed(Perceived):
-    """Anything else the game told the character."""
+    """Anything else the game told the character.
+
+    `granted` is the call that somebody approved, when it tells of that: it is made in a run of its own, once.
+    """
 
     text: str
+    granted: Pending | None = None
 
 
 Event = Said | Whispered | Paged | ChannelSaid | Emoted | Arrived | Left | Noticed
@@ -88,7 +93,7 @@ def told(event: Event) -> str:
 
     Strangers' text is cut, cleaned and kept on its line, so that nobody can write a line that he did not cause.
     """
-    who = _line(event.who.name)
+    who = one_line(event.who.name, max_chars=MAX_NAME)
     match event:
         case Said():
             return f'{who} says{" to you" if event.to_me else ""}: "{_line(event.text)}"'
@@ -97,13 +102,13 @@ def told(event: Event) -> str:
         case Paged():
             return f'{who} pages you: "{_line(event.text)}"'
         case ChannelSaid():
-            return f'{who} says on {_line(event.channel)}: "{_line(event.text)}"'
+            return f'{who} says on {one_line(event.channel, max_chars=MAX_NAME)}: "{_line(event.text)}"'
         case Emoted():
             return f"{who} {_line(event.text)}"
         case Arrived():
-            return f"{who} arrives{f' from {_line(event.origin)}' if event.origin else ''}."
+            return f"{who} arrives{f' from {one_line(event.origin, max_chars=MAX_NAME)}' if event.origin else ''}."
         case Left():
-            return f"{who} leaves{f' {_line(event.direction)}' if event.direction else ''}."
+            return f"{who} leaves{f' {one_line(event.direction, max_chars=MAX_NAME)}' if event.direction else ''}."
         case Noticed():
             return _line(event.text)
         case _:

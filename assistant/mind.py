@@ -10,6 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from assistant.classify import Verdict
 from assistant.config import AssistantConfig, ModelConfig
+from assistant.events import Noticed
 from assistant.excuse import Excuse
 from assistant.history import History
 from assistant.journal import Accepted, Journal
@@ -18,8 +19,8 @@ from assistant.purse import Purse
 from assistant.recovery import Said
 from assistant.trace import Observer
 from assistant.turnstile import Turnstile
-from llm import Message, ModelChain, ToolCall
-from tools import Approvals, Dispatcher, Kind, Notes, Principal, Registry, Rules, Sight, World
+from llm import Message, ModelChain
+from tools import Approvals, Dispatcher, Kind, Notes, Pending, Principal, Registry, Rules, Sight, World
 from tools.web.seen import SeenUrls
 from tools.web.turn import WebTurn
 
@@ -40,8 +41,6 @@ class Mind:
     rules: Rules
     #: What it has asked leave for. The same as in the rules.
     approvals: Approvals
-    #: What it was given leave for, by the event that told of it: the exact calls, made without asking the model again.
-    granted: dict[str, ToolCall]
     journal: Journal
     history: History
     #: What stands before the stream in every prompt and never changes: persona, rules, examples.
@@ -63,6 +62,8 @@ class Mind:
     #: Done when the model cannot be asked, and when the budget of the day is used up.
     excuse: Excuse
     tired: Excuse
+    #: Tells a player one sentence outside the story, where they are: nothing happens for one who is away.
+    notify: Callable[[Principal, str], None]
 
 
 @dataclass(slots=True)
@@ -83,11 +84,16 @@ class Run:
     askers: tuple[Principal, ...] = field(init=False)
     #: The most important event that asks for an answer and is paid for, the last of equals.
     trigger: Accepted | None = field(init=False)
+    #: The approved call that the run is there to make, None for any other run.
+    granted: Pending | None = field(init=False)
     #: How many steps are written down: the answers of the model, and first sentences that were spoken before the rest.
     written: int = 0
     #: The first sentence of an answer whose rest was not acted on yet, and whether there was any in this run.
     said: Said | None = None
     spoke_early: bool = False
+    #: Whether the approved call of this run was begun, and whether it is the one that is being made.
+    granted_begun: bool = False
+    making_granted: bool = False
     #: Whether a call of the last step was only the rest of what had been said early.
     went_on: bool = False
     nudge: bool = False
@@ -103,6 +109,7 @@ class Run:
         woken_by = self._triggers()
         self.askers = tuple(heard.event.who for heard in woken_by)
         self.trigger = _most_important(woken_by)
+        self.granted = granted_by(self.trigger) if self.trigger else None
 
     def next_step(self) -> int:
         """The number under which the next answer is written down."""
@@ -111,8 +118,10 @@ class Run:
 
     @property
     def requester(self) -> Principal | None:
-        """On whose behalf the run acts, None when nobody asked."""
-        return self.trigger.event.who if self.trigger else None
+        """On whose behalf the run acts, None when nobody asked. An approved call is made for who had asked for it."""
+        if self.trigger is None:
+            return None
+        return self.trigger.event.who if self.granted is None else self.granted.requester
 
     def goes_without(self, who: Principal) -> None:
         """Nothing more is spent for them today: the run is for the next who asked, if anybody did."""
@@ -121,6 +130,17 @@ class Run:
 
     def _triggers(self) -> list[Accepted]:
         return [heard for heard in self.events if heard.attention.verdict is Verdict.TRIGGER]
+
+
+def granted_by(heard: Accepted) -> Pending | None:
+    """The call that this event gives leave for, None for any other event."""
+    return heard.event.granted if isinstance(heard.event, Noticed) else None
+
+
+def of_one_run(heard: Sequence[Accepted]) -> Sequence[Accepted]:
+    """Those of the events that are dealt with together: an approved call has a run of its own, the others wait."""
+    approved = [one for one in heard if granted_by(one) is not None]
+    return approved[:1] or heard
 
 
 def _most_important(heard: list[Accepted]) -> Accepted | None:

@@ -10,7 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from llm.messages import Message, ToolCall, ToolResult, assistant, system, tool_results, user
+from tools.clean import clean_heard, one_line
 from tools.context import Person, Scene, Thing
+from tools.trust import Label, Source
+
+#: Longest name and longest description of a room in a scene, in characters.
+_MAX_NAME, _MAX_SCENE = 80, 2000
 
 RULES = """You are {name}, a character in a text game. {persona}
 You act only by calling tools. To answer somebody aloud, call say with your words. To answer a whisper, call whisper.
@@ -109,18 +114,40 @@ def _shown(act: Act, call_id: str, name: str) -> list[Message]:
 
 
 def scene_line(scene: Scene) -> str:
-    """The scene as one line of the perception stream."""
-    parts = [f"[You are in {_sentence(scene.room)} {_sentence(scene.description)}"]
+    """Tell the scene as one line of the perception stream.
+
+    Strangers wrote its names and descriptions: they are cleaned and cut, and cannot end the line or its brackets.
+    """
+    parts = [
+        f"You are in {_sentence(_name(scene.room))} {_sentence(_plain(clean_heard(scene.description, _MAX_SCENE)))}"
+    ]
     if scene.exits:
-        parts.append(f"Exits: {', '.join(scene.exits)}.")
+        parts.append(f"Exits: {', '.join(map(_name, scene.exits))}.")
     parts.append(f"People here: {_names(scene.people) or 'nobody else'}.")
     if scene.things:
         parts.append(f"Things here: {_names(scene.things)}.")
-    return " ".join(" ".join(parts).split()) + "]"
+    return f"[{' '.join(' '.join(parts).split())}]"
+
+
+def scene_labels(scene: Scene, world_text: int) -> list[Label]:
+    """List the labels of the scene's texts: the game's own, and that of each player or assistant trusted less."""
+    own = world_text if scene.authority is None else min(scene.authority, world_text)
+    levels = [(one.authority, one.id) for one in (*scene.people, *scene.things)]
+    others = [Label(Source.PLAYER, level, who) for level, who in levels if level is not None and level < world_text]
+    return [Label(Source.WORLD, own), *others]
 
 
 def _names(items: Sequence[Person | Thing]) -> str:
-    return ", ".join(item.name for item in items)
+    return ", ".join(_name(item.name) for item in items)
+
+
+def _name(name: str) -> str:
+    return _plain(one_line(name, max_chars=_MAX_NAME))
+
+
+def _plain(text: str) -> str:
+    """The text without the brackets that stand round what no player says."""
+    return text.replace("[", "(").replace("]", ")")
 
 
 def _sentence(text: str) -> str:

@@ -17,28 +17,26 @@ from assistant.acting import act, carry_out, keep_said, outcome_of
 from assistant.discretion import kept
 from assistant.early import early_ears, heard_out
 from assistant.events import spoken_text, told
+from assistant.granting import act_on_granted, is_granted_step, make_granted
 from assistant.journal import InterruptedRun, InterruptedStep, JournalError
 from assistant.limits import Meter, RunLimits
-from assistant.mind import Mind, Run
+from assistant.mind import Mind, Run, of_one_run
 from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.prompt import scene_line
+from assistant.prompt import scene_labels, scene_line
 from assistant.recovery import MAYBE_HEARD, SAY, Answer, Said, left_of
 from assistant.trace import StepTrace
 from llm import (
     BudgetReached,
     ContextOverflow,
-    FinishReason,
     LLMDeadlineExceeded,
     LLMError,
     LLMResponse,
     Message,
-    Usage,
     user,
 )
-from llm import assistant as assistant_message
 from llm.packed import Joined, parts_of
 from resilience import Deadline
-from tools import NOTHING_YET, Dispatcher, Kind, Label, Sight, Source, ToolFailed, label_of
+from tools import NOTHING_YET, Dispatcher, Kind, Sight, ToolFailed, label_of
 from tools.web.turn import WebTurn
 
 #: Added to the prompt, not to the stream, after an answer that held neither text nor a call (edge cases 60 and 63).
@@ -62,9 +60,12 @@ async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outco
     if (left := await _left_open(mind)) is not None:
         mind.history.rewind()
         on_more()
-    events = left.events if left else await mind.journal.pending()
+    waiting = left.events if left else await mind.journal.pending()
+    events = left.events if left else of_one_run(waiting)
     if not events and left is None:
         return NothingToDo()
+    if len(events) < len(waiting):
+        on_more()
     settings = mind.settings
     limits = RunLimits(settings.max_steps, settings.run_seconds, settings.max_run_tokens, settings.max_format_errors)
     meter = Meter(limits, Deadline.after(mind.clock, settings.run_seconds))
@@ -99,11 +100,16 @@ async def _left_open(mind: Mind) -> InterruptedRun | None:
 async def _end(mind: Mind, run: Run, outcome: Outcome) -> Outcome:
     """Write the outcome down with all the run added to the stream; a cancelled run waits to be taken up again.
 
-    A run that spoke before its answer broke off has answered: to begin anew would be to say it twice.
+    A run that spoke before its answer broke off has answered: to begin anew would be to say it twice. So has one that
+    did what was approved.
     """
     if run.spoke_early and not isinstance(outcome, Answered | Cancelled):
         _log.warn("{name}: only the beginning of {run} was said: {how}", name=mind.me.name, run=run.id, how=outcome)
         outcome = Answered((SAY,))
+    if run.granted is not None and run.granted_begun and isinstance(outcome, Failed):
+        _log.warn("{name}: {run} did what was approved and said nothing of it: {how}", name=mind.me.name, run=run.id,
+                  how=outcome)  # fmt: skip
+        outcome = Answered((run.granted.tool,))
     if isinstance(outcome, Cancelled):
         await mind.journal.suspend_run(run.id)
     else:
@@ -120,7 +126,7 @@ async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outco
         return NothingToDo()
     if (outcome := await _take_up(mind, run, left)) is not None:
         return outcome
-    await _do_granted(mind, run)
+    await make_granted(mind, run)
     while (limit := run.meter.reached()) is None:
         started = mind.clock.seconds()
         mind.observer.thinking(run.id, run.meter.steps + 1)
@@ -163,7 +169,8 @@ async def _take_up(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Out
             if answer.past:  # else it was refused, and the whole was, or is, acted on
                 await _recall(mind, run, answer)
             continue
-        executed = await act(mind, run, answer, 0)
+        is_granted = is_granted_step(run, past)
+        executed = await (act_on_granted(mind, run, answer) if is_granted else act(mind, run, answer, 0))
         outcome = outcome_of(run, executed)
         if answer.response.is_beginning:
             run.spoke_early = outcome is not None
@@ -180,24 +187,15 @@ async def _recall(mind: Mind, run: Run, answer: Answer) -> None:
         run.spoke_early = True
 
 
-async def _do_granted(mind: Mind, run: Run) -> None:
-    """Make the calls that somebody gave leave for, each as a step; no model is asked whether it still wants to."""
-    for accepted in run.events:
-        if (call := mind.granted.pop(accepted.event.id, None)) is not None:
-            response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "")
-            run.meter.count_step(response.usage, 0)
-            await mind.journal.record_response(run.id, run.next_step(), response)
-            await act(mind, run, Answer(response, response.tool_calls, NOTHING_YET), 0)
-
-
 async def _perceive(mind: Mind, run: Run) -> None:
     """Put the new events, and the scene when it changed, at the end of the stream; trim it to the model's window."""
     mind.history.begin()
     fresh = [accepted for accepted in run.events if not mind.history.knows(accepted.event.id)]
-    scene = ""
+    seen, scene = None, ""
     if run.trigger is not None:
         try:
-            scene = scene_line(await mind.world.look())
+            seen = await mind.world.look()
+            scene = scene_line(seen)
         except ToolFailed as failed:
             _log.info("{name} cannot see where it is: {why}", name=mind.me.name, why=str(failed))
         scene = "" if mind.history.shows(scene) else scene
@@ -208,7 +206,7 @@ async def _perceive(mind: Mind, run: Run) -> None:
                 mind.seen.add_text(spoken_text(accepted.event))
         lines = [told(accepted.event) for accepted in fresh]
         labels = [label_of(accepted.event.who, mind.rules.world_text) for accepted in fresh]
-        labels += [Label(Source.WORLD, mind.rules.world_text)] if scene else []
+        labels += scene_labels(seen, mind.rules.world_text) if seen and scene else []
         mind.history.perceive(lines, [accepted.event.id for accepted in fresh], importance, scene, labels=labels)
     mind.history.trim()
     run.sight.lower(mind.history.lowest())

@@ -2,7 +2,7 @@
 
 from tools.approvals import Approvals, Declined, Denied, Given, Pending
 from tools.clean import clean_heard, clean_speech, one_line
-from tools.context import GameCommand, Kind, Person, Principal, Scene, Thing, ToolContext, World
+from tools.context import GameCommand, Kind, Person, Principal, Scene, Target, Thing, ToolContext, World, Written
 from tools.dispatch import Dispatcher
 from tools.errors import ToolError, ToolFailed, ToolRetry, Unheard
 from tools.notes import Added, MemoryNotes, Note, Notes
@@ -57,6 +57,7 @@ __all__ = [
     "Sight",
     "Source",
     "Status",
+    "Target",
     "Thing",
     "Tool",
     "ToolContext",
@@ -65,6 +66,7 @@ __all__ = [
     "ToolRetry",
     "Unheard",
     "World",
+    "Written",
     "acted",
     "clean_heard",
     "clean_speech",

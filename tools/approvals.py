@@ -2,18 +2,21 @@
 
     asked --approve--> given --use--> gone          declined, or its time over: gone
 
-What is approved is a hash of the tool, its arguments and what the game makes of them. Another argument, or a nick by
-which the line became another command, is another hash, and nobody has approved that.
+What is approved is a hash of the tool, its arguments and what the game makes of them: the command, the place, and the
+identity of everything it acts on (`binding.py`). Another argument, a nick by which the line became another command, or
+another chest of the same name is another hash, and nobody has approved that.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from llm.messages import JSONObject, ToolCall
+from tools.binding import difference
+from tools.context import Target
 from tools.policy import Requirement, rank
 from tools.principal import Kind, Principal
 from tools.repetition import canonical
@@ -23,6 +26,10 @@ from tools.trust import bounded, label_of
 SECONDS = 300.0
 #: How many requests of one assistant wait at the same time.
 MOST = 20
+NO_REQUEST = "There is no request {number} that waits."
+#: Why there may be none any more, for who looks for one.
+ENDS = "A request ends after five minutes, when what it was for has changed, and when the game restarts: ask again."
+TOO_LATE = "it was not used within five minutes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,8 @@ class Pending:
     """A call that waits for approval.
 
     `shown` is the literal text to show to whoever decides, `permission` what they need; `expires_at` is clock seconds;
-    `approved_by` is who has approved it, None while it is only asked for.
+    `approved_by` is who has approved it, None while it is only asked for. `covers` is the place, then what the call
+    acts on; `commands` are the game commands it runs. `because` says why it does not happen without an approval.
     """
 
     number: int
@@ -41,6 +49,14 @@ class Pending:
     permission: int
     expires_at: float
     approved_by: Principal | None = None
+    commands: tuple[str, ...] = field(default=(), compare=False)
+    covers: tuple[Target, ...] = ()
+    because: str = field(default="", compare=False)
+
+    @property
+    def requirement(self) -> Requirement:
+        """What the call was found to be when it was asked for."""
+        return Requirement(self.permission, self.commands, self.shown if self.commands else "", self.covers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +81,7 @@ class Denied:
 
 
 class Approvals:
-    """What one assistant has asked for and been given; in memory, so a restart voids everything.
+    """What one assistant has asked for and been given; in memory, so a restart voids what was not taken out by then.
 
     `now` gives clock seconds. When more than `most` wait, the one with the most requests loses their oldest.
     """
@@ -77,7 +93,9 @@ class Approvals:
         self._last_number = 0
         self._asked: dict[tuple[str, str], Pending] = {}
 
-    def request(self, call: ToolCall, requirement: Requirement, requester: Principal | None) -> Pending:
+    def request(
+        self, call: ToolCall, requirement: Requirement, requester: Principal | None, because: str = ""
+    ) -> Pending:
         """The request for exactly this call; asked again in time it keeps its number and waits anew."""
         self._forget_the_late()
         key = (digest(call, requirement), _id(requester))
@@ -85,11 +103,11 @@ class Approvals:
         if known is None:
             self._last_number += 1
             shown = requirement.shown or f"{call.name} {canonical(call.arguments)}"
-            known = Pending(
-                self._last_number, call.name, call.arguments, shown, requester, bounded(requirement.permission), 0.0
-            )
+            permission = bounded(requirement.permission)
+            known = Pending(self._last_number, call.name, call.arguments, shown, requester, permission, 0.0)
+            known = replace(known, commands=requirement.commands, covers=requirement.covers)
         if known.approved_by is None:
-            known = replace(known, expires_at=self._now() + self._seconds)
+            known = replace(known, expires_at=self._now() + self._seconds, because=because)
         self._asked[key] = known
         self._make_room()
         return known
@@ -104,7 +122,7 @@ class Approvals:
         """Whether `who` could allow request `number`; it may then be used once, within the same number of seconds."""
         key = self._find(number)
         if key is None:
-            return Denied(f"There is no request {number} that waits.")
+            return Denied(NO_REQUEST.format(number=number))
         pending = self._asked[key]
         if not _may_decide(who, pending):
             return Denied(f"Only {rank(pending.permission)} or somebody above may allow request {number}.")
@@ -116,7 +134,7 @@ class Approvals:
         """Whether request `number` is gone: who may approve it may decline it, and who asked may take it back."""
         key = self._find(number)
         if key is None:
-            return Denied(f"There is no request {number} that waits.")
+            return Denied(NO_REQUEST.format(number=number))
         pending = self._asked[key]
         if not _may_decide(who, pending) and _id(pending.requester) != who.id:
             return Denied(f"Only {rank(pending.permission)} or somebody above may decline request {number}.")
@@ -132,6 +150,30 @@ class Approvals:
                 del self._asked[key]
                 return True
         return False
+
+    def take(self, number: int) -> Pending | None:
+        """Take out what was approved as this number, so that only who holds it can have it done; None for nothing."""
+        self._forget_the_late()
+        found = (key for key, one in self._asked.items() if one.number == number and one.approved_by is not None)
+        return self._asked.pop(next(found, ("", "")), None)
+
+    def why_void(self, granted: Pending, requirement: Requirement) -> str:
+        """Say why an approval that was taken out does not allow this call now; empty when it does."""
+        if self._now() >= granted.expires_at:
+            return TOO_LATE
+        return difference(granted.requirement, requirement)
+
+    def why_not(self, call: ToolCall, requirement: Requirement, requester: Principal | None) -> str:
+        """Say why what was approved for the same words does not allow this call; empty when nothing was approved."""
+        for (_, asker), given in self._asked.items():
+            same = (given.tool, given.arguments) == (call.name, call.arguments)
+            if same and given.approved_by and _id(requester) in {asker, given.approved_by.id}:
+                return difference(given.requirement, requirement)
+        return ""
+
+    def waits(self, number: int) -> bool:
+        """Whether a request of this number waits to be approved."""
+        return self._find(number) is not None
 
     def _find(self, number: int) -> tuple[str, str] | None:
         """The key of the request with this number that waits."""
@@ -155,7 +197,8 @@ class Approvals:
 
 def digest(call: ToolCall, requirement: Requirement) -> str:
     """The hash that stands for exactly this call."""
-    parts = (call.name, call.arguments, requirement.permission, requirement.commands, requirement.shown)
+    covers = [[target.id, target.name, target.where] for target in requirement.covers]
+    parts = (call.name, call.arguments, requirement.permission, requirement.commands, requirement.shown, covers)
     return sha256(canonical(*parts).encode()).hexdigest()
 
 

@@ -6,68 +6,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 from tools.principal import Kind, Principal
 from tools.trust import Sight
 
 if TYPE_CHECKING:
+    from tools.approvals import Pending
     from tools.notes import Notes
     from tools.policy import Requirement
     from tools.web.turn import WebTurn
 
 
-__all__ = ["GameCommand", "Kind", "Person", "Principal", "Scene", "Thing", "ToolContext", "World"]
+__all__ = [
+    "GameCommand",
+    "Kind",
+    "Person",
+    "Principal",
+    "Scene",
+    "Target",
+    "Thing",
+    "ToolContext",
+    "World",
+    "Written",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Something of the game that a call acts on, or the place where it happens.
+
+    `id` is its identity, which no other thing ever gets; `name` is what it is called and `where` the id of where it is.
+    """
+
+    id: str
+    name: str
+    where: str = ""
+
+
+class Written(str):
+    """A text of the game with the level of the least trusted who wrote any of it; a plain `str` has the game's own."""
+
+    __slots__ = ("authority",)
+    authority: int
+
+    def __new__(cls, text: str, authority: int) -> Self:
+        """Make the text."""
+        written = super().__new__(cls, text)
+        written.authority = authority
+        return written
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody a character can see."""
+    """Somebody a character can see.
+
+    `authority` is the level of who wrote the name and the description, None for the game itself; `id` is their
+    identity, empty where the world has none.
+    """
 
     name: str
     description: str = ""
     is_ai: bool = False
+    authority: int | None = field(default=None, compare=False)
+    id: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """Something a character can see."""
+    """Something a character can see; `authority` and `id` as a person has them."""
 
     name: str
     description: str = ""
+    authority: int | None = field(default=None, compare=False)
+    id: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What lies round a character: its room, the ways out, the people and the things in it (itself left out)."""
+    """What lies round a character: its room, the ways out, the people and the things in it (itself left out).
+
+    `authority` is the level of the least trusted who wrote the room's name, its description or the name of an exit,
+    None for the game itself. `id` is the identity of the room, and `exit_ids` are those of the exits, in their order.
+    """
 
     room: str
     description: str
     exits: tuple[str, ...] = ()
     people: tuple[Person, ...] = ()
     things: tuple[Thing, ...] = ()
+    authority: int | None = field(default=None, compare=False)
+    id: str = field(default="", compare=False)
+    exit_ids: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def lowest(self) -> int | None:
+        """The level of the least trusted text of the whole scene, None when all of it is the game's own."""
+        levels = (self.authority, *(one.authority for one in (*self.people, *self.things)))
+        return min((level for level in levels if level is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class GameCommand:
     """A typed line as the game understands it: which command it is, whatever alias or nick was typed.
 
-    `line` is the whole line as it will run; `permission` is what the game asks of who runs it.
+    `line` is the whole line as it will run; `permission` is what the game asks of who runs it. `affects` looks up what
+    the line acts on at this moment: the place first, then every object that its words mean. It does not wait, and may
+    raise `ToolFailed`; None where the game cannot tell.
     """
 
     line: str
     name: str
     switches: tuple[str, ...] = ()
     permission: int = 1
+    affects: Callable[[], tuple[Target, ...]] | None = field(default=None, compare=False, repr=False)
 
 
 class World(Protocol):
     """The game as one character lives in it.
 
     Every method may fail with `ToolFailed` when the game says no, in a sentence the model may read. Cancelling the
-    returned awaitable abandons the wait, not the act.
+    returned awaitable abandons the wait, not the act. A text or a failure that holds words which a player or another
+    assistant wrote has their level (`Written`, `ToolFailed.authority`).
     """
 
     def look(self) -> Awaitable[Scene]:
@@ -142,6 +204,8 @@ class ToolContext:
     answer_by: str = ""
     #: Whether the run has changed the game already: it may be on an errand, where the requester is not.
     has_changed: bool = False
+    #: The approval that this very call was given, None for a call that the model makes by itself.
+    granted: Pending | None = None
 
     def cited(self, words: str) -> str:
         """Words for people's ears, with the sources below them that they name."""

@@ -18,7 +18,14 @@ class ToolRetry(ToolError):
 
 
 class ToolFailed(ToolError):
-    """The call was right and the world refused it; trying again will not help."""
+    """The call was right and the world refused it; trying again will not help.
+
+    `authority` is the level of the least trusted who wrote any of the sentence, such as a name in it; None for nobody.
+    """
+
+    def __init__(self, sentence: str = "", authority: int | None = None) -> None:
+        super().__init__(sentence)
+        self.authority = authority
 
 
 class Unheard(ToolFailed):

@@ -12,6 +12,7 @@ from twisted.logger import Logger
 from llm.messages import ToolCall
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded
+from tools.context import Written
 from tools.errors import ToolError, Unheard
 from tools.result import Status
 from tools.tool import Answer, Labelled
@@ -22,10 +23,11 @@ _log = Logger()
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """A tool that gave nothing: how it ended, and what the model reads."""
+    """A tool that gave nothing: how it ended, and what the model reads; `authority` as in `ToolFailed`."""
 
     status: Status
     text: str
+    authority: int | None = None
 
 
 async def within(
@@ -47,7 +49,7 @@ async def within(
     except Unheard as late:
         return NoAnswer(Status.UNHEARD, str(late))
     except ToolError as refused:
-        return NoAnswer(Status.FAILED, str(refused))
+        return NoAnswer(Status.FAILED, str(refused), getattr(refused, "authority", None))
     except DeadlineExceeded:
         return NoAnswer(Status.TIMED_OUT, f"{call.name} took too long and was stopped.")
     except CancelledError:
@@ -67,7 +69,7 @@ def text_of(answer: Answer | Labelled) -> str:
 
 def level_told(answer: Answer | Labelled) -> int | None:
     """The level the tool itself gives its answer, None when it says nothing."""
-    return answer.authority if isinstance(answer, Labelled) else None
+    return answer.authority if isinstance(answer, Labelled | Written) else None
 
 
 async def _awaited(work: Callable[[], Awaitable[T]]) -> T:

@@ -11,6 +11,7 @@ from tools.clean import one_line
 from tools.context import ToolContext
 from tools.policy import (
     Allowed,
+    Decision,
     NeedsApproval,
     Refused,
     Requirement,
@@ -47,28 +48,27 @@ class Gate:
 
         The arguments of `call` are the checked ones. An allowed call is counted at once: reads run together.
         """
-        rules = self.rules
-        decision = decide(
-            tool,
-            requirement,
-            authority_of(context.actor, context.requester, self.sight.lowest, rules.world_text),
-            grant=rules.grant,
-            denied=rules.denied,
-            caps=rules.caps,
-            so_far=self._so_far(place, call, tool, context.requester),
-        )
+        decision = self._decide(place, call, tool, requirement, context)
         match decision:
             case Refused():
                 return decision
             case NeedsApproval(reason):
-                if not self._approved(call, requirement, context.requester):
-                    return Refused(self._whom_to_ask(reason, call, requirement, context.requester))
+                if why_not := self._why_not(reason, call, requirement, context):
+                    return Refused(why_not)
             case Allowed():
                 pass
             case _:
                 assert_never(decision)
         self.began(tool)
         return Allowed()
+
+    def needs_approval(
+        self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
+    ) -> bool:
+        """Whether only an approval can let the call happen. To look up what it acts on is then counted as a call."""
+        needs = isinstance(self._decide(place, call, tool, requirement, context), NeedsApproval)
+        self._calls += needs
+        return needs
 
     def began(self, tool: Tool) -> None:
         """An allowed call begins."""
@@ -106,16 +106,22 @@ class Gate:
         return Requirement(least) if found is None else replace(found, permission=max(found.permission, least))
 
     def level(self, tool: Tool | None, status: Status, told: int | None) -> int:
-        """The level of a result's text; `told` is what the tool itself said of its answer, None for nothing."""
+        """The level of a result's text; `told` is what the tool or the world said of its answer, None for nothing.
+
+        Whoever wrote a text of the game, it never counts for more than the game's own.
+        """
         if tool is None or status in {Status.REFUSED, Status.FORMAT_ERROR}:
             return TOP
         if tool.category is Category.ASYNC_REQUIRED:
             return 0  # whoever answered, nobody here knows them
         if status is Status.FAILED:
-            return min(self._level_of(tool.source), self._level_of(Source.WORLD))
+            names = TOP if told is None else bounded(told)
+            return min(self._level_of(tool.source), self._level_of(Source.WORLD), names)
         if status is not Status.DONE:
             return TOP
-        return self._level_of(tool.source) if told is None else bounded(told)
+        if told is None:
+            return self._level_of(tool.source)
+        return min(bounded(told), self._level_of(Source.WORLD)) if tool.source is Source.WORLD else bounded(told)
 
     def _level_of(self, source: Source) -> int:
         """The level of what a tool with this source answers."""
@@ -129,6 +135,20 @@ class Gate:
             case _:
                 assert_never(source)
 
+    def _decide(
+        self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
+    ) -> Decision:
+        rules = self.rules
+        return decide(
+            tool,
+            requirement,
+            authority_of(context.actor, context.requester, self.sight.lowest, rules.world_text),
+            grant=rules.grant,
+            denied=rules.denied,
+            caps=rules.caps,
+            so_far=self._so_far(place, call, tool, context.requester),
+        )
+
     def _so_far(self, place: int, call: ToolCall, tool: Tool, requester: Principal | None) -> SoFar:
         act = act_of(call.name, call.arguments) if _counts(tool) else ""
         return SoFar(
@@ -141,18 +161,26 @@ class Gate:
             echo=requester is not None and requester.kind is Kind.ASSISTANT and self.rules.repetition.has(act),
         )
 
-    def _approved(self, call: ToolCall, requirement: Requirement, requester: Principal | None) -> bool:
-        approvals = self.rules.approvals
-        return approvals is not None and approvals.use(call, requirement, requester)
-
-    def _whom_to_ask(self, reason: str, call: ToolCall, requirement: Requirement, requester: Principal | None) -> str:
-        """What the model is told of a call that waits for approval: whom to tell, and the number."""
-        whom = f"Tell {one_line(requester.name, max_chars=60)}" if requester else "Say"
-        approvals = self.rules.approvals
+    def _why_not(self, reason: str, call: ToolCall, requirement: Requirement, context: ToolContext) -> str:
+        """Use up the approval of the call, or ask for one; what the model is told when there is none, else nothing."""
+        approvals, requester = self.rules.approvals, context.requester
         if approvals is None:
-            return f"You may not do this now. {whom} that {reason}."
-        number = approvals.request(call, requirement, requester).number
-        return f"Not done yet. {whom} that {reason}: approval number {number}."
+            return f"You may not do this now. {_tell(requester)} that {reason}."
+        if context.granted is not None:
+            void = approvals.why_void(context.granted, requirement)
+        elif approvals.use(call, requirement, requester):
+            return ""
+        else:
+            void = approvals.why_not(call, requirement, requester)
+            if not void:
+                number = approvals.request(call, requirement, requester).number
+                return f"Not done yet. {_tell(requester)} that {reason}: approval number {number}."
+        return f"Not done: the approval is void, because {void}. {_tell(requester)}." if void else ""
+
+
+def _tell(requester: Principal | None) -> str:
+    """The beginning of a sentence that says whom the model is to tell."""
+    return f"Tell {one_line(requester.name, max_chars=60)}" if requester else "Say"
 
 
 def _counts(tool: Tool) -> bool:

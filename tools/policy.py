@@ -6,9 +6,10 @@ words, and whatever it read, are no input of `decide` but through one number: th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
+from tools.context import Target
 from tools.principal import Kind, Principal
 from tools.tool import Category, Tool
 from tools.trust import bounded, label_of
@@ -33,11 +34,17 @@ RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What one call needs: a permission, the game commands it runs (`name/switch`) and what an approver is shown."""
+    """What one call needs: a permission, the game commands it runs (`name/switch`) and what an approver is shown.
+
+    `covers` is what an approval of it is bound to: the place, then what the call acts on; empty until it is needed.
+    `affects` looks that up for a game command (see `GameCommand`).
+    """
 
     permission: int
     commands: tuple[str, ...] = ()
     shown: str = ""
+    covers: tuple[Target, ...] = ()
+    affects: Callable[[], tuple[Target, ...]] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

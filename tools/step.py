@@ -16,13 +16,14 @@ from twisted.python.failure import Failure
 from llm.messages import ToolCall, ToolResult
 from resilience.deadline import Deadline
 from tools.arguments import parse_arguments
+from tools.binding import bound, check_unchanged, requirement_now
 from tools.clean import clean_heard, one_line
 from tools.context import ToolContext
 from tools.errors import ToolRetry
 from tools.execution import NoAnswer, level_told, text_of, within
 from tools.policy import Refused, Requirement, not_granted
 from tools.result import Begun, Executed, Status
-from tools.tool import Arguments, Tool
+from tools.tool import Answer, Arguments, Labelled, Tool
 
 if TYPE_CHECKING:
     from tools.dispatch import Dispatcher
@@ -163,10 +164,10 @@ class Step:
             arguments = parse_arguments(tool, call)
         except ToolRetry as wrong:
             return self._executed(call, tool, Status.FORMAT_ERROR, str(wrong))
-        needed = await self._needed(call, tool, arguments)
-        if isinstance(needed, NoAnswer):
-            return self._executed(call, tool, needed.status, needed.text)
         meant = exact(call, arguments)
+        needed = await self._needed(index, meant, tool, arguments)
+        if isinstance(needed, NoAnswer):
+            return self._executed(call, tool, needed.status, needed.text, told=needed.authority)
         decision = gate.ask(index, meant, tool, needed, self._context)
         if isinstance(decision, Refused):
             return self._executed(call, tool, Status.REFUSED, decision.reason)
@@ -180,15 +181,22 @@ class Step:
             await self._effects.done(index, executed)
         return executed
 
-    async def _needed(self, call: ToolCall, tool: Tool, arguments: Arguments) -> Requirement | NoAnswer:
-        """What this call needs, once the tool has found out what it would do."""
-        resolve = tool.resolve
-        if resolve is None:
-            return self._run.gate.needed(tool)
-        found = await self._within(call, tool, lambda: resolve(arguments, self._context))
+    async def _needed(self, index: int, call: ToolCall, tool: Tool, arguments: Arguments) -> Requirement | NoAnswer:
+        """What this call needs, as the tool found it out; and what it acts on, when it must be approved."""
+        resolve, needed = tool.resolve, self._run.gate.needed(tool)
+        if resolve is not None:
+            found = await self._within(call, tool, lambda: resolve(arguments, self._context))
+            if self._stopped:
+                raise CancelledError
+            if isinstance(found, NoAnswer):
+                return found
+            needed = self._run.gate.needed(tool, found)
+        if not self._run.gate.needs_approval(index, call, tool, needed, self._context):
+            return needed
+        covered = await self._within(call, tool, lambda: bound(tool, arguments, needed, self._context))
         if self._stopped:
             raise CancelledError
-        return found if isinstance(found, NoAnswer) else self._run.gate.needed(tool, found)
+        return covered
 
     async def _after_death(self, index: int, call: ToolCall, tool: Tool | None) -> Executed:
         """The answer to an effect that was begun by a process that died: what is the case now, or that nobody knows."""
@@ -220,12 +228,18 @@ class Step:
         context = self._context
         if tool.resolve is not None or self._run.gate.has_changed:
             context = replace(context, allowed=needed, has_changed=self._run.gate.has_changed)
-        answer = await self._within(call, tool, lambda: tool.execute(arguments, context))
+
+        async def execute() -> Answer | Labelled:
+            if needed.covers:  # it was approved, and since then the intent was written down
+                check_unchanged(needed, await requirement_now(tool, exact(call, arguments), context))
+            return await tool.execute(arguments, context)
+
+        answer = await self._within(call, tool, execute)
         seconds = self._run.clock.seconds() - began
         if isinstance(answer, NoAnswer):
             sure = tool.category.reads or answer.status in {Status.FAILED, Status.UNHEARD}
             text = answer.text if sure else f"{answer.text} It may or may not have happened."
-            return self._executed(call, tool, answer.status, text, seconds=seconds)
+            return self._executed(call, tool, answer.status, text, seconds=seconds, told=answer.authority)
         text, told = text_of(answer), level_told(answer)
         return self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told)
 

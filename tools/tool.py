@@ -69,7 +69,8 @@ class Tool:
     bug, logged and told to the model as a failure. `timeout_seconds` cancels it.
 
     `needs` is the permission a call needs, None for what is usual in its category; `resolve` says what one particular
-    call needs beyond that. `source` is who writes the texts it answers with. `reconcile` is the answer when nobody
+    call needs beyond that. `targets` are the arguments that name somebody or something here: an approval is bound to
+    who or what that is. `source` is who writes the texts it answers with. `reconcile` is the answer when nobody
     knows whether the call happened, for a tool that can find out. An `idle` tool does nothing at all, so that doing it
     again is never a repeat.
     """
@@ -86,6 +87,7 @@ class Tool:
     resolve: Callable[[Any, ToolContext], Awaitable[Requirement]] | None = None
     reconcile: Callable[[Any, ToolContext], Awaitable[Answer]] | None = None
     idle: bool = False
+    targets: tuple[str, ...] = ()
 
     @property
     def spec(self) -> ToolSpec:

@@ -28,7 +28,8 @@ from llm.messages import (
     ToolResult,
 )
 from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
-from tools.context import Kind, Principal
+from tools.approvals import Pending
+from tools.context import Kind, Principal, Target
 from tools.result import Executed, Status
 from tools.tool import Category
 
@@ -106,14 +107,33 @@ def _arguments(plain: Plain, *left_out: str) -> Plain:
 
 
 def _pack_event(event: Event) -> Plain:
-    return {**_tagged(event), "who": _flat(event.who)}
+    plain = {**_tagged(event), "who": _flat(event.who)}
+    if (granted := plain.pop("granted", None)) is not None:
+        plain["granted"] = _pack_pending(granted)
+    return plain
 
 
 def _unpack_event(plain: Plain) -> Event:
-    who = plain["who"]
-    principal = Principal(**{**who, "kind": Kind(who["kind"])})
-    event: Event = _kind(plain, _EVENTS)(**{**_arguments(plain), "who": principal})
+    parts = {**_arguments(plain), "who": _unpack_principal(plain["who"])}
+    if "granted" in parts:
+        parts["granted"] = _unpack_pending(parts["granted"])
+    event: Event = _kind(plain, _EVENTS)(**parts)
     return event
+
+
+def _unpack_principal(plain: Plain) -> Principal:
+    return Principal(**{**plain, "kind": Kind(plain["kind"])})
+
+
+def _pack_pending(pending: Pending) -> Plain:
+    plain = {**_known(pending), "covers": [_flat(target) for target in pending.covers]}
+    return {**plain, **{name: _flat(plain[name]) for name in ("requester", "approved_by") if name in plain}}
+
+
+def _unpack_pending(plain: Plain) -> Pending:
+    people = {name: _unpack_principal(plain[name]) for name in ("requester", "approved_by") if name in plain}
+    covers = tuple(Target(**target) for target in plain["covers"])
+    return Pending(**{"requester": None, **plain, **people, "commands": tuple(plain["commands"]), "covers": covers})
 
 
 def _unpack_attention(plain: Plain) -> Attention:

@@ -13,6 +13,7 @@ from assistant.build import Surroundings, build_assistant
 from assistant.choose_model import EMBEDDED_WITHHELD
 from assistant.chosen_model import ChosenModel
 from assistant.config import Config
+from assistant.events import Noticed
 from assistant.journal import MemoryJournal
 from assistant.mind import Mind
 from assistant.outcome import Failed, Outcome
@@ -89,7 +90,10 @@ class Replayer:
 
         async def live() -> Outcome:
             for accepted in run.events:
-                await journal.accept(accepted.event, accepted.attention)
+                event = accepted.event
+                if isinstance(event, Noticed):  # what was approved is on the tape, as the first answer
+                    event = replace(event, granted=None)
+                await journal.accept(event, accepted.attention)
             return await react(mind)
 
         outcome = self._finished(Deferred.fromCoroutine(live()))

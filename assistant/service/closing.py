@@ -1,15 +1,20 @@
-"""Ending things within a time: whatever does not end by then is abandoned, and the log says so."""
+"""Ending things within a time: whatever does not end by then is abandoned, and the log or the player is told."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from assistant.service.member import Member
 from resilience import Deadline, DeadlineExceeded
+from tools import Approvals
+
+#: Told to who asked for something that nobody has allowed yet when the process ends.
+GONE = "The game restarts, so nobody can allow what {name} was to do as number {number} any more: ask for it again."
 
 _log = Logger()
 
@@ -33,3 +38,17 @@ def _told(failure: Failure, what: str) -> None:
     """What went wrong while something was ended keeps nothing else from ending."""
     if failure.check(CancelledError) is None:
         _log.failure("{what} failed", failure, what=what)
+
+
+def tell_who_waits(members: Sequence[Member], approvals: Mapping[str, Approvals]) -> None:
+    """Tell everybody whose request waits for an approval that it ends with this process. Never raises."""
+    for member in members:
+        me = member.place.me
+        for pending in approvals[me.id].pending() if me.id in approvals else ():
+            try:
+                if pending.requester is not None:
+                    member.place.notify(pending.requester, GONE.format(name=me.name, number=pending.number))
+            except CancelledError:
+                raise
+            except Exception:  # noqa: BLE001  (the border to the host: everything else must still be closed)
+                _log.failure("{name} could not tell that a request has ended", name=me.name)

@@ -24,7 +24,7 @@ from assistant.doctor.run import Visit, examine
 from assistant.journal import JournalError, JournalRefused, Refused, Sound
 from assistant.key_binding import KeyBinding
 from assistant.keys import anchored
-from assistant.service.closing import within
+from assistant.service.closing import tell_who_waits, within
 from assistant.service.embedded import EmbeddedPool, MakeServed
 from assistant.service.home import Home
 from assistant.service.member import Member
@@ -38,7 +38,7 @@ from llm import Capabilities, LLMError
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, Phase, Progress
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
-from tools import Registry
+from tools import Approvals, Registry
 from tools.world import ALL_WORLD_TOOLS
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ class Household:
         self._web: Web | None = None
         #: Held by the one member that makes the web, which may take a while.
         self._making_web = DeferredLock()
+        #: What each member has asked leave for: it goes on waiting when the member is started anew.
+        self._approvals: dict[str, Approvals] = {}
         self._launcher = Launcher()
         self._is_open = False
         self._waiting: list[Deferred[None]] = []
@@ -134,6 +136,7 @@ class Household:
     async def close(self) -> None:
         """Stop everybody and everything, within half a second: what does not end by then is abandoned."""
         members = list(self.members.values())
+        tell_who_waits(members, self._approvals)
         await within(self.clock, MEMBERS_SECONDS, [member.stop() for member in members], "stopping the assistants")
         rest: list[Awaitable[None]] = [self.pipeline.kept(), self._launcher.stop(), self._exchange.close()]
         if self._web is not None:
@@ -232,6 +235,8 @@ class Household:
             scrub=self.scrub,
             wall=self.home.wall,
             turnstile=self.turnstile,
+            approvals=self._approvals.setdefault(place.me.id, Approvals(self.clock.seconds)),
+            notify=lambda who, sentence: place.notify(who, self.scrub(sentence)),
         )
 
     async def _made_web(self) -> Web | None:

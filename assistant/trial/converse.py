@@ -166,6 +166,7 @@ class Trial:
             budget=self._options.config.budget,
             scrub=self._options.secrets.scrub,
             wall=self._options.wall,
+            notify=lambda _, sentence: screen.remark(f"({sentence})"),
         )
         assistant = build_assistant(settings, self._models, around, observer.failed)
         home.ears = AssistantEars(assistant, me, self._reactor, home.alone_with, self._launcher, storage.life)

@@ -7,8 +7,14 @@ from collections.abc import Sequence
 from assistant.journal import Forgotten
 from assistant.rights import Remembered
 from tools import Pending
+from tools.binding import named
 from tools.clean import one_line
 from tools.policy import rank
+
+#: More characters than any call has: what is approved is shown whole.
+_WHOLE = 20_000
+#: Characters of requests that are shown at once; a game shows no more than about 12,000.
+_MOST_SHOWN = 9_000
 
 
 def remembered_text(name: str, remembered: Remembered) -> str:
@@ -31,11 +37,30 @@ def forgotten_text(name: str, forgotten: Forgotten) -> str:
 
 
 def approvals_text(pending: Sequence[Pending]) -> str:
-    """What the assistant asks leave for, with the literal call."""
-    lines = []
+    """Show what the assistant asks leave for: each call whole, what it acts on, and why it needs leave."""
+    shown: list[str] = []
     for asked in pending:
-        whose = one_line(asked.requester.name) if asked.requester else "nobody"
-        lines.append(
-            f"number {asked.number}: {one_line(asked.shown)} (for {whose}; {rank(asked.permission)} may allow it)"
-        )
-    return "\n".join(lines) or "(Nothing is asked for.)"
+        text = _request_text(asked)
+        if shown and sum(map(len, shown)) + len(text) > _MOST_SHOWN:
+            shown.append(f"({len(pending) - len(shown)} more are shown when these are decided.)")
+            break
+        shown.append(text)
+    return "\n".join(shown) or "(Nothing is asked for.)"
+
+
+def covered_text(pending: Pending) -> str:
+    """Show the whole call with the place and everything it acts on, by name and identity."""
+    shown = one_line(pending.shown, max_chars=_WHOLE)
+    if not pending.covers:
+        return shown
+    place, *targets = map(named, pending.covers)
+    on = f", on {', '.join(targets)}" if targets else ""
+    return f"{shown} [in {place}{on}]"
+
+
+def _request_text(pending: Pending) -> str:
+    whose = one_line(pending.requester.name) if pending.requester else "nobody"
+    why = f"\n  {pending.because}" if pending.because else ""
+    return (
+        f"number {pending.number}: {covered_text(pending)} (for {whose}; {rank(pending.permission)} may allow it){why}"
+    )

@@ -24,7 +24,7 @@ from assistant.trial.commands import (
     Whisper,
     parse,
 )
-from assistant.trial.rights_text import approvals_text, forgotten_text, remembered_text
+from assistant.trial.rights_text import approvals_text, covered_text, forgotten_text, remembered_text
 from assistant.trial.show import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
 from assistant.worlds.embedded import CHANNELS, Body
 from resilience import Pipeline
@@ -209,7 +209,12 @@ class Session:
         answer = self.assistant.approve(number, me) if allow else self.assistant.decline(number, me)
         if isinstance(answer, Denied):
             return answer.reason
-        return f"{self.assistant_name} may do that once" if allow else f"{self.assistant_name} may not do that"
+        what = covered_text(answer.pending)
+        return (
+            f"{self.assistant_name} may do this once: {what}"
+            if allow
+            else f"{self.assistant_name} may not do this: {what}"
+        )
 
     async def _right(self, name: str) -> str:
         """What came of a right that the visitor used."""

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
-
-from twisted.internet.defer import CancelledError
-from twisted.logger import Logger
+from dataclasses import replace
 
 from assistant.worlds import embedded_commands
-from assistant.worlds.embedded_ears import Ears
+from assistant.worlds.embedded_ears import Ears, perceived
+from assistant.worlds.embedded_identity import Identities, level_of_body, levelled, lowest_seen, written
 from assistant.worlds.hamlet import HAMLET, Exit, Place, Resident, Room
 from tools.context import GameCommand, Kind, Person, Principal, Scene, Thing
 from tools.errors import ToolFailed
 from tools.names import candidates, pick, plain
-
-_log = Logger()
 
 _SHORT = {
     "n": "north", "e": "east", "s": "south", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",
@@ -42,6 +39,7 @@ class EmbeddedWorld:
         #: What lies in each room, by its key, and what everybody carries, by their id.
         self.things: dict[str, list[Thing]] = {room.key: list(room.things) for room in place.rooms}
         self.carried: defaultdict[str, list[Thing]] = defaultdict(list)
+        self.identities = Identities()
         self._bodies: dict[str, Body] = {}
         #: Who is in each room, by its key, in the order they came there.
         self._in_room: defaultdict[str, dict[str, Body]] = defaultdict(dict)
@@ -109,8 +107,9 @@ class EmbeddedWorld:
         try:
             while self._untold:
                 body, untold = self._untold.popleft()
-                if self._bodies.get(body.principal.id) is body:  # else it left while this was waiting
-                    _hear(body, untold)
+                is_there = self._bodies.get(body.principal.id) is body  # else it left while this was waiting
+                if is_there and body.ears is not None:
+                    perceived(body.ears, untold, body.principal.id)
         finally:
             self._telling = False
 
@@ -153,7 +152,8 @@ class Body:
     @property
     def person(self) -> Person:
         """The body as others see it."""
-        return Person(self.principal.name, self.description, is_ai=self.principal.kind is Kind.ASSISTANT)
+        is_ai, level = self.principal.kind is Kind.ASSISTANT, level_of_body(self.principal)
+        return Person(self.principal.name, self.description, is_ai, level, self.principal.id)
 
     @property
     def carried(self) -> list[Thing]:
@@ -172,13 +172,20 @@ class Body:
         """The room, without the body itself."""
         room = self.room
         exits = tuple(way.direction for way in room.exits)
-        return Scene(room.name, room.description, exits, tuple(self._people()), tuple(self.world.things[room.key]))
+        things = tuple(map(self.world.identities.marked, self.world.things[room.key]))
+        exit_ids = tuple(f"{room.key}:{way.direction}:{way.to}" for way in room.exits)
+        people = tuple(self._people())
+        return Scene(room.name, room.description, exits, people, things, id=room.key, exit_ids=exit_ids)
 
     async def inspect(self, target: str) -> str:
         """The description of a thing here or carried, a person, an exit, oneself ('me') or the room ('here')."""
+        with levelled(self):
+            return self._inspected(target)
+
+    def _inspected(self, target: str) -> str:
         room = self.room
-        seen = [(thing.name, thing.description) for thing in (*self.world.things[room.key], *self.carried)]
-        seen += [(person.name, person.description) for person in self._people()]
+        around = [*self.world.things[room.key], *self.carried, *self._people()]
+        seen = [(one.name, written(one.description, one.authority)) for one in around]
         ways = [(way.direction, f"It leads to {self.world.rooms[way.to].name}.") for way in room.exits]
         own = [(self.principal.name, self.description), (room.name, room.description)]
         wanted = _aliased(target, self)
@@ -190,7 +197,8 @@ class Body:
 
     async def who(self) -> Sequence[Person]:
         """Every body in the order they joined, then the residents."""
-        return [body.person for body in self.world.bodies] + [_resident(person) for person in self.world.residents]
+        others = [replace(self.person, authority=None) if body is self else body.person for body in self.world.bodies]
+        return others + [_resident(person) for person in self.world.residents]
 
     async def say(self, text: str, to: str = "") -> None:
         """Speak aloud, to one person in particular if `to` names one."""
@@ -203,7 +211,8 @@ class Body:
 
     async def whisper(self, target: str, text: str) -> None:
         """Speak to one person in the room; a resident listens and keeps silent."""
-        hearer = self.other(target)
+        with levelled(self):
+            hearer = self.other(target)
         bodies = [body for body in self.world.bodies_with(self) if body.principal is hearer]
         self.world.tell(bodies, lambda ears: ears.heard_whisper(self.principal, text))
 
@@ -216,7 +225,8 @@ class Body:
         others = self._all_others()
         names = [body.principal.name for body in others]
         names += [resident.principal.name for resident in self.world.residents]
-        place = pick(target, names, what="In the game are")
+        with levelled(self, everywhere=True):
+            place = pick(target, names, what="In the game are")
         self.world.tell(others[place : place + 1], lambda ears: ears.heard_page(self.principal, text))
 
     async def speak_on(self, channel: str, text: str) -> None:
@@ -231,11 +241,14 @@ class Body:
 
     async def resolve(self, line: str) -> GameCommand:
         """The command that a typed line is, by its name."""
-        return embedded_commands.resolve(line)
+        command = embedded_commands.resolve(line)
+        return replace(command, affects=lambda: embedded_commands.affected(self, command))
 
     async def execute(self, command: GameCommand) -> str:
         """What the game printed; whether it was allowed is not asked here."""
-        return embedded_commands.run(self, command)
+        level = lowest_seen(self, everywhere=True)
+        with levelled(self, everywhere=True):
+            return written(embedded_commands.run(self, command), level)
 
     def _way(self, direction: str) -> Exit:
         """The exit meant; ToolFailed that lists the exits."""
@@ -280,15 +293,3 @@ def _aliased(target: str, body: Body) -> str:
     if wanted in _SELF:
         return body.principal.name
     return body.room.name if wanted in _HERE else target
-
-
-def _hear(body: Body, perceive: Callable[[Ears], None]) -> None:
-    """Let one body perceive; its bug is logged and nobody else's trouble."""
-    if body.ears is None:
-        return
-    try:
-        perceive(body.ears)
-    except CancelledError:
-        raise
-    except Exception:  # noqa: BLE001 - the border between the world and any listener
-        _log.failure("the ears of {who} failed", who=body.principal.id)

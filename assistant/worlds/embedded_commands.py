@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from assistant.worlds.embedded_identity import level_of_body
 from tools.clean import one_line
-from tools.context import GameCommand, Thing
+from tools.context import GameCommand, Target, Thing
 from tools.errors import ToolFailed
-from tools.names import pick
+from tools.names import candidates, pick
 
 if TYPE_CHECKING:
     from assistant.worlds.embedded import Body
@@ -21,13 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command: `run(body, text, switches)` gets what follows the name and gives what the game prints."""
+    """One command: `run(body, text, switches)` gets what follows the name and gives what the game prints.
+
+    `finds(body, text)` is what it would act on just now.
+    """
 
     name: str
     permission: int
     run: Callable[[Body, str, frozenset[str]], str]
     aliases: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
+    finds: Callable[[Body, str], list[Target]] = lambda _, __: []
 
 
 def resolve(line: str) -> GameCommand:
@@ -42,6 +47,12 @@ def resolve(line: str) -> GameCommand:
         raise ToolFailed(f"{command.name} has no switch '{one_line(unknown[0], max_chars=40)}'.")
     whole = " ".join(filter(None, ("/".join((command.name, *switches)), text.strip())))
     return GameCommand(whole, command.name, tuple(switches), command.permission)
+
+
+def affected(body: Body, command: GameCommand) -> tuple[Target, ...]:
+    """List where the body is, then what the command would act on at this moment: all that its words may mean."""
+    text = command.line.partition(" ")[2]
+    return (Target(body.room.key, body.room.name), *COMMANDS[command.name].finds(body, text))
 
 
 def run(body: Body, command: GameCommand) -> str:
@@ -84,7 +95,8 @@ def _shout(body: Body, text: str, _: frozenset[str]) -> str:
 def _create(body: Body, text: str, _: frozenset[str]) -> str:
     if not text:
         raise ToolFailed("Use: create THING")
-    thing = Thing(one_line(text, max_chars=40), "It was made a moment ago.")
+    made_by = level_of_body(body.principal)
+    thing = Thing(one_line(text, max_chars=40), "It was made a moment ago.", made_by)
     body.world.things[body.room.key].append(thing)
     body.show(f"makes a {thing.name} out of nothing.")
     return f"You make a {thing.name}."
@@ -117,6 +129,38 @@ def _would(what: str) -> Callable[[Body, str, frozenset[str]], str]:
     return lambda _, text, __: f"In a real game this would {what}: {text or 'nothing'}"
 
 
+def _things_here(body: Body, text: str) -> list[Target]:
+    things = body.world.things[body.room.key]
+    fitting = candidates(text, [thing.name for thing in things])
+    return [body.world.identities.target(things[at], body.room.key) for at in fitting]
+
+
+def _things_carried(body: Body, text: str) -> list[Target]:
+    fitting = candidates(text, [thing.name for thing in body.carried])
+    return [body.world.identities.target(body.carried[at], body.principal.id) for at in fitting]
+
+
+def _given(body: Body, text: str) -> list[Target]:
+    what, _, whom = text.rpartition(" to ")
+    others = [*body.world.bodies_with(body), *body.world.residents_in(body.room)]
+    fitting = candidates(whom, [other.principal.name for other in others])
+    receivers = [Target(others[at].principal.id, others[at].principal.name, body.room.key) for at in fitting]
+    return [*_things_carried(body, what), *receivers]
+
+
+def _players(body: Body, text: str) -> list[Target]:
+    bodies = body.world.bodies
+    fitting = candidates(text, [other.principal.name for other in bodies])
+    return [Target(bodies[at].principal.id, bodies[at].principal.name, bodies[at].room.key) for at in fitting]
+
+
+def _teleported(body: Body, text: str) -> list[Target]:
+    who, _, where = text.rpartition(" to ")
+    rooms = list(body.world.rooms.values())
+    fitting = candidates(where, [room.name for room in rooms])
+    return [*_players(body, who), *(Target(rooms[at].key, rooms[at].name) for at in fitting)]
+
+
 def _taken(things: list[Thing], name: str, what: str) -> Thing:
     """The thing meant, taken out of `things`; ToolFailed that lists them."""
     return things.pop(pick(name, [thing.name for thing in things], what=what))
@@ -134,14 +178,14 @@ def _two(text: str, use: str) -> tuple[str, str]:
 COMMANDS = {
     command.name: command
     for command in (
-        Command("get", 1, _get, ("take", "grab")),
-        Command("drop", 1, _drop, ("put",)),
-        Command("give", 1, _give, ("hand",)),
+        Command("get", 1, _get, ("take", "grab"), finds=_things_here),
+        Command("drop", 1, _drop, ("put",), finds=_things_carried),
+        Command("give", 1, _give, ("hand",), finds=_given),
         Command("shout", 1, _shout, ("yell",)),
         Command("create", 3, _create, ("make",)),
-        Command("destroy", 3, _destroy, ("delete", "del")),
-        Command("teleport", 3, _teleport, ("tel", "tp"), ("quiet",)),
-        Command("ban", 4, _ban),
+        Command("destroy", 3, _destroy, ("delete", "del"), finds=_things_here),
+        Command("teleport", 3, _teleport, ("tel", "tp"), ("quiet",), finds=_teleported),
+        Command("ban", 4, _ban, finds=_players),
         Command("py", 5, _would("run code"), ("python", "!"), ("noecho",)),
         Command("quell", 1, _would("change your permissions"), ("unquell",)),
         Command("nick", 1, _would("rewrite your later commands"), ("nickname", "nicks")),

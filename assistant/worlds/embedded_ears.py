@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
+
 from tools.context import Principal
+
+_log = Logger()
 
 
 class Ears(Protocol):
@@ -37,3 +43,13 @@ class Ears(Protocol):
     def saw_departure(self, who: Principal, direction: str) -> None:
         """Somebody left, by an exit of this room or (empty) out of the game."""
         ...
+
+
+def perceived(ears: Ears, perceive: Callable[[Ears], None], who: str) -> None:
+    """Let one listener perceive something; their bug is logged, and no trouble of anybody else."""
+    try:
+        perceive(ears)
+    except CancelledError:
+        raise
+    except Exception:  # noqa: BLE001 - the border between the world and any listener
+        _log.failure("the ears of {who} failed", who=who)

@@ -9,12 +9,14 @@ from __future__ import annotations
 from pydantic import Field
 
 from tools.clean import clean_heard, one_line
-from tools.context import GameCommand, ToolContext
+from tools.context import GameCommand, ToolContext, Written
 from tools.errors import ToolFailed, ToolRetry
 from tools.policy import Requirement
-from tools.tool import Arguments, Category, Tool
+from tools.tool import Arguments, Category, Labelled, Tool
 
 MAX_COMMAND_CHARS = 500
+#: What a command prints is trusted as a player's words at most: it may show what any player wrote.
+MOST_TRUST = 1
 #: NFC makes three characters of one at most; the line must never be cut into another command.
 _ROOM = 4 * MAX_COMMAND_CHARS
 
@@ -27,7 +29,7 @@ class ExecuteCommandArguments(Arguments):
     )
 
 
-async def execute_command(arguments: ExecuteCommandArguments, context: ToolContext) -> str:
+async def execute_command(arguments: ExecuteCommandArguments, context: ToolContext) -> Labelled:
     """What the game printed; ToolFailed when the line has become another command since it was allowed."""
     command = await _resolved(arguments, context)
     allowed = context.allowed
@@ -35,14 +37,15 @@ async def execute_command(arguments: ExecuteCommandArguments, context: ToolConte
         raise ToolFailed("This command means something else now. It was not done.")
     if command.permission > allowed.permission:
         raise ToolFailed("This command needs more permission now. It was not done.")
-    printed = clean_heard(await context.world.execute(command), keep_newlines=True)
-    return printed or "Done. The game printed nothing."
+    told = await context.world.execute(command)
+    level = min(MOST_TRUST, told.authority) if isinstance(told, Written) else MOST_TRUST
+    return Labelled(clean_heard(told, keep_newlines=True) or "Done. The game printed nothing.", level)
 
 
 async def requirement(arguments: ExecuteCommandArguments, context: ToolContext) -> Requirement:
     """What the game asks for the command that this line is."""
     command = await _resolved(arguments, context)
-    return Requirement(command.permission, _names(command), command.line)
+    return Requirement(command.permission, _names(command), command.line, affects=command.affects)
 
 
 async def _resolved(arguments: ExecuteCommandArguments, context: ToolContext) -> GameCommand:

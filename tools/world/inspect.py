@@ -26,4 +26,5 @@ INSPECT = Tool(
     arguments=InspectArguments,
     category=Category.SAFE_CHAIN,
     execute=inspect,
+    targets=("target",),
 )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tools.context import ToolContext
-from tools.tool import Category, NoArguments, Tool
-from tools.world.sight import View, view
+from tools.tool import Category, Labelled, NoArguments, Tool
+from tools.world.sight import View, seen
 
 
-async def look(_: NoArguments, context: ToolContext) -> View:
+async def look(_: NoArguments, context: ToolContext) -> View | Labelled:
     """The room with its exits, people and things."""
-    return view(await context.world.look())
+    return seen(await context.world.look())
 
 
 LOOK = Tool(

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from tools.clean import one_line
 from tools.context import ToolContext
-from tools.tool import Arguments, Category, Tool
-from tools.world.sight import View, view
+from tools.tool import Arguments, Category, Labelled, Tool
+from tools.world.sight import View, seen, view
 
 
 class MoveArguments(Arguments):
@@ -16,9 +16,9 @@ class MoveArguments(Arguments):
     direction: str = Field(min_length=1, max_length=100, description="name of an exit, for example: north")
 
 
-async def move(arguments: MoveArguments, context: ToolContext) -> View:
+async def move(arguments: MoveArguments, context: ToolContext) -> View | Labelled:
     """The scene at the other end."""
-    return view(await context.world.move(one_line(arguments.direction)))
+    return seen(await context.world.move(one_line(arguments.direction)))
 
 
 async def reconcile(_: MoveArguments, context: ToolContext) -> str:
@@ -34,4 +34,5 @@ MOVE = Tool(
     category=Category.DANGEROUS,
     execute=move,
     reconcile=reconcile,
+    targets=("direction",),
 )

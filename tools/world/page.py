@@ -34,4 +34,5 @@ PAGE = Tool(
     arguments=PageArguments,
     category=Category.TERMINAL,
     execute=page,
+    targets=("target",),
 )

@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from tools.clean import clean_heard, one_line
 from tools.context import Person, Scene
+from tools.tool import Labelled
 
 
 class Somebody(BaseModel):
@@ -23,6 +24,12 @@ class View(BaseModel):
     exits: list[str]
     people: list[Somebody]
     things: list[str]
+
+
+def seen(scene: Scene) -> View | Labelled:
+    """Show the scene, with the level of the least trusted who wrote any of it."""
+    level = scene.lowest
+    return view(scene) if level is None else Labelled(view(scene), level)
 
 
 def view(scene: Scene) -> View:

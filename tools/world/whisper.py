@@ -34,4 +34,5 @@ WHISPER = Tool(
     arguments=WhisperArguments,
     category=Category.TERMINAL,
     execute=whisper,
+    targets=("target",),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from tools.context import ToolContext
-from tools.tool import Category, NoArguments, Tool
+from tools.tool import Category, Labelled, NoArguments, Tool
 from tools.world.sight import Somebody, somebody
 
 
@@ -15,9 +15,12 @@ class Present(BaseModel):
     people: list[Somebody]
 
 
-async def who(_: NoArguments, context: ToolContext) -> Present:
-    """Everybody in the game, AIs marked."""
-    return Present(people=[somebody(person) for person in await context.world.who()])
+async def who(_: NoArguments, context: ToolContext) -> Present | Labelled:
+    """Everybody in the game, AIs marked; trusted as the least trusted of those who chose these names."""
+    people = await context.world.who()
+    present = Present(people=[somebody(person) for person in people])
+    levels = [person.authority for person in people if person.authority is not None]
+    return Labelled(present, min(levels)) if levels else present
 
 
 WHO = Tool(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from twisted.internet.defer import CancelledError
@@ -15,7 +16,8 @@ from assistant.worlds.evennia.border import border
 from assistant.worlds.evennia.ladder import PLAYER, Ladder
 from assistant.worlds.evennia.principals import principal_of, seen_name
 from assistant.worlds.evennia.speech import escaped, spoken_pieces
-from tools.context import GameCommand, Person, Principal, Scene
+from assistant.worlds.evennia.writers import UNKNOWN
+from tools.context import GameCommand, Person, Principal, Scene, Written
 from tools.errors import ToolFailed, Unheard
 from tools.names import candidates, pick, plain
 
@@ -117,11 +119,15 @@ class EvenniaBody:
 
     async def page(self, target: str, text: str) -> None:
         """Speak to one person anywhere in the game; ToolFailed when nobody of that name is there."""
-        await self._account.page(target, text)
+        account = self._account
+        with self._levelled():
+            await account.page(target, text)
 
     async def speak_on(self, channel: str, text: str) -> None:
         """Speak on a channel that the character listens to; ToolFailed that lists those channels."""
-        await self._account.speak_on(channel, text)
+        account = self._account
+        with self._levelled():
+            await account.speak_on(channel, text)
 
     async def move(self, direction: str) -> Scene:
         """Leave by an exit, its locks and hooks counting; the scene at the other end, or the game's word against it."""
@@ -140,7 +146,10 @@ class EvenniaBody:
         """What the game printed when exactly this command ran; it is not looked up again."""
         if not isinstance(command, game_commands.EvenniaCommand):
             raise ToolFailed("That is no command of this game.")
-        return await self._awaited(running.run(self.character, command))
+        level = self._level()
+        printed = await self._awaited(running.run(self.character, command))
+        levels = [one for one in (level, self._level()) if one is not None]
+        return Written(printed, min(levels)) if levels else printed
 
     async def _in_pieces(self, text: str, speak: Callable[[str], None]) -> None:
         """Say the first piece now and the others after a pause each; all at once when there is no time left."""
@@ -210,13 +219,34 @@ class EvenniaBody:
 
     def _game(self, act: Callable[[], T]) -> T:
         """What the game's code gives; its failures are logged and become one sentence."""
-        with border(self.character.key):
+        with self._levelled(), border(self.character.key):
             return act()
 
     async def _awaited(self, work: Awaitable[T]) -> T:
         """The same for what takes time."""
-        with border(self.character.key):
+        with self._levelled(), border(self.character.key):
             return await work
+
+    @contextmanager
+    def _levelled(self) -> Iterator[None]:
+        """Give what fails here the level of the names and texts that its sentence may hold."""
+        try:
+            yield
+        except ToolFailed as failed:
+            failed.authority = self._level()
+            raise
+
+    def _level(self) -> int | None:
+        """The lowest level of any text the game may show the character now; the lowest of all where it cannot tell."""
+        from assistant.worlds.evennia.characters import living  # noqa: PLC0415  (only where Django is set up)
+
+        try:
+            return scenery.lowest_in_game(self.character, living())
+        except CancelledError:
+            raise
+        except Exception:  # noqa: BLE001 - the border to any game; a question has an answer
+            _log.failure("{name} cannot tell whose texts it sees", name=self.character.key)
+            return UNKNOWN
 
 
 def _nobody_cares() -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from twisted.internet.defer import CancelledError, maybeDeferred
 
+from assistant.worlds.evennia.affected import affected
 from assistant.worlds.evennia.ladder import TOP, Ladder
 from assistant.worlds.evennia.speech import escaped
 from tools.context import GameCommand
@@ -57,7 +58,7 @@ async def resolve(character: Any, line: str, ladder: Ladder) -> EvenniaCommand:
     if _speaks(command, raw_name):
         raise ToolFailed(USE_A_TOOL)
     rank = _rank(command, ladder)
-    return EvenniaCommand(
+    resolved = EvenniaCommand(
         line=f"{command.key}{args}".strip(),
         name=command.key.casefold(),
         switches=_switches(command, args),
@@ -68,6 +69,7 @@ async def resolve(character: Any, line: str, ladder: Ladder) -> EvenniaCommand:
         cmdset=cmdset,
         rank=rank or ladder.names[-1],
     )
+    return replace(resolved, affects=lambda: affected(character, resolved))
 
 
 def _acceptable(line: str) -> str:

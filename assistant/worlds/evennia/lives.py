@@ -19,6 +19,7 @@ from assistant.worlds.evennia.body import EvenniaBody
 from assistant.worlds.evennia.characters import AssistantCharacter
 from assistant.worlds.evennia.game_wide import game_overrides
 from assistant.worlds.evennia.hearing import Hearing, MakeEvent
+from assistant.worlds.evennia.telling import tell
 from assistant.worlds.evennia.thinking_sign import ThinkingSign
 from tools import Kind, Principal
 from tools.world import ACCOUNT_TOOLS
@@ -132,7 +133,7 @@ def _moved_in(character: Any, config: Config, entered: str) -> Member:
     me = principal_for(character, config)
     voice = accounts.voice_of(character)
     body = EvenniaBody(character, household.clock, voice)
-    place = Place(me, body, ACCOUNT_TOOLS if voice is not None else (), body.gathered)
+    place = Place(me, body, ACCOUNT_TOOLS if voice is not None else (), body.gathered, tell)
     member = household.start(place, config, entered)
     life = _LIVES.get(me.id)
     if life is None or life.character is not character:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from assistant.worlds.evennia.principals import is_assistant, is_played, seen_name
+from assistant.worlds.evennia.principals import is_assistant, is_played, principal_of, seen_name
 from assistant.worlds.evennia.words import visible_lines
-from tools.context import Person, Scene, Thing
+from assistant.worlds.evennia.writers import Writers
+from tools.context import Person, Scene, Thing, Written
 from tools.errors import ToolFailed
 from tools.names import candidates, pick, plain
 
@@ -31,12 +33,17 @@ def scene(character: Any) -> Scene:
     """The scene round the character, itself left out."""
     room = room_of(character)
     described = room.get_display_desc(character) if room.access(character, "view") else "You cannot see here."
+    ways, writers = _listed(exits(character)), Writers()
+    levels = [level for one in (room, *ways) if (level := writers.level_of(one)) is not None]
     return Scene(
         seen_name(room, character),
         visible_lines(described or "", MAX_DESCRIPTION),
-        tuple(seen_name(way, character) for way in _listed(exits(character))),
-        tuple(person(other, character) for other in _listed(people(character))),
-        tuple(_thing(thing, character) for thing in _listed(things(character))),
+        tuple(seen_name(way, character) for way in ways),
+        tuple(_person(other, character, writers) for other in _listed(people(character))),
+        tuple(_thing(thing, character, writers) for thing in _listed(things(character))),
+        min(levels, default=None),
+        f"#{room.pk}",
+        tuple(f"#{way.pk}" for way in ways),
     )
 
 
@@ -59,22 +66,44 @@ def inspected(character: Any, target: str) -> str:
 
 
 def in_game(character: Any, assistants: Sequence[Any]) -> tuple[Person, ...]:
-    """Everybody who is connected and not hidden from the character, and every living assistant."""
+    """Everybody who is connected and not hidden from the character, and every living assistant.
+
+    The character's own name is the owner's choice, and no stranger's text.
+    """
+    writers = Writers()
+    own = replace(_person(character, character, writers), authority=None)
+    return (own, *(_person(one, character, writers) for one in _others_in_game(character, assistants)))
+
+
+def lowest_in_reach(character: Any) -> int | None:
+    """Find the lowest level of any text that the game may show the character here; None when the game wrote all."""
+    room = character.location
+    return Writers().lowest((room, *room.contents, character) if room is not None else (character,), character)
+
+
+def lowest_in_game(character: Any, assistants: Sequence[Any]) -> int | None:
+    """Find the lowest level of any text here, and of the name of anybody who is in the game."""
+    levels = [lowest_in_reach(character), Writers().lowest(_others_in_game(character, assistants), character)]
+    return min((level for level in levels if level is not None), default=None)
+
+
+def _others_in_game(character: Any, assistants: Sequence[Any]) -> list[Any]:
     import evennia  # noqa: PLC0415  (only where Django is set up)
 
     puppets = {session.get_puppet(): None for session in evennia.SESSION_HANDLER.get_sessions()}
     others = [one for one in {**puppets, **dict.fromkeys(assistants)} if one is not None and one is not character]
-    found = [one for one in others if one.access(character, "search", default=True)]
-    return tuple(person(one, character) for one in (character, *found))
+    return [one for one in others if one.access(character, "search", default=True)]
 
 
-def person(subject: Any, looker: Any) -> Person:
-    """Somebody as the looker sees him."""
-    return Person(seen_name(subject, looker), _description(subject, looker), is_ai=is_assistant(subject))
+def _person(subject: Any, looker: Any, writers: Writers) -> Person:
+    """Somebody as the looker sees them."""
+    name, described = seen_name(subject, looker), _description(subject, looker)
+    return Person(name, described, is_assistant(subject), writers.level_of(subject), principal_of(subject, looker).id)
 
 
-def _thing(subject: Any, looker: Any) -> Thing:
-    return Thing(seen_name(subject, looker), _description(subject, looker))
+def _thing(subject: Any, looker: Any, writers: Writers) -> Thing:
+    name, described = seen_name(subject, looker), _description(subject, looker)
+    return Thing(name, described, writers.level_of(subject), f"#{subject.pk}")
 
 
 def exits(character: Any) -> list[Any]:
@@ -132,8 +161,8 @@ def _description(thing: Any, looker: Any) -> str:
 
 
 def _looked_at(thing: Any, looker: Any) -> str:
-    """All that looking at it tells, hooks and locks counting."""
-    told = looker.at_look(thing)
-    return (
-        visible_lines(str(told or ""), MAX_DESCRIPTION) or f"You see nothing special about {seen_name(thing, looker)}."
-    )
+    """All that looking at it tells, hooks and locks counting, with the level of who wrote it."""
+    told = visible_lines(str(looker.at_look(thing) or ""), MAX_DESCRIPTION)
+    told = told or f"You see nothing special about {seen_name(thing, looker)}."
+    level = Writers().lowest((thing,), looker)
+    return told if level is None else Written(told, level)

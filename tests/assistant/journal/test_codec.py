@@ -26,7 +26,7 @@ from llm.messages import (
 )
 from llm.response import RateLimitInfo, Usage
 from tests.assistant.journal.keeping import SAY, event, executed, response
-from tools import Category, Executed, Principal, Status
+from tools import Category, Executed, Pending, Principal, Status, Target
 
 #: Every character there is, lone surrogates included; any integer; any number but NaN, which equals nothing.
 words = st.text(st.characters(), max_size=20)
@@ -47,6 +47,20 @@ def made(cls: type[Any], **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[
 
 
 who = made(Principal, id=words, name=words, permission=st.integers(0, 5))
+granted = made(
+    Pending,
+    number=st.integers(1, 99),
+    permission=st.integers(0, 5),
+    tool=words,
+    arguments=objects,
+    shown=words,
+    requester=st.none() | who,
+    expires_at=numbers,
+    approved_by=st.none() | who,
+    commands=st.lists(words, max_size=2).map(tuple),
+    covers=st.lists(made(Target, id=words, name=words, where=words), max_size=2).map(tuple),
+    because=words,
+)
 events = st.one_of(
     *[
         made(cls, id=words, at=numbers, who=who, text=words, **more)
@@ -56,7 +70,7 @@ events = st.one_of(
             (Paged, {}),
             (ChannelSaid, {"channel": words}),
             (Emoted, {}),
-            (Noticed, {}),
+            (Noticed, {"granted": st.none() | granted}),
         )
     ],
     made(Arrived, id=words, at=numbers, who=who, origin=words),

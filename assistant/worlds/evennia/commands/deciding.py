@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.trial.rights_text import approvals_text
+from assistant.trial.rights_text import approvals_text, covered_text
 from assistant.worlds.evennia.commands.naming import awake, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
-from assistant.worlds.evennia.commands.showing import cut
 from assistant.worlds.evennia.principals import principal_of
 from tools import Denied
 
@@ -39,7 +38,7 @@ def _decide(order: Order, *, allow: bool) -> str:
     answer = assistant.approve(number, who) if allow else assistant.decline(number, who)
     if isinstance(answer, Denied):
         return f"{answer.reason} What waits: assistant/{word} {character.key}"
-    what = cut(answer.pending.shown, 200)
+    what = covered_text(answer.pending)
     return f"{character.key} may do this once: {what}" if allow else f"{character.key} may not do this: {what}"
 
 

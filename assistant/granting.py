@@ -1,0 +1,86 @@
+"""What becomes of a call that somebody approved: it is done once for whoever asked, or both are told why it is not."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
+
+from assistant.acting import act
+from assistant.journal import InterruptedStep
+from assistant.mind import Mind, Run
+from assistant.recovery import Answer, left_of
+from llm import FinishReason, LLMResponse, ToolCall, Usage
+from llm import assistant as assistant_message
+from tools import NOTHING_YET, Executed, Pending, Principal, Requirement, Status, ToolContext, ToolError
+from tools.binding import difference, requirement_now
+from tools.clean import one_line
+
+#: Longest reason that a player is shown, in characters.
+_MAX_REASON = 300
+
+
+async def make_granted(mind: Mind, run: Run) -> None:
+    """Make the approved call of the run as its first step; no model is asked whether it still wants to."""
+    granted = run.granted
+    if granted is None or run.granted_begun or run.trigger is None:
+        return
+    call = ToolCall(run.trigger.event.id, granted.tool, granted.arguments)
+    response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "")
+    run.meter.count_step(response.usage, 0)
+    await mind.journal.record_response(run.id, run.next_step(), response)
+    await act_on_granted(mind, run, Answer(response, response.tool_calls, NOTHING_YET))
+
+
+async def act_on_granted(mind: Mind, run: Run, answer: Answer) -> tuple[Executed, ...]:
+    """Run the approved call, with its approval; who asked and who approved are told when it was not done."""
+    run.granted_begun = run.making_granted = True
+    try:
+        executed = await act(mind, run, answer, 0)
+    finally:
+        run.making_granted = False
+    if run.granted is not None:
+        for done in executed:
+            if done.status is not Status.DONE:
+                tell_void(mind, run.granted, done.result.text)
+    return executed
+
+
+def is_granted_step(run: Run, step: InterruptedStep) -> bool:
+    """Whether an earlier process began the approved call of the run in this step."""
+    if run.granted is None or run.trigger is None or step.number != 1:
+        return False
+    return any(call.id == run.trigger.event.id for call in left_of(step).calls)
+
+
+def why_void(mind: Mind, given: Pending) -> str:
+    """Say why what was approved is not what was asked for any more, without a full stop; empty when it is.
+
+    Where the game needs time to tell, it is left to the run, which looks again.
+    """
+    tool = mind.registry.get(given.tool)
+    if tool is None:
+        return "there is no such tool any more"
+    call = ToolCall("", given.tool, given.arguments)
+    context = ToolContext(mind.me, mind.world, mind.notes, given.requester)
+    looking = Deferred.fromCoroutine(requirement_now(tool, call, context))
+    found: list[Requirement | Failure] = []
+    looking.addBoth(found.append)
+    if not found:
+        looking.cancel()
+        return ""
+    now = found[0]
+    if isinstance(now, Requirement):
+        return difference(given.requirement, now)
+    if now.check(ToolError, CancelledError) is None:
+        now.raiseException()
+    return one_line(str(now.value), max_chars=_MAX_REASON).rstrip(".")
+
+
+def tell_void(mind: Mind, pending: Pending, why: str, but: Principal | None = None) -> None:
+    """Tell who asked and who approved in one sentence that the call was not done; not `but`, who knows it already."""
+    reason = one_line(why, max_chars=_MAX_REASON).rstrip(".")
+    sentence = f"{mind.me.name} did not do what was asked for as number {pending.number}: {reason}."
+    told = {who.id: who for who in (pending.requester, pending.approved_by) if who is not None}
+    for who in told.values():
+        if but is None or who.id != but.id:
+            mind.notify(who, sentence)

@@ -1,0 +1,67 @@
+"""Who or what something in the embedded world is, whatever its name, and how far its texts are to be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tools.context import Kind, Principal, Target, Thing, Written
+from tools.errors import ToolFailed
+from tools.trust import label_of
+
+if TYPE_CHECKING:
+    from assistant.worlds.embedded import Body, EmbeddedWorld
+
+
+class Identities:
+    """Numbers the things of a world as they are asked for; no number is given twice."""
+
+    def __init__(self) -> None:
+        #: By the place in memory of each thing, which is kept here so that no other takes that place.
+        self._known: dict[int, tuple[Thing, str]] = {}
+
+    def of(self, thing: Thing) -> str:
+        """Find the identity of this very thing: one of the same name and description has another."""
+        known = self._known.get(id(thing))
+        if known is None:
+            known = self._known[id(thing)] = (thing, f"#{len(self._known) + 1}")
+        return known[1]
+
+    def marked(self, thing: Thing) -> Thing:
+        """Copy the thing with its identity, as others see it."""
+        return replace(thing, id=self.of(thing))
+
+    def target(self, thing: Thing, where: str) -> Target:
+        """Describe the thing as what a command acts on."""
+        return Target(self.of(thing), thing.name, where)
+
+
+def level_of_body(principal: Principal) -> int | None:
+    """Find the level of a body's name and description: a player's own, an assistant's 0, None for the game's people."""
+    return None if principal.kind is Kind.WORLD else label_of(principal).authority
+
+
+def written(text: str, level: int | None) -> str:
+    """Return the text with its level; as it is when it is the game's own."""
+    return text if level is None else Written(text, level)
+
+
+def lowest_seen(body: Body, *, everywhere: bool = False) -> int | None:
+    """Find the lowest level of any name round the body, or in the whole game; None when all are the game's own."""
+    world: EmbeddedWorld = body.world
+    bodies = world.bodies if everywhere else world.bodies_with(body)
+    levels = [level_of_body(other.principal) for other in bodies if other is not body]
+    levels += [thing.authority for thing in (*world.things[body.room.key], *body.carried)]
+    return min((level for level in levels if level is not None), default=None)
+
+
+@contextmanager
+def levelled(body: Body, *, everywhere: bool = False) -> Iterator[None]:
+    """Give what fails here the level of the names that its sentence lists."""
+    try:
+        yield
+    except ToolFailed as failed:
+        failed.authority = lowest_seen(body, everywhere=everywhere)
+        raise

@@ -1,0 +1,113 @@
+"""What a resolved line would act on in Evennia: the place, then every object, account and channel that its words mean.
+
+The command itself takes the line apart (`parse`), as it does before it runs, and the game's own search finds what each
+part means for the character. A part that several things fit means all of them. A command of a game's own that takes its
+words otherwise is then bound to its line and the place alone (docs/policy.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from copy import copy
+from typing import Any
+
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
+
+from assistant.worlds.evennia.border import border
+from assistant.worlds.evennia.principals import seen_name
+from tools.context import Target
+from tools.errors import ToolFailed
+
+#: What may stand between the names of two things in a line.
+_BETWEEN = re.compile(r"\s*[=,:;/]\s*|\s+(?:to|from|in|into|on|onto|at|with|for|of|and|as|by)\s+", re.IGNORECASE)
+_RANGE = re.compile(r"#?(\d+)\s*-\s*#?(\d+)\Z")
+#: Things that one line may name and one approval may cover.
+MOST = 60
+TOO_MANY = f"That line names more than {MOST} things, which nobody can approve at once. Name fewer."
+
+_log = Logger()
+
+
+def affected(character: Any, command: Any) -> tuple[Target, ...]:
+    """List where the character is, then what the resolved command would act on now. Raises ToolFailed."""
+    with border(character.key):
+        found: dict[str, Target] = {}
+        source = getattr(command.command, "obj", None)
+        if source is not None and source is not character and getattr(source, "pk", None):
+            _add(found, source, character)
+        names = tuple(dict.fromkeys(_names(character, command)))
+        if len(names) > MOST:
+            raise ToolFailed(TOO_MANY)
+        with character.raised_to(command.rank), character.printing():
+            for name in names:
+                for one in _meant(character, name):
+                    _add(found, one, character)
+        if len(found) > MOST:
+            raise ToolFailed(TOO_MANY)
+        place = character.location
+        here = Target("", "nowhere") if place is None else Target(f"#{place.pk}", seen_name(place, character))
+        return (here, *(target for target in found.values() if target.id != here.id or target.where))
+
+
+def _add(found: dict[str, Target], one: Any, character: Any) -> None:
+    kind = type(one)._meta.concrete_model.__name__ if hasattr(type(one), "_meta") else ""  # noqa: SLF001
+    prefix = {"AccountDB": "account ", "ChannelDB": "channel "}.get(_stored_as(one) or kind, "")
+    where = getattr(one, "location", None)
+    name = seen_name(one, character) if not prefix else str(one.key)
+    target = Target(f"{prefix}#{one.pk}", name, f"#{where.pk}" if where is not None else "")
+    found[target.id] = target
+
+
+def _stored_as(one: Any) -> str:
+    """Name the table that it is kept in."""
+    return str(getattr(one, "__dbclass__", type(one)).__name__)
+
+
+def _names(character: Any, command: Any) -> Iterator[str]:
+    """Yield every part of the line that may be the name of something."""
+    for text in _parts(character, command):
+        yield text
+        pieces = [piece.strip() for piece in _BETWEEN.split(text) if piece.strip()]
+        yield from pieces
+        for piece in pieces:
+            if many := _RANGE.match(piece):
+                first, last = int(many[1]), int(many[2])
+                if last - first > MOST:
+                    raise ToolFailed(TOO_MANY)
+                yield from (f"#{number}" for number in range(first, last + 1))
+
+
+def _parts(character: Any, command: Any) -> Iterator[str]:
+    """Yield what follows the command's name, and the pieces the command itself cuts it into."""
+    args = command.args.strip()
+    if args.startswith("/"):
+        args = args.partition(" ")[2].strip()
+    if args:
+        yield args
+    parsed = copy(command.command)
+    parsed.caller = parsed.obj = character
+    parsed.account = parsed.session = None
+    parsed.cmdstring = parsed.raw_cmdname = command.typed
+    parsed.args, parsed.raw_string, parsed.cmdset = command.args, f"{command.typed}{command.args}", command.cmdset
+    try:
+        parsed.parse()
+    except CancelledError:
+        raise
+    except Exception:  # noqa: BLE001 - a command that cannot take this line apart will not run it either
+        _log.info("{line} could not be taken apart", line=command.line)
+        return
+    for value in vars(parsed).values():
+        for text in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(text, str) and text.strip() and text.strip() in command.args:
+                yield text.strip()
+
+
+def _meant(character: Any, name: str) -> list[Any]:
+    """Find what the game takes a name for: here or carried, anywhere by its whole name, an account, a channel."""
+    from evennia.utils.search import search_account, search_channel  # noqa: PLC0415  (only where Django is set up)
+
+    found = [*character.search(name, quiet=True), *character.search(name, global_search=True, quiet=True)]
+    bare = name.lstrip("*")
+    return [*found, *search_account(bare, exact=True), *search_channel(bare, exact=True)]

@@ -1,0 +1,49 @@
+"""Tells a player of the game one sentence about an assistant, outside the story: what they asked for was not done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
+
+from assistant.worlds.evennia.speech import escaped
+from tools import Principal
+from tools.clean import one_line
+
+#: Longest sentence, in characters.
+_MAX_CHARS = 1200
+
+_log = Logger()
+
+
+def tell(who: Principal, sentence: str) -> None:
+    """Show the sentence to this character or account, when somebody is connected to it. Never raises."""
+    try:
+        receiver = _object_of(who)
+        if receiver is not None and receiver.sessions.count():
+            receiver.msg(_safe(sentence))
+    except CancelledError:
+        raise
+    except Exception:  # noqa: BLE001  (the border to the game: nothing hangs on the sentence)
+        _log.failure("{who} could not be told", who=who.id)
+
+
+def _object_of(who: Principal) -> Any:
+    """Find the character or the account that the principal is; None for anything else."""
+    from evennia.accounts.models import AccountDB  # noqa: PLC0415  (only where Django is set up)
+    from evennia.objects.models import ObjectDB  # noqa: PLC0415
+
+    kind, _, number = who.id.partition(":")
+    model = {"character": ObjectDB, "account": AccountDB}.get(kind)
+    if model is None or not number.isdigit():
+        return None
+    return model.objects.filter(pk=int(number)).first()
+
+
+def _safe(sentence: str) -> str:
+    """The sentence on one line, with nothing in it that is markup to the game."""
+    from django.conf import settings  # noqa: PLC0415
+
+    inline_functions = settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED
+    return escaped(one_line(sentence, max_chars=_MAX_CHARS), inline_functions=inline_functions)
