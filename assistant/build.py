@@ -13,6 +13,7 @@ from assistant.classify import Manners
 from assistant.compaction import Compactor, summary_tokens
 from assistant.config import AssistantConfig, BudgetConfig
 from assistant.excuse import Excuse
+from assistant.granting import request_text
 from assistant.history import History
 from assistant.journal.shapes import MESSAGE
 from assistant.mind import Mind
@@ -29,7 +30,7 @@ from llm.packed import Joined, Part
 from llm.packing import pack
 from llm.prices import Prices
 from resilience import Deadline, HttpExchange, Pipeline, RetryConfig
-from tools import Approvals, Caps, Principal, Registry, Rules, World
+from tools import Approvals, Caps, Pending, Principal, Registry, Rules, World
 from tools.web.seen import SeenUrls
 
 #: How long a summary may take, in seconds.
@@ -120,7 +121,7 @@ def _mind(
         notes=around.storage.notes,
         client=ModelChain([_link(chosen, around) for chosen in models], around.clock),
         registry=around.registry,
-        rules=_rules(settings, grant, approvals),
+        rules=_rules(settings, grant, approvals, around),
         approvals=approvals,
         journal=around.storage.journal,
         history=history,
@@ -150,8 +151,13 @@ def _packed(front: Sequence[Message]) -> Joined:
     return Joined([*first, *rest])
 
 
-def _rules(settings: AssistantConfig, grant: frozenset[str], approvals: Approvals) -> Rules:
-    """What the assistant may do, and on whose word."""
+def _rules(settings: AssistantConfig, grant: frozenset[str], approvals: Approvals, around: Surroundings) -> Rules:
+    """What the assistant may do, and on whose word. Who asks for what needs an approval is told so at once."""
+
+    def tell(pending: Pending) -> None:
+        if pending.requester is not None:
+            around.notify(pending.requester, request_text(settings.name, pending))
+
     return Rules(
         grant,
         caps=Caps(settings.max_calls, settings.max_spoken, settings.max_network),
@@ -159,6 +165,7 @@ def _rules(settings: AssistantConfig, grant: frozenset[str], approvals: Approval
         needs=settings.needs,
         world_text=settings.world_text_permission,
         approvals=approvals,
+        on_request=tell,
     )
 
 

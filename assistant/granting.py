@@ -14,9 +14,12 @@ from llm import assistant as assistant_message
 from tools import NOTHING_YET, Executed, Pending, Principal, Requirement, Status, ToolContext, ToolError
 from tools.binding import difference, requirement_now
 from tools.clean import one_line
+from tools.policy import rank
 
 #: Longest reason that a player is shown, in characters.
 _MAX_REASON = 300
+#: Longest call that who asked is shown of their own wish; who decides sees it whole.
+_MAX_SHOWN = 200
 
 
 async def make_granted(mind: Mind, run: Run) -> None:
@@ -74,6 +77,14 @@ def why_void(mind: Mind, given: Pending) -> str:
     if now.check(ToolError, CancelledError) is None:
         now.raiseException()
     return one_line(str(now.value), max_chars=_MAX_REASON).rstrip(".")
+
+
+def request_text(name: str, pending: Pending) -> str:
+    """Tell who asked that it waits for an approval, for whose, why, and how that is lifted."""
+    what = one_line(pending.shown, max_chars=_MAX_SHOWN)
+    who = rank(pending.permission)
+    asks = f"{name} asks leave for what you want (number {pending.number}: {what}); {who} may allow it."
+    return f"{asks} {pending.because}".rstrip()
 
 
 def tell_void(mind: Mind, pending: Pending, why: str, but: Principal | None = None) -> None:

@@ -15,6 +15,7 @@ from assistant.excuse import Excuse
 from assistant.history import History
 from assistant.journal import Accepted, Journal
 from assistant.limits import Meter
+from assistant.lowering import Voices
 from assistant.purse import Purse
 from assistant.recovery import Said
 from assistant.trace import Observer
@@ -64,6 +65,8 @@ class Mind:
     tired: Excuse
     #: Tells a player one sentence outside the story, where they are: nothing happens for one who is away.
     notify: Callable[[Principal, str], None]
+    #: Who is who among those whose words and names were met: to say whose lower what it may do.
+    voices: Voices = field(default_factory=Voices)
 
 
 @dataclass(slots=True)

@@ -132,7 +132,8 @@ def scene_line(scene: Scene) -> str:
 def scene_labels(scene: Scene, world_text: int) -> list[Label]:
     """List the labels of the scene's texts: the game's own, and that of each player or assistant trusted less."""
     own = world_text if scene.authority is None else min(scene.authority, world_text)
-    levels = [(one.authority, one.id) for one in (*scene.people, *scene.things)]
+    seen: tuple[Person | Thing, ...] = (*scene.people, *scene.things)
+    levels = [(one.authority, one.id) for one in seen]
     others = [Label(Source.PLAYER, level, who) for level, who in levels if level is not None and level < world_text]
     return [Label(Source.WORLD, own), *others]
 

@@ -196,12 +196,14 @@ async def _perceive(mind: Mind, run: Run) -> None:
         try:
             seen = await mind.world.look()
             scene = scene_line(seen)
+            mind.voices.seen(seen)
         except ToolFailed as failed:
             _log.info("{name} cannot see where it is: {why}", name=mind.me.name, why=str(failed))
         scene = "" if mind.history.shows(scene) else scene
     if fresh or scene:
         importance = max((accepted.attention.importance for accepted in fresh), default=1)
         for accepted in fresh:
+            mind.voices.heard(accepted.event.who, mind.rules.world_text)
             if accepted.event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
                 mind.seen.add_text(spoken_text(accepted.event))
         lines = [told(accepted.event) for accepted in fresh]
@@ -209,6 +211,8 @@ async def _perceive(mind: Mind, run: Run) -> None:
         labels += scene_labels(seen, mind.rules.world_text) if seen and scene else []
         mind.history.perceive(lines, [accepted.event.id for accepted in fresh], importance, scene, labels=labels)
     mind.history.trim()
+    asker = run.requester.id if run.requester else ""
+    run.sight.look_up = lambda level: mind.voices.lowered_by(mind.history, level, asker)
     run.sight.lower(mind.history.lowest())
 
 

@@ -97,9 +97,16 @@ class Approvals:
         self, call: ToolCall, requirement: Requirement, requester: Principal | None, because: str = ""
     ) -> Pending:
         """The request for exactly this call; asked again in time it keeps its number and waits anew."""
+        return self.asked(call, requirement, requester, because)[1]
+
+    def asked(
+        self, call: ToolCall, requirement: Requirement, requester: Principal | None, because: str = ""
+    ) -> tuple[bool, Pending]:
+        """The same, with whether it is new."""
         self._forget_the_late()
         key = (digest(call, requirement), _id(requester))
         known = self._asked.pop(key, None)
+        is_new = known is None
         if known is None:
             self._last_number += 1
             shown = requirement.shown or f"{call.name} {canonical(call.arguments)}"
@@ -110,7 +117,7 @@ class Approvals:
             known = replace(known, expires_at=self._now() + self._seconds, because=because)
         self._asked[key] = known
         self._make_room()
-        return known
+        return is_new, known
 
     def pending(self) -> tuple[Pending, ...]:
         """What waits to be approved, oldest number first."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from llm.messages import ToolCall
 from tools.arguments import parse_arguments
 from tools.clean import one_line
-from tools.context import Scene, Target, ToolContext
+from tools.context import Person, Scene, Target, Thing, ToolContext
 from tools.errors import ToolFailed
 from tools.names import candidates
 from tools.policy import Requirement
@@ -47,7 +47,8 @@ def in_scene(scene: Scene, names: Sequence[str]) -> tuple[Target, ...]:
     """List the place, then whatever in the scene one of `names` may mean; all exits when it means nothing there."""
     exit_ids = scene.exit_ids if len(scene.exit_ids) == len(scene.exits) else ("",) * len(scene.exits)
     exits = [Target(exit_id, way, scene.id) for exit_id, way in zip(exit_ids, scene.exits, strict=True)]
-    others = [Target(one.id, one.name, scene.id) for one in (*scene.people, *scene.things)]
+    seen: tuple[Person | Thing, ...] = (*scene.people, *scene.things)
+    others = [Target(one.id, one.name, scene.id) for one in seen]
     found: dict[Target, None] = {Target(scene.id, scene.room): None}
     for name in names:
         meant = [one for group in (exits, others) for one in _meant(name, group)]

@@ -104,7 +104,8 @@ class Scene:
     @property
     def lowest(self) -> int | None:
         """The level of the least trusted text of the whole scene, None when all of it is the game's own."""
-        levels = (self.authority, *(one.authority for one in (*self.people, *self.things)))
+        others: tuple[Person | Thing, ...] = (*self.people, *self.things)
+        levels = (self.authority, *(one.authority for one in others))
         return min((level for level in levels if level is not None), default=None)
 
 

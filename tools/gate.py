@@ -9,6 +9,7 @@ from typing import assert_never
 from llm.messages import ToolCall
 from tools.clean import one_line
 from tools.context import ToolContext
+from tools.lowering import lack_of
 from tools.policy import (
     Allowed,
     Decision,
@@ -53,7 +54,7 @@ class Gate:
             case Refused():
                 return decision
             case NeedsApproval(reason):
-                if why_not := self._why_not(reason, call, requirement, context):
+                if why_not := self._why_not(reason, call, tool, requirement, context):
                     return Refused(why_not)
             case Allowed():
                 pass
@@ -161,11 +162,13 @@ class Gate:
             echo=requester is not None and requester.kind is Kind.ASSISTANT and self.rules.repetition.has(act),
         )
 
-    def _why_not(self, reason: str, call: ToolCall, requirement: Requirement, context: ToolContext) -> str:
+    def _why_not(self, reason: str, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext) -> str:
         """Use up the approval of the call, or ask for one; what the model is told when there is none, else nothing."""
         approvals, requester = self.rules.approvals, context.requester
+        authority = authority_of(context.actor, requester, self.sight.lowest, self.rules.world_text)
+        lack = lack_of(authority, requirement, requester, self.sight, tool)
         if approvals is None:
-            return f"You may not do this now. {_tell(requester)} that {reason}."
+            return f"You may not do this now. {_tell(requester)} that {reason}. {lack.for_model}".rstrip()
         if context.granted is not None:
             void = approvals.why_void(context.granted, requirement)
         elif approvals.use(call, requirement, requester):
@@ -173,8 +176,11 @@ class Gate:
         else:
             void = approvals.why_not(call, requirement, requester)
             if not void:
-                number = approvals.request(call, requirement, requester).number
-                return f"Not done yet. {_tell(requester)} that {reason}: approval number {number}."
+                is_new, pending = approvals.asked(call, requirement, requester, lack.for_people)
+                if is_new:
+                    self.rules.on_request(pending)
+                number = f"approval number {pending.number}"
+                return f"Not done yet. {_tell(requester)} that {reason}: {number}. {lack.for_model}".rstrip()
         return f"Not done: the approval is void, because {void}. {_tell(requester)}." if void else ""
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tools.approvals import Approvals
+from tools.approvals import Approvals, Pending
 from tools.policy import Caps
 from tools.repetition import Repetition
 
@@ -17,7 +17,7 @@ class Rules:
     `grant` is the names of the tools it may use. `denied` are commands nobody can allow, beside those that never are
     (`tools/policy.py`, DENIED). `needs` replaces the permission that a tool needs, by its name. `world_text` is the
     level of the game's own texts. `approvals` and `repetition` live as long as the assistant; without `approvals`
-    nothing can be approved.
+    nothing can be approved. `on_request` is told of each new request for an approval.
     """
 
     grant: frozenset[str]
@@ -27,3 +27,4 @@ class Rules:
     world_text: int = 1
     approvals: Approvals | None = None
     repetition: Repetition = field(default_factory=Repetition)
+    on_request: Callable[[Pending], None] = lambda _: None

@@ -21,6 +21,7 @@ from tools.clean import clean_heard, one_line
 from tools.context import ToolContext
 from tools.errors import ToolRetry
 from tools.execution import NoAnswer, level_told, text_of, within
+from tools.lowering import told_by
 from tools.policy import Refused, Requirement, not_granted
 from tools.result import Begun, Executed, Status
 from tools.tool import Answer, Arguments, Labelled, Tool
@@ -150,7 +151,7 @@ class Step:
             executed = self._no_such_tool(call)
         else:
             executed = await self._checked(index, call, tool)
-        self._run.gate.sight.lower(executed.authority)  # the model sees it from now on
+        self._run.gate.sight.lower(executed.authority, told_by(call))  # the model sees it from now on
         if self._on_executed is not None:
             self._on_executed(executed)
         return executed

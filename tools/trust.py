@@ -6,7 +6,8 @@ what every player may do. No text says its own level; it follows from where the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
 
@@ -58,14 +59,27 @@ def bounded(level: int) -> int:
 
 @dataclass(slots=True)
 class Sight:
-    """What the model has in view during one run: the lowest level of it counts, and never rises again."""
+    """What the model has in view during one run: the lowest level of it counts, and never rises again.
+
+    `look_up` finds who or what a level comes from that was in view before the run.
+    """
 
     lowest: int = TOP
+    look_up: Callable[[int], str] | None = None
+    #: What the run itself lowered each level by.
+    _why: dict[int, str] = field(default_factory=dict)
 
     def read(self, label: Label) -> None:
         """The model sees a text with this label from now on."""
         self.lower(label.authority)
 
-    def lower(self, authority: int) -> None:
-        """The model sees a text of this level from now on."""
+    def lower(self, authority: int, why: str = "") -> None:
+        """The model sees a text of this level from now on; `why` names it."""
+        if why:
+            self._why.setdefault(authority, why)
         self.lowest = min(self.lowest, authority)
+
+    def because(self) -> str:
+        """Name who or what the lowest level comes from; empty when nobody knows."""
+        before = self.look_up(self.lowest) if self.look_up is not None else ""
+        return "; ".join(filter(None, (before, self._why.get(self.lowest, ""))))

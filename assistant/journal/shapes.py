@@ -131,9 +131,10 @@ def _pack_pending(pending: Pending) -> Plain:
 
 
 def _unpack_pending(plain: Plain) -> Pending:
-    people = {name: _unpack_principal(plain[name]) for name in ("requester", "approved_by") if name in plain}
+    people: Plain = {name: _unpack_principal(plain[name]) for name in ("requester", "approved_by") if name in plain}
     covers = tuple(Target(**target) for target in plain["covers"])
-    return Pending(**{"requester": None, **plain, **people, "commands": tuple(plain["commands"]), "covers": covers})
+    parts: Plain = {"requester": None, **plain, **people, "commands": tuple(plain["commands"]), "covers": covers}
+    return Pending(**parts)
 
 
 def _unpack_attention(plain: Plain) -> Attention:

@@ -139,8 +139,7 @@ class Household:
         tell_who_waits(members, self._approvals)
         await within(self.clock, MEMBERS_SECONDS, [member.stop() for member in members], "stopping the assistants")
         rest: list[Awaitable[None]] = [self.pipeline.kept(), self._launcher.stop(), self._exchange.close()]
-        if self._web is not None:
-            rest.append(self._web.stop())
+        rest += [self._web.stop()] if self._web is not None else []
         await within(self.clock, REST_SECONDS / 2, rest, "ending connections")
         await within(self.clock, REST_SECONDS / 2, [self._journal.close()], "closing the journal")
 

@@ -50,17 +50,19 @@ def approvals_text(pending: Sequence[Pending]) -> str:
 
 def covered_text(pending: Pending) -> str:
     """Show the whole call with the place and everything it acts on, by name and identity."""
-    shown = one_line(pending.shown, max_chars=_WHOLE)
+    covers = _covers_text(pending)
+    return f"{one_line(pending.shown, max_chars=_WHOLE)}{f' [{covers}]' if covers else ''}"
+
+
+def _covers_text(pending: Pending) -> str:
     if not pending.covers:
-        return shown
+        return ""
     place, *targets = map(named, pending.covers)
-    on = f", on {', '.join(targets)}" if targets else ""
-    return f"{shown} [in {place}{on}]"
+    return f"in {place}, on {', '.join(targets)}" if targets else f"in {place}"
 
 
 def _request_text(pending: Pending) -> str:
     whose = one_line(pending.requester.name) if pending.requester else "nobody"
-    why = f"\n  {pending.because}" if pending.because else ""
-    return (
-        f"number {pending.number}: {covered_text(pending)} (for {whose}; {rank(pending.permission)} may allow it){why}"
-    )
+    who = f"(for {whose}; {rank(pending.permission)} may allow it)"
+    first = f"number {pending.number}: {one_line(pending.shown, max_chars=_WHOLE)} {who}"
+    return "\n  ".join(filter(None, (first, _covers_text(pending), pending.because)))

@@ -210,11 +210,7 @@ class Session:
         if isinstance(answer, Denied):
             return answer.reason
         what = covered_text(answer.pending)
-        return (
-            f"{self.assistant_name} may do this once: {what}"
-            if allow
-            else f"{self.assistant_name} may not do this: {what}"
-        )
+        return f"{self.assistant_name} may {'do that once' if allow else 'not do that'}: {what}"
 
     async def _right(self, name: str) -> str:
         """What came of a right that the visitor used."""

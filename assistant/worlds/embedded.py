@@ -184,7 +184,7 @@ class Body:
 
     def _inspected(self, target: str) -> str:
         room = self.room
-        around = [*self.world.things[room.key], *self.carried, *self._people()]
+        around: list[Thing | Person] = [*self.world.things[room.key], *self.carried, *self._people()]
         seen = [(one.name, written(one.description, one.authority)) for one in around]
         ways = [(way.direction, f"It leads to {self.world.rooms[way.to].name}.") for way in room.exits]
         own = [(self.principal.name, self.description), (room.name, room.description)]

@@ -142,9 +142,10 @@ def _things_carried(body: Body, text: str) -> list[Target]:
 
 def _given(body: Body, text: str) -> list[Target]:
     what, _, whom = text.rpartition(" to ")
-    others = [*body.world.bodies_with(body), *body.world.residents_in(body.room)]
-    fitting = candidates(whom, [other.principal.name for other in others])
-    receivers = [Target(others[at].principal.id, others[at].principal.name, body.room.key) for at in fitting]
+    bodies, residents = body.world.bodies_with(body), body.world.residents_in(body.room)
+    others = [other.principal for other in bodies] + [other.principal for other in residents]
+    fitting = candidates(whom, [other.name for other in others])
+    receivers = [Target(others[at].id, others[at].name, body.room.key) for at in fitting]
     return [*_things_carried(body, what), *receivers]
 
 

@@ -93,6 +93,8 @@ class Life:
     journal: MemoryJournal
     witness: Witness
     pipeline: Pipeline
+    #: What players were told outside the story, as (id, sentence).
+    told: list[tuple[str, str]]
 
     async def say(self, text: str) -> None:
         """Ann says something; returns when the assistant has dealt with it."""
@@ -134,6 +136,7 @@ async def living(
             "a fake",
             config,
         )
+        told: list[tuple[str, str]] = []
         witness, world, journal = Witness(), EmbeddedWorld(), journal or MemoryJournal()
         home = world.add(SAGE)
         pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
@@ -151,6 +154,7 @@ async def living(
             budget=BudgetConfig(**(budget or {})),
             scrub=scrub,
             turnstile=turnstile,
+            notify=lambda who, sentence: told.append((who.id, sentence)),
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})
         assistant = build_assistant(all_settings, [chosen], around, witness.failed)
@@ -158,7 +162,7 @@ async def living(
         assistant.start()
         visitor = world.add(ann, ears=witness)
         try:
-            yield Life(assistant, fake, visitor, home, world, journal, witness, pipeline)
+            yield Life(assistant, fake, visitor, home, world, journal, witness, pipeline, told)
         finally:
             await assistant.stop()
             await launcher.stop()

@@ -163,7 +163,10 @@ def test_a_page_read_earlier_in_the_run_keeps_it_from_changing_the_game() -> Non
     tools = [page, MOVE]
     executed, _ = run([tool_call("tell"), tool_call("move", direction="north")], tools, context=tool_context(world))
     assert statuses(executed) == [DONE, REFUSED]
-    assert executed[1].result.text == "You may not do this now. Tell Anna that a player must allow this."
+    told = executed[1].result.text
+    assert told.startswith(
+        "You may not do this now. Tell Anna that a player must allow this. In your view is what tell told"
+    )
     assert world.acts == []
 
 
