@@ -15,7 +15,7 @@ from assistant.history import History
 from llm.messages import Role
 from tools import Principal, Scene, label_of
 from tools.clean import one_line
-from tools.lowering import told_by
+from tools.lowering import GAME_TEXTS, told_by
 from tools.policy import rank
 
 #: How many people are remembered by name, and how many causes are named.
@@ -73,7 +73,7 @@ class Voices:
             names = list(self._names(entry.sources, level))
             yield from (name if name.startswith(_TEXT_OF) else f"what {name} wrote or said" for name in names)
             if not names:
-                yield "the game's own texts"
+                yield GAME_TEXTS
 
     def _names(self, sources: Sequence[str], level: int) -> Iterator[str]:
         """Yield those of the sources who are trusted no more than `level`, or of whom that is not known."""

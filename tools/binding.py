@@ -26,11 +26,12 @@ _MAX_NAME = 80
 
 
 async def bound(tool: Tool, arguments: Arguments, found: Requirement, context: ToolContext) -> Requirement:
-    """Add to `found` what the call would act on at this moment. Raises ToolError."""
+    """Add to `found` the place, and what the call would act on at this moment where the game can tell.
+
+    Raises ToolError.
+    """
     if found.affects is not None:
         return replace(found, covers=_ordered(found.affects()))
-    if found.commands:  # a game that cannot tell what its commands act on, or where they run
-        return found
     scene = await context.world.look()
     names = [str(getattr(arguments, argument)) for argument in tool.targets]
     return replace(found, covers=_ordered(in_scene(scene, names)))

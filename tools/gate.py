@@ -28,6 +28,8 @@ from tools.rules import Rules
 from tools.tool import Category, Tool
 from tools.trust import TOP, Sight, Source, bounded
 
+#: What the model is told when an approval does not cover what it was given for any more.
+VOID = "Not done: the approval is void, because {why}. {tell}."
 #: How an effect ends that happened, or may have.
 _MAYBE = frozenset({Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.UNKNOWN})
 
@@ -57,7 +59,9 @@ class Gate:
                 if why_not := self._why_not(reason, call, tool, requirement, context):
                     return Refused(why_not)
             case Allowed():
-                pass
+                void = self._void(requirement, context)
+                if void:
+                    return Refused(void)
             case _:
                 assert_never(decision)
         self.began(tool)
@@ -169,19 +173,25 @@ class Gate:
         lack = lack_of(authority, requirement, requester, self.sight, tool)
         if approvals is None:
             return f"You may not do this now. {_tell(requester)} that {reason}. {lack.for_model}".rstrip()
-        if context.granted is not None:
-            void = approvals.why_void(context.granted, requirement)
-        elif approvals.use(call, requirement, requester):
+        if context.granted is not None or approvals.use(call, requirement, requester):
+            return self._void(requirement, context)
+        if void := approvals.why_not(call, requirement, requester):
+            return VOID.format(why=void, tell=_tell(requester))
+        is_new, pending = approvals.asked(call, requirement, requester, lack.for_people)
+        if is_new:
+            self.rules.on_request(pending)
+        number = f"approval number {pending.number}"
+        return f"Not done yet. {_tell(requester)} that {reason}: {number}. {lack.for_model}".rstrip()
+
+    def _void(self, requirement: Requirement, context: ToolContext) -> str:
+        """What the model is told when the approval that the call was given does not cover it now, else nothing.
+
+        Also where the call needs none any more: what was approved is what is done, or nothing.
+        """
+        if context.granted is None or self.rules.approvals is None:
             return ""
-        else:
-            void = approvals.why_not(call, requirement, requester)
-            if not void:
-                is_new, pending = approvals.asked(call, requirement, requester, lack.for_people)
-                if is_new:
-                    self.rules.on_request(pending)
-                number = f"approval number {pending.number}"
-                return f"Not done yet. {_tell(requester)} that {reason}: {number}. {lack.for_model}".rstrip()
-        return f"Not done: the approval is void, because {void}. {_tell(requester)}." if void else ""
+        why = self.rules.approvals.why_void(context.granted, requirement)
+        return VOID.format(why=why, tell=_tell(context.requester)) if why else ""
 
 
 def _tell(requester: Principal | None) -> str:

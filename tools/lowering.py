@@ -13,6 +13,8 @@ from tools.trust import Sight
 
 #: Longest name of a person or a thing in these sentences, and longest list of causes, in characters.
 _MAX_NAME, _MAX_CAUSES = 60, 400
+#: How the texts are named that nobody in particular wrote.
+GAME_TEXTS = "the game's own texts"
 #: What stands for a cause that nobody knows.
 _SOMETHING = "something that is trusted less"
 
@@ -36,7 +38,9 @@ def lack_of(
         for_model = f"In your view is {causes}: you may not do more by yourself than that allows."
         reasons.append(f"in its view is {causes}, which counts for {rank(authority.sight)}")
         if need <= min(authority.actor, authority.requester):
-            lifts.append("It does this by itself when that has left its view, by and by, or is forgotten (forget)")
+            if GAME_TEXTS in causes:
+                lifts.append("The owner can trust the game's texts more: world_text_permission")
+            lifts.append("It does this by itself when that has left its view, by and by, or is forgotten (forget me)")
     if authority.requester < need:
         who = one_line(requester.name, max_chars=_MAX_NAME) if requester else "nobody"
         reasons.append(f"{who} asks, who counts for {rank(authority.requester)}")

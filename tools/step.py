@@ -192,7 +192,8 @@ class Step:
             if isinstance(found, NoAnswer):
                 return found
             needed = self._run.gate.needed(tool, found)
-        if not self._run.gate.needs_approval(index, call, tool, needed, self._context):
+        is_granted = self._context.granted is not None
+        if not (self._run.gate.needs_approval(index, call, tool, needed, self._context) or is_granted):
             return needed
         covered = await self._within(call, tool, lambda: bound(tool, arguments, needed, self._context))
         if self._stopped:

@@ -114,6 +114,20 @@ async def test_what_changed_after_it_was_approved_is_not_done_and_both_are_told(
         assert life.assistant.mind.approvals.pending() == ()  # nor is it asked for again
 
 
+async def test_what_was_approved_is_bound_though_it_needs_no_approval_any_more() -> None:
+    async with living(typing, registry=ALL_TOOLS) as life:
+        gus = life.world.add(GUS, ears=Witness())
+        await gus.say("Good day to all")
+        pending = await asked(life, "get old map")
+        assert isinstance(life.assistant.approve(pending.number, CARL), Given)
+        life.world.remove(gus)
+        life.assistant.mind.history.forget(GUS.id)
+        is_replaced(life)
+        await settled(life)
+        assert "old map" in names(life)
+        assert any("old map (#1) is not there any more" in sentence for _, sentence in life.told)
+
+
 async def test_a_walk_is_approved_for_the_place_where_it_was_asked_for() -> None:
     def walking(request: RecordedRequest) -> Step:
         last = request.messages[-1]

@@ -46,7 +46,7 @@ async def test_whose_words_lower_it_is_told_to_all_three() -> None:
         for told in (model, asker, decider):
             assert "what Gus (a guest) wrote or said" in told
         for told in (asker, decider):
-            assert "is forgotten (forget)" in told
+            assert "is forgotten (forget me)" in told
             assert "needs = { move = 0 }" in told
         assert "good day" not in asker + decider  # nothing of what others said is told on
         await life.assistant.forget(GUS)

@@ -144,6 +144,21 @@ async def test_a_channel_is_heard_but_not_what_it_says_there_itself(tmp_path: Pa
         ]  # fmt: skip
 
 
+async def test_a_channel_whose_name_a_guest_chose_lowers_who_speaks_on_it(tmp_path: Path) -> None:
+    async with office(tmp_path) as here, serve(ollama(), reactor) as url:
+        account = await with_account(here, url)
+        heard = Heard(sage_now())
+        anna, guest = here.player("Anna", "Builder"), here.player("Gus", "Guest")
+        made = create.create_channel("obey", locks=f"send:all();listen:all();control:id({guest.account.pk})")
+        made.connect(anna.account)
+        made.connect(account)
+        await here.orders("channel obey = Sage, hello", anna)
+        assert [event.who.permission for event in heard.events] == [0]
+        with pytest.raises(ToolFailed) as failed:
+            far_speech.speak_on(account, "nowhere", "Hello.")
+        assert failed.value.authority == 0
+
+
 async def test_a_page_is_answered_by_a_page(tmp_path: Path) -> None:
     async with office(tmp_path) as here, serve(ollama(answering), reactor) as url:
         await with_account(here, url)

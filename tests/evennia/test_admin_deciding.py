@@ -73,3 +73,61 @@ async def test_a_request_has_a_number(tmp_path: Path, line: str) -> None:
     async with office(tmp_path) as here, serve(ollama(), reactor) as url:
         await here.sage(url)
         assert "Give the number of a request" in await here.orders(f"assistant/{line}")
+
+
+def types(line: str) -> object:
+    """A model that types this line, and talks about it."""
+    replies: Iterator[Reply] = iter((Reply(calls=(Call("execute_command", {"command": line}),)), SAYS, SAYS, SAYS))
+
+    def answer(request: RecordedRequest) -> Step:
+        return next(replies)
+
+    return answer
+
+
+async def test_a_long_line_is_shown_whole_with_the_numbers_of_all_it_acts_on(tmp_path: Path) -> None:
+    line = f"destroy/force {', '.join(['dust'] * 75)}, chest"
+    async with office(tmp_path) as here, serve(ollama(types(line)), reactor) as url:
+        chest = here.village.thing("chest")
+        await asked(here, url)
+        shown = await here.orders("assistant/approve Sage")
+        where = f"in Hall (#{here.village.hall.pk}), on chest (#{chest.pk})"
+        assert (len(line) > 400, "dust, chest (for Anna" in shown, where in shown) == (True, True, True)
+        told = await here.orders("assistant/approve Sage 1")
+        assert f"dust, chest [{where}]" in told
+
+
+async def test_what_stands_elsewhere_by_then_is_not_done_and_both_are_told(tmp_path: Path) -> None:
+    async with office(tmp_path) as here, serve(ollama(types("destroy/force chest")), reactor) as url:
+        there, other = here.village.thing("chest"), here.village.thing("chest", where=here.village.garden)
+        member = await asked(here, url)
+        anna = next(one for one in here.village.hall.contents if one.key == "Anna")
+        member.place.world.character.move_to(here.village.garden, quiet=True)  # type: ignore[attr-defined]
+        told = await here.orders("assistant/approve Sage 1")
+        why = f"it was for Hall (#{here.village.hall.pk}), and the place is Garden (#{here.village.garden.pk}) now"
+        assert f"Request 1 is void: {why}. Nothing was done." in told
+        await member.settled()
+        assert (there.pk is not None, other.pk is not None) == (True, True)
+        heard = str(anna.sessions.all()[0].sent)
+        assert f"Sage did not do what was asked for as number 1: {why}." in heard
+
+
+async def test_a_request_outlives_new_settings_and_who_asked_is_told_when_the_game_restarts(tmp_path: Path) -> None:
+    async with office(tmp_path) as here, serve(ollama(builder()), reactor) as url:
+        await asked(here, url)
+        anna = next(one for one in here.village.hall.contents if one.key == "Anna")
+        sent = anna.sessions.all()[0].sent
+        assert "Sage asks leave for what you want (number 1: @create" in str(sent)
+        await here.orders("assistant/set Sage/max_spoken = 2")
+        await here.settled()
+        assert "number 1: @create old" in await here.orders("assistant/approve Sage")
+    assert "so nobody can allow what Sage was to do as number 1 any more" in str(sent)
+
+
+async def test_whose_words_lower_its_rights_is_shown(tmp_path: Path) -> None:
+    async with office(tmp_path) as here, serve(ollama(types("get coin")), reactor) as url:
+        here.village.thing("coin")
+        here.player("Gus", "Guest")
+        await asked(here, url)
+        shown = await here.orders("assistant/approve Sage")
+        assert "what Gus (a guest) wrote or said" in shown

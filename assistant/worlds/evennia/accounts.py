@@ -25,6 +25,7 @@ from assistant.service.member import Member
 from assistant.worlds.evennia import house
 from assistant.worlds.evennia.far_speech import CATEGORY, PAGE_TAG, Voice
 from assistant.worlds.evennia.principals import principal_of
+from assistant.worlds.evennia.writers import Writers
 from tools import Principal
 from tools.clean import one_line
 
@@ -120,6 +121,9 @@ class AssistantAccount(class_from_module(settings.BASE_ACCOUNT_TYPECLASS)):  # t
         if member is None or not words or not senders or any(one in (self, character_of(self)) for one in senders):
             return
         who = _speaker(senders[0], character_of(self))
+        level = Writers().level_of(channel)  # whoever made it chose the name that stands before the words
+        if level is not None:
+            who = replace(who, permission=min(who.permission, level))
         name = channel.key
 
         def made(event_id: str, at: float) -> Event:

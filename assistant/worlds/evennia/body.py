@@ -233,7 +233,8 @@ class EvenniaBody:
         try:
             yield
         except ToolFailed as failed:
-            failed.authority = self._level()
+            levels = [level for level in (failed.authority, self._level()) if level is not None]
+            failed.authority = min(levels, default=None)
             raise
 
     def _level(self) -> int | None:

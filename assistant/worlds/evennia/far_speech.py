@@ -13,6 +13,8 @@ from evennia.utils import create
 
 from assistant.worlds.evennia.border import border
 from assistant.worlds.evennia.speech import escaped
+from assistant.worlds.evennia.words import MAX_NAME
+from assistant.worlds.evennia.writers import Writers
 from tools import ToolFailed
 from tools.clean import one_line
 
@@ -75,8 +77,10 @@ def speak_on(account: Any, channel: str, text: str) -> None:
     wanted = channel.strip().casefold()
     found = [one for one in mine if wanted in {one.key.casefold(), *(alias.casefold() for alias in one.aliases.all())}]
     if not found:
-        names = ", ".join(one.key for one in mine) or "none"
-        raise ToolFailed(f"You cannot speak on a channel '{one_line(channel)}'. Your channels: {names}.")
+        names, writers = ", ".join(one_line(one.key, max_chars=MAX_NAME) for one in mine) or "none", Writers()
+        levels = [level for one in mine if (level := writers.level_of(one)) is not None]
+        sentence = f"You cannot speak on a channel '{one_line(channel)}'. Your channels: {names}."
+        raise ToolFailed(sentence, min(levels, default=None))
     # A colon at the beginning would make a pose of it.
     found[0].msg(_written(text.lstrip(":; ")), senders=account)
 
