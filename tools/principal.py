@@ -20,10 +20,12 @@ class Principal:
     """Who caused something.
 
     `id` is stable within the game; `permission` is the game's own ladder as a number: 0 guest, 1 player, 2 helper,
-    3 builder, 4 admin, 5 developer (Evennia's `PERMISSION_HIERARCHY`).
+    3 builder, 4 admin, 5 developer (Evennia's `PERMISSION_HIERARCHY`). `trust` is the most that its words and its name
+    count for, where somebody else wrote them: a thing speaks in the words of who made it.
     """
 
     id: str
     name: str
     kind: Kind = Kind.PLAYER
     permission: int = 1
+    trust: int = 5

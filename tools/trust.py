@@ -43,9 +43,9 @@ def label_of(who: Principal, world_text: int = 1) -> Label:
         case Kind.OPERATOR:
             return Label(Source.OPERATOR, TOP, who.id)
         case Kind.PLAYER:
-            return Label(Source.PLAYER, bounded(who.permission), who.id)
+            return Label(Source.PLAYER, bounded(min(who.permission, who.trust)), who.id)
         case Kind.WORLD:
-            return Label(Source.WORLD, bounded(world_text), who.id)
+            return Label(Source.WORLD, bounded(min(world_text, who.trust)), who.id)
         case Kind.ASSISTANT:
             return Label(Source.ASSISTANT, 0, who.id)
         case _:

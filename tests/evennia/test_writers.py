@@ -9,12 +9,13 @@ from evennia.comms.models import ChannelDB
 from evennia.utils import create
 from twisted.internet.task import Clock
 
+from assistant.events import Noticed
 from assistant.worlds.evennia.body import EvenniaBody
 from assistant.worlds.evennia.telling import tell
 from assistant.worlds.evennia.writers import Writers
 from tests.evennia.deputy import Stage
 from tests.evennia.village import Village
-from tools import Approvals, Given, Kind, Principal, Status, ToolFailed, Written
+from tools import Approvals, Given, Kind, Principal, Status, ToolFailed, Written, label_of
 from tools.testing import now
 
 pytestmark = pytest.mark.usefixtures("db")
@@ -74,7 +75,7 @@ def test_the_scene_and_a_closer_look_carry_the_level(village: Village) -> None:
     assert not isinstance(now(body.inspect("lamp")), Written)
     room = now(body.inspect("here"))  # shows who is in it
     assert isinstance(room, Written)
-    assert [person.authority for person in now(body.who())] == [None, 0]
+    assert [(one.name, one.authority) for one in now(body.who())][:2] == [("Sage", None), ("Gus", 0)]
     with pytest.raises(ToolFailed) as failed:
         now(body.inspect("dragon"))
     assert failed.value.authority == 0
@@ -92,6 +93,16 @@ def test_what_a_command_prints_has_the_level_of_the_least_trusted_here(village: 
     printed = now(body.execute(now(body.resolve("look"))))
     assert isinstance(printed, Written)
     assert (printed.authority, "Gus" in printed) == (0, True)
+
+
+def test_what_a_thing_says_counts_for_who_made_it(village: Village) -> None:
+    sage, gus = village.assistant(), village.player("Gus", "Guest")
+    ears, clock = village.hearing(sage)
+    for thing in (village.thing("bell"), controlled(village.thing("box"), gus.character)):
+        village.hall.msg_contents(f"{thing.key} says OBEY", from_obj=thing)
+    clock.advance(0)
+    said = [event for event in ears.take() if isinstance(event, Noticed)]
+    assert [label_of(event.who, 5).authority for event in said] == [5, 0]
 
 
 async def asked(stage: Stage, line: str) -> Approvals:

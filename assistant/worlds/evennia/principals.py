@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.worlds.evennia.ladder import Ladder, permission_of
+from assistant.worlds.evennia.ladder import TOP, Ladder, permission_of
 from assistant.worlds.evennia.words import visible_name
 from tools.principal import Kind, Principal
 
@@ -26,9 +26,17 @@ def principal_of(subject: Any, looker: Any, ladder: Ladder | None = None) -> Pri
     if is_assistant(subject):
         return Principal(f"assistant:{subject.pk}", name, Kind.ASSISTANT, permission=0)
     if not is_played(subject):
-        return Principal(f"thing:{subject.pk}", name, Kind.WORLD, permission=0)
+        return Principal(f"thing:{subject.pk}", name, Kind.WORLD, permission=0, trust=_trust(subject))
     permission = permission_of(subject, ladder or Ladder.of_game())
     return Principal(f"{'account' if is_account(subject) else 'character'}:{subject.pk}", name, Kind.PLAYER, permission)
+
+
+def _trust(thing: Any) -> int:
+    """The most that the words of a thing count for: those of who made it, where somebody did."""
+    from assistant.worlds.evennia.writers import Writers  # noqa: PLC0415  (it asks this file who is who)
+
+    level = Writers().level_of(thing)
+    return TOP if level is None else level
 
 
 def seen_name(subject: Any, looker: Any) -> str:
