@@ -126,12 +126,15 @@ async def asked(stage: Stage, line: str) -> Approvals:
         ("set map/colour = red", ["map"]),
         ("boot Ben", ["Ben", "Ben"]),
         ("desc map = Torn.", ["map"]),
+        ("desc map-1 = " + ", ".join(f"torn at edge {number}" for number in range(22)), ["map"]),
+        ("destroy/force chart", ["map"]),
         ("create box", []),
     ],
 )
 async def test_an_approval_covers_what_the_game_takes_the_words_for(line: str, covers: list[str]) -> None:
     stage = Stage()
     things = {thing.key: thing for thing in stage.village.hall.contents}
+    things["map"].aliases.add("chart")
     numbers = {"map": f"#{things['map'].pk}", "first": things["map"].pk, "last": things["lamp"].pk}
     approvals = await asked(stage, line.format(**numbers))
     (pending,) = approvals.pending()

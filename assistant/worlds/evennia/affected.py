@@ -8,7 +8,7 @@ words otherwise is then bound to its line and the place alone (docs/policy.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any
 
@@ -23,6 +23,9 @@ from tools.errors import ToolFailed
 #: What may stand between the names of two things in a line.
 _BETWEEN = re.compile(r"\s*[=,:;/]\s*|\s+(?:to|from|in|into|on|onto|at|with|for|of|and|as|by)\s+", re.IGNORECASE)
 _RANGE = re.compile(r"#?(\d+)\s*-\s*#?(\d+)\Z")
+#: Numbers, and words for oneself and the place; and what picks one of several things of a name.
+_SPECIAL = re.compile(r"\*?#\d+\Z|(?:me|self|here)\Z", re.IGNORECASE)
+_PICK = re.compile(r"\A\d+[-_. ]|[-_. ]\d+\Z")
 #: Things that one line may name and one approval may cover.
 MOST = 60
 TOO_MANY = f"That line names more than {MOST} things, which nobody can approve at once. Name fewer."
@@ -37,13 +40,10 @@ def affected(character: Any, command: Any) -> tuple[Target, ...]:
         source = getattr(command.command, "obj", None)
         if source is not None and source is not character and getattr(source, "pk", None):
             _add(found, source, character)
-        names = tuple(dict.fromkeys(_names(character, command)))
-        if len(names) > MOST:
-            raise ToolFailed(TOO_MANY)
+        names = list(dict.fromkeys(_names(character, command)))
         with character.raised_to(command.rank), character.printing():
-            for name in names:
-                for one in _meant(character, name):
-                    _add(found, one, character)
+            for one in (*_here(character, names), *_anywhere(names)):
+                _add(found, one, character)
         if len(found) > MOST:
             raise ToolFailed(TOO_MANY)
         place = character.location
@@ -104,10 +104,39 @@ def _parts(character: Any, command: Any) -> Iterator[str]:
                 yield text.strip()
 
 
-def _meant(character: Any, name: str) -> list[Any]:
-    """Find what the game takes a name for: here or carried, anywhere by its whole name, an account, a channel."""
-    from evennia.utils.search import search_account, search_channel  # noqa: PLC0415  (only where Django is set up)
+def _here(character: Any, names: Sequence[str]) -> Iterator[Any]:
+    """Yield what the game's own search finds for these names: here, carried, or by number."""
+    from evennia.objects.objects import DefaultObject  # noqa: PLC0415  (only where Django is set up)
 
-    found = [*character.search(name, quiet=True), *character.search(name, global_search=True, quiet=True)]
-    bare = name.lstrip("*")
-    return [*found, *search_account(bare, exact=True), *search_channel(bare, exact=True)]
+    likely: Iterable[str] = names
+    if type(character).search is DefaultObject.search:  # each search asks the database, so only where it may find
+        room = character.location
+        around = [character, *character.contents, *((room, *room.contents) if room is not None else ())]
+        known = [name.casefold() for one in around for name in (str(one.key), *one.aliases.all())]
+        has_nicks = any(character.nicks.get(category=kind, return_list=True) for kind in ("object", "account"))
+        likely = [name for name in names if has_nicks or _SPECIAL.match(name) or _may_fit(name, known)]
+    for name in likely:
+        yield from character.search(name, quiet=True)
+
+
+def _may_fit(name: str, known: Sequence[str]) -> bool:
+    """Whether any of the known names has this in it, without the number that picks one of several."""
+    bare = _PICK.sub("", name.casefold())
+    return any(bare in one for one in known)
+
+
+def _anywhere(names: Sequence[str]) -> Iterator[Any]:
+    """Yield every object, account and channel in the game that has exactly one of these names."""
+    from django.db.models import Q  # noqa: PLC0415  (only where Django is set up)
+    from evennia.accounts.models import AccountDB  # noqa: PLC0415
+    from evennia.comms.models import ChannelDB  # noqa: PLC0415
+    from evennia.objects.models import ObjectDB  # noqa: PLC0415
+
+    bare = [name.lstrip("*") for name in names]
+    for model, key in ((ObjectDB, "db_key"), (AccountDB, "username"), (ChannelDB, "db_key")):
+        named = Q(pk__in=())
+        for name in bare:
+            named |= Q(**{f"{key}__iexact": name})
+        alias = Q(db_tags__db_tagtype="alias", db_tags__db_key__in=[name.casefold() for name in bare])
+        yield from model.objects.filter(named)[: MOST + 1]
+        yield from model.objects.filter(alias)[: MOST + 1]
