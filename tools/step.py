@@ -19,8 +19,9 @@ from tools.arguments import parse_arguments
 from tools.clean import clean_heard, one_line
 from tools.context import ToolContext
 from tools.errors import ToolRetry
-from tools.execution import NoAnswer, level_told, text_of, within
+from tools.execution import NoAnswer, level_told, sources_told, text_of, within
 from tools.policy import Refused, Requirement, not_granted
+from tools.private import told_to_others
 from tools.result import Begun, Executed, Status
 from tools.tool import Arguments, Tool
 
@@ -163,10 +164,12 @@ class Step:
             arguments = parse_arguments(tool, call)
         except ToolRetry as wrong:
             return self._executed(call, tool, Status.FORMAT_ERROR, str(wrong))
+        meant = exact(call, arguments)
+        if (kept := told_to_others(tool, meant, self._context, changed=gate.has_changed)) is not None:
+            return self._executed(call, tool, kept.status, kept.text)
         needed = await self._needed(call, tool, arguments)
         if isinstance(needed, NoAnswer):
             return self._executed(call, tool, needed.status, needed.text)
-        meant = exact(call, arguments)
         decision = gate.ask(index, meant, tool, needed, self._context)
         if isinstance(decision, Refused):
             return self._executed(call, tool, Status.REFUSED, decision.reason)
@@ -227,7 +230,8 @@ class Step:
             text = answer.text if sure else f"{answer.text} It may or may not have happened."
             return self._executed(call, tool, answer.status, text, seconds=seconds)
         text, told = text_of(answer), level_told(answer)
-        return self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told)
+        done = self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told)
+        return replace(done, sources=sources_told(answer))
 
     async def _within(self, call: ToolCall, tool: Tool, work: Callable[[], Awaitable[T]]) -> T | NoAnswer:
         """What a tool's work gives in the time the tool has."""

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tools.clean import one_line
 from tools.context import ToolContext
-from tools.tool import Arguments, Category, Tool
+from tools.tool import Arguments, Category, Reach, Tool
 from tools.world.sight import View, view
 
 
@@ -34,4 +34,5 @@ MOVE = Tool(
     category=Category.DANGEROUS,
     execute=move,
     reconcile=reconcile,
+    reach=Reach.NOBODY,
 )

@@ -120,10 +120,10 @@ class AssistantAccount(class_from_module(settings.BASE_ACCOUNT_TYPECLASS)):  # t
         if member is None or not words or not senders or any(one in (self, character_of(self)) for one in senders):
             return
         who = _speaker(senders[0], character_of(self))
-        name = channel.key
+        name, is_open = channel.key, _is_open(channel)
 
         def made(event_id: str, at: float) -> Event:
-            return ChannelSaid(id=event_id, at=at, who=who, channel=name, text=words)
+            return ChannelSaid(id=event_id, at=at, who=who, channel=name, text=words, is_open=is_open)
 
         member.hear(made)
 
@@ -187,6 +187,11 @@ def close_account(character: Any) -> bool:
     """Whether the assistant had an account, which is deleted."""
     account = account_of(character)
     return account is not None and bool(account.delete())
+
+
+def _is_open(channel: Any) -> bool:
+    """Tell whether every account may listen to the channel, by the lock that the game itself asks."""
+    return channel.locks.get("listen").replace(" ", "").casefold() in {"listen:all()", "listen:true()"}
 
 
 def _speaker(sender: Any, looker: Any) -> Principal:

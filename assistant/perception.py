@@ -1,0 +1,119 @@
+"""What a run perceives: the new events, and the scene when it changed, go to the end of the one stream.
+
+What was said in private becomes an entry of its own, for those who know it. Much overheard talk is cut to a share of
+the window here, the oldest lines first; `trimming.py` makes room for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from twisted.logger import Logger
+
+from assistant.classify import Verdict
+from assistant.entries import Entry
+from assistant.events import audience_of, masked, spoken_text, told
+from assistant.journal import Accepted
+from assistant.mind import Mind, Run
+from assistant.origins import sources_of
+from assistant.prompt import scene_line
+from assistant.trimming import PERCEIVED_SHARE, fitted
+from llm import user
+from tools import Kind, Label, Source, ToolFailed, label_of
+from tools.trust import may_hear
+
+_log = Logger()
+
+
+async def perceive(mind: Mind, run: Run) -> None:
+    """Append what is new, make it fit the model's window, and note what is in view."""
+    mind.history.begin()
+    fresh = [heard for heard in run.events if not _is_there(mind, heard)]
+    scene = await _scene(mind) if run.trigger is not None else ""
+    for heard in fresh:
+        if heard.event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
+            mind.seen.add_text(spoken_text(heard.event))
+    groups = [list(group) for _, group in groupby(fresh, lambda heard: audience_of(heard.event))]
+    if scene and (not groups or audience_of(groups[0][0].event) is not None):
+        mind.history.perceive([], [], 1, scene, labels=[_world(mind)])
+        scene = ""
+    lengths = [sum(len(told(heard.event)) for heard in group) for group in groups]
+    for group, length in zip(groups, lengths, strict=True):
+        _append(mind, group, scene, length / sum(lengths))
+        scene = ""
+    mind.window.fit(run)
+    _look(mind, run)
+
+
+def _is_there(mind: Mind, heard: Accepted) -> bool:
+    """Whether the event is in the stream since an earlier run; one that waits for an answer must be there in words."""
+    event = heard.event
+    is_asked = heard.attention.verdict is Verdict.TRIGGER
+    return mind.history.knows(event.id) and (not is_asked or mind.history.tells(event.id, told(event)))
+
+
+async def _scene(mind: Mind) -> str:
+    """The scene, when it is not what the stream shows; cut to a share of the window."""
+    try:
+        scene = scene_line(await mind.world.look())
+    except ToolFailed as failed:
+        _log.info("{name} cannot see where it is: {why}", name=mind.me.name, why=str(failed))
+        return ""
+    tokens, room = mind.history.count((user(scene),)), int(mind.history.budget * PERCEIVED_SHARE)
+    if tokens > room:
+        scene = f"{scene[: len(scene) * room // tokens]} ...]"
+    return "" if mind.history.shows(scene) else scene
+
+
+def _append(mind: Mind, group: Sequence[Accepted], scene: str, share: float) -> None:
+    """Append events in a row that are for the same audience as one entry; `share` is theirs of what was heard."""
+    history, world_text = mind.history, mind.rules.world_text
+    events = [heard.event for heard in group]
+    lines = [told(event) for event in events]
+    overheard = [
+        place
+        for place, heard in enumerate(group)
+        if heard.attention.verdict is not Verdict.TRIGGER and not heard.attention.addressed
+    ]
+    room = int(history.budget * PERCEIVED_SHARE * share)
+    audience = audience_of(events[0])
+    labels = [Label(label.source, label.authority, label.who, audience) for label in _labels(group, world_text)]
+    history.perceive(
+        fitted(lines, overheard, room, lambda text: history.count((user(text),))) if overheard else lines,
+        [event.id for event in events],
+        max(heard.attention.importance for heard in group),
+        scene,
+        labels=[*labels, *([_world(mind)] if scene else [])],
+        others_see="" if audience is None else "\n".join(dict.fromkeys(map(masked, events))),
+    )
+
+
+def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:
+    return [label_of(heard.event.who, world_text) for heard in group]
+
+
+def _world(mind: Mind) -> Label:
+    return Label(Source.WORLD, mind.rules.world_text)
+
+
+def _look(mind: Mind, run: Run) -> None:
+    """Note for the policy what the model is going to be shown."""
+    history, sight = mind.history, run.sight
+    sight.lower(history.lowest())
+    sight.narrow(run.told_to)
+
+    def sources(text: str) -> frozenset[str]:
+        heard = [(one.event.who.id, told(one.event)) for one in run.events if _is_seen(run, one)]
+        run_ids = {one.event.id for one in run.events}
+        return sources_of(text, run.requester, heard, [entry for entry in history.entries() if seen(entry, run_ids)])
+
+    def seen(entry: Entry, run_ids: set[str]) -> bool:
+        is_heard = bool(entry.event_ids) and run_ids.issuperset(entry.event_ids)
+        return not is_heard and may_hear(entry.audience, run.hearers)
+
+    sight.sources_of = sources
+
+
+def _is_seen(run: Run, heard: Accepted) -> bool:
+    return may_hear(audience_of(heard.event), run.hearers)
