@@ -34,6 +34,8 @@ from tools.web.seen import SeenUrls
 
 #: How long a summary may take, in seconds.
 SUMMARY_SECONDS = 60.0
+#: How many prompts of a full window the tokens of one run are for, and what they leave of the window at least.
+PROMPTS_A_RUN, MIN_WINDOW = 3, 4096
 #: The same for all who are denied nothing.
 _NOTHING: frozenset[str] = frozenset()
 
@@ -103,7 +105,9 @@ def _mind(
     client = ModelChain([_link(chosen, around) for chosen in models], around.clock)
     least = min((chosen.config for chosen in models), key=lambda each: each.context_tokens - each.max_answer_tokens)
     fronts = _fronts(settings, models[0], around.registry, grant)
-    window = Window(fronts, client, history, least.context_tokens, least.max_answer_tokens)
+    # A run of a few steps must not use up its tokens before it has answered, however large the window is.
+    window_tokens = max(MIN_WINDOW, min(least.context_tokens, settings.max_run_tokens // PROMPTS_A_RUN))
+    window = Window(fronts, client, history, min(window_tokens, least.context_tokens), least.max_answer_tokens)
     approvals = Approvals(around.clock.seconds)
     history.load(around.storage.stream)
     every = settings.excuse_every_seconds

@@ -7,7 +7,7 @@ Each entry carries the lowest authority of what is in it, and who caused it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -58,10 +58,14 @@ class History:
         """Whether the event is part of the stream, as after a failed run, or lately was."""
         return event_id in self._known
 
-    def tells(self, event_id: str, line: str) -> bool:
-        """Whether an entry with this event still holds its line, or the beginning of it."""
-        found = (entry for _, entry in self._shelf.items() if event_id in entry.event_ids)
-        return any(line[:KNOWN_BY] in message.text for entry in found for message in entry.messages)
+    def lost(self, lines: Mapping[str, str]) -> set[str]:
+        """Return the events, of those given with their lines, of which no entry holds the line or its beginning."""
+        lost = set(lines)
+        for _, entry in self._shelf.items() if lost else ():
+            for event_id in lost.intersection(entry.event_ids):
+                if any(lines[event_id][:KNOWN_BY] in message.text for message in entry.messages):
+                    lost.discard(event_id)
+        return lost
 
     def naming(self, principal_id: str) -> int:
         """How many entries have this principal among their sources."""

@@ -152,17 +152,20 @@ class Run:
 def for_one_audience(events: Sequence[Accepted]) -> tuple[Sequence[Accepted], bool]:
     """Return what one run deals with, and whether other triggers are left, which need a run of their own.
 
-    The answer to the first trigger is heard by some. What others are to be answered elsewhere has to wait.
+    The answer to the first trigger is heard by some. What is to be answered elsewhere has to wait; but one who said
+    something in private, and then spoke to the assistant where this run answers, is answered here.
     """
     triggers = _triggers_in(events)
     if not triggers:
         return events, False
     hearers = hearers_of(triggers[0].event)
-    mine = [
-        heard
-        for heard in events
-        if heard.attention.verdict is not Verdict.TRIGGER or hearers_of(heard.event) == hearers
-    ]
+    here = {heard.event.who.id: place for place, heard in enumerate(triggers) if hearers_of(heard.event) == hearers}
+    elsewhere = {
+        heard.event.id
+        for place, heard in enumerate(triggers)
+        if hearers_of(heard.event) != hearers and here.get(heard.event.who.id, -1) < place
+    }
+    mine = [heard for heard in events if heard.event.id not in elsewhere]
     return mine, len(mine) < len(events)
 
 

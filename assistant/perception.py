@@ -29,7 +29,7 @@ _log = Logger()
 async def perceive(mind: Mind, run: Run) -> None:
     """Append what is new, make it fit the model's window, and note what is in view."""
     mind.history.begin()
-    fresh = [heard for heard in run.events if not _is_there(mind, heard)]
+    fresh = _fresh(mind, run)
     scene = await _scene(mind) if run.trigger is not None else ""
     for heard in fresh:
         if heard.event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
@@ -46,11 +46,12 @@ async def perceive(mind: Mind, run: Run) -> None:
     _look(mind, run)
 
 
-def _is_there(mind: Mind, heard: Accepted) -> bool:
-    """Whether the event is in the stream since an earlier run; one that waits for an answer must be there in words."""
-    event = heard.event
-    is_asked = heard.attention.verdict is Verdict.TRIGGER
-    return mind.history.knows(event.id) and (not is_asked or mind.history.tells(event.id, told(event)))
+def _fresh(mind: Mind, run: Run) -> list[Accepted]:
+    """Return the events that are not in the stream since an earlier run; what waits for an answer must be in words."""
+    known = {heard.event.id: heard for heard in run.events if mind.history.knows(heard.event.id)}
+    asked = {id_: told(heard.event) for id_, heard in known.items() if heard.attention.verdict is Verdict.TRIGGER}
+    lost = mind.history.lost(asked)
+    return [heard for heard in run.events if heard.event.id not in known or heard.event.id in lost]
 
 
 async def _scene(mind: Mind) -> str:

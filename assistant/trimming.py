@@ -31,6 +31,12 @@ _RESULT_CHARS = (4000, 2000, 1000, 500, 200, 60)
 KNOWN_BY = 60
 _LEAST_CHARS = 200
 _CUT = " ... [cut]"
+#: How often lines are dropped by estimate, which may be wrong where they are of several languages.
+_ATTEMPTS = 4
+
+
+#: The places of those of an entry's lines that may go, from its key and its lines.
+MayGo = Callable[[int, Sequence[str]], Collection[int]]
 
 
 class Stream(Protocol):
@@ -77,8 +83,11 @@ def squeeze(
     steps = [key for key in of_run if key in entries and key not in held]
     known = {line[:KNOWN_BY] for line in needed}
 
-    def overheard(line: str) -> bool:
-        return line[:KNOWN_BY] not in known
+    def overheard(_: int, lines: Sequence[str]) -> set[int]:
+        return {place for place, line in enumerate(lines) if line[:KNOWN_BY] not in known}
+
+    def but_the_last(key: int, lines: Sequence[str]) -> set[int]:
+        return set(range(len(lines))) - ({at[1]} if (at := _place(entries, held, needed)) and at[0] == key else set())
 
     stages: list[Callable[[], None]] = [
         lambda: _each(stream, others, lambda key: stream.change(key, masked(entries[key].messages))),
@@ -86,14 +95,17 @@ def squeeze(
         lambda: _each(stream, sorted(others, key=lambda key: entries[key].importance), stream.remove),
         *(_cutting(stream, steps, entries, most) for most in _RESULT_CHARS),
         lambda: _each(stream, steps[:-1], stream.remove),
-        *(_keeping(stream, sorted(held), entries, needed[at:]) for at in range(max(1, len(needed)))),
+        *(
+            _dropping(stream, held, entries, but_the_last, whole=attempt == _ATTEMPTS)
+            for attempt in range(_ATTEMPTS + 1)
+        ),
     ]
     for stage in stages:
         if stream.tokens <= stream.budget:
             return
         stage()
     if needed and stream.tokens > stream.budget:
-        _shorten(stream, held, entries, needed[-1])
+        _shorten(stream, held, entries, needed)
 
 
 def fitted(lines: Sequence[str], overheard: Collection[int], room: int, count: Callable[[str], int]) -> list[str]:
@@ -103,12 +115,13 @@ def fitted(lines: Sequence[str], overheard: Collection[int], room: int, count: C
     """
     kept = list(lines)
     spare = {lines[place] for place in overheard}
-    for _ in range(4):  # the estimate by characters may be wrong where the lines are of several languages
+    for _ in range(_ATTEMPTS):
         tokens = count("\n".join(kept))
         if tokens <= room:
             break
         chars = sum(map(len, kept))
-        kept = _without(kept, lambda line: line in spare, chars * (tokens - room) // tokens + 1)
+        may_go = [place for place, line in enumerate(kept) if line in spare]
+        kept = _without(kept, may_go, chars * (tokens - room) // tokens + 1)
     return kept
 
 
@@ -129,26 +142,49 @@ def _lines(entry: Entry) -> list[str]:
 
 
 def _drop_lines(
-    stream: Stream, key: int, entry: Entry, overheard: Callable[[str], bool], held: Collection[int]
+    stream: Stream,
+    key: int,
+    entry: Entry,
+    may_go: MayGo,
+    held: Collection[int],
+    *,
+    whole: bool = False,
 ) -> None:
-    """Drop as many of the oldest overheard lines as are too many."""
+    """Drop as many of the oldest lines that may go as are too many, or all of them."""
     if not _is_perceived(entry) or (key not in held and entry.importance >= ADDRESSED):
         return
     lines = _lines(entry)
-    chars = sum(map(len, lines))
-    too_many = stream.tokens - stream.budget
-    kept = _without(lines, overheard, chars * too_many // max(1, entry.tokens) + 1)
+    chars = sum(map(len, lines)) + len(lines)
+    too_many = entry.tokens if whole else stream.tokens - stream.budget
+    kept = _without(lines, may_go(key, lines), chars * too_many // max(1, entry.tokens) + 1)
     if kept != lines:
         stream.change(key, (user("\n".join(kept)),))
 
 
-def _without(lines: Sequence[str], may_go: Callable[[str], bool], chars: int) -> list[str]:
-    """Return the lines without so many characters of those that may go, with a mark where the first of them stood."""
+def _dropping(
+    stream: Stream,
+    held: Collection[int],
+    entries: Mapping[int, Entry],
+    may_go: MayGo,
+    *,
+    whole: bool = False,
+) -> Callable[[], None]:
+    """Return the stage that drops lines of what the run perceived."""
+    return lambda: _each(
+        stream, sorted(held), lambda key: _drop_lines(stream, key, entries[key], may_go, held, whole=whole)
+    )
+
+
+def _without(lines: Sequence[str], may_go: Collection[int], chars: int) -> list[str]:
+    """Return the lines without so many characters of those that may go, with a mark where the first of them stood.
+
+    `may_go` are places in `lines`.
+    """
     kept: list[str] = []
     place, gone, dropped = 0, 0, 0
-    for line in lines:
+    for at, line in enumerate(lines):
         mark = _LEFT_OUT.match(line)
-        if mark or (may_go(line) and gone < chars + len(LEFT_OUT)):
+        if mark or (at in may_go and gone < chars + len(LEFT_OUT)):
             place = len(kept) if not dropped else place
             dropped += int(mark[1]) if mark else 1
             gone += 0 if mark else len(line) + 1
@@ -176,28 +212,23 @@ def _cut_result(result: ToolResult, most: int) -> ToolResult:
     return replace(result, text=result.text[:most] + _CUT) if len(result.text) > most else result
 
 
-def _keeping(
-    stream: Stream, held: Sequence[int], entries: Mapping[int, Entry], needed: Sequence[str]
-) -> Callable[[], None]:
-    """Return the stage that keeps nothing of what was perceived but these lines."""
-    known = {line[:KNOWN_BY] for line in needed}
-
-    def keep(key: int) -> None:
+def _place(entries: Mapping[int, Entry], held: Collection[int], needed: Sequence[str]) -> tuple[int, int] | None:
+    """Return the key and the place of the line that is to be answered first of all, None when it is not there."""
+    for key in sorted(held, reverse=True) if needed else ():
         lines = _lines(entries[key])
-        kept = _without(lines, lambda line: line[:KNOWN_BY] not in known, sum(map(len, lines)) + len(lines))
-        if kept != lines:
-            stream.change(key, (user("\n".join(kept)),))
+        for place in range(len(lines) - 1, -1, -1):
+            if lines[place][:KNOWN_BY] == needed[-1][:KNOWN_BY]:
+                return key, place
+    return None
 
-    return lambda: _each(stream, held, keep)
 
-
-def _shorten(stream: Stream, held: Collection[int], entries: Mapping[int, Entry], line: str) -> None:
+def _shorten(stream: Stream, held: Collection[int], entries: Mapping[int, Entry], needed: Sequence[str]) -> None:
     """Cut the end of the one line that is left."""
-    for key in held:
-        for place, told in enumerate(lines := _lines(entries[key])):
-            if told[:KNOWN_BY] == line[:KNOWN_BY]:
-                too_many = stream.tokens - stream.budget
-                most = len(told) - len(told) * too_many // max(1, entries[key].tokens) - len(_CUT)
-                lines[place] = told[: max(_LEAST_CHARS, most)] + _CUT
-                stream.change(key, (user("\n".join(lines)),))
-                return
+    if (at := _place(entries, held, needed)) is None:
+        return
+    key, place = at
+    lines = _lines(entries[key])
+    too_many = stream.tokens - stream.budget
+    most = len(lines[place]) - len(lines[place]) * too_many // max(1, entries[key].tokens) - len(_CUT)
+    lines[place] = lines[place][: max(_LEAST_CHARS, most)] + _CUT
+    stream.change(key, (user("\n".join(lines)),))

@@ -18,7 +18,7 @@ from assistant.classify import classify
 from assistant.config import AssistantConfig, ModelConfig
 from assistant.events import Event
 from assistant.mind import Mind
-from assistant.outcome import Outcome
+from assistant.outcome import Failed, LimitReached, Outcome
 from assistant.react import react
 from assistant.storage import Storage, in_memory
 from assistant.worlds.embedded import Body, EmbeddedWorld
@@ -106,11 +106,12 @@ class Still:
         return now(react(self.mind, lambda: self.more.append(True)))
 
     def runs(self) -> list[Outcome]:
-        """Runs until nothing more is to be done at once."""
+        """Runs until nothing more is to be done at once; none of them may fail."""
         outcomes = [self.run()]
         while self.more:
             self.more.clear()
             outcomes.append(self.run())
+            assert not isinstance(outcomes[-1], Failed | LimitReached), outcomes[-1]
         return outcomes
 
 
