@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from assistant.events import ChannelSaid
 from assistant.mind import Mind, Run
 from assistant.outcome import Answered, NothingToDo, Outcome
 from assistant.plain_text import answer_by, call_for_text
@@ -18,8 +19,6 @@ from tools.trust import Audience, common
 
 #: Goes with the results of a step that brought nothing the run did not know.
 REPEATED = "You know this already: answer now with say."
-#: Who hears what can be an answer in private.
-_PRIVATE = frozenset({Reach.PERSON, Reach.NEARBY, Reach.CHANNEL})
 
 
 async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple[Executed, ...]:
@@ -66,8 +65,10 @@ def can_answer(mind: Mind, run: Run) -> bool:
     """Tell whether the run has a way to answer where it was spoken to: what was private is never answered aloud."""
     if run.hearers is None:
         return True
+    event = run.trigger.event if run.trigger else None
+    reaches = {Reach.CHANNEL} if isinstance(event, ChannelSaid) else {Reach.PERSON, Reach.NEARBY}
     granted = (mind.registry.get(name) for name in mind.rules.grant)
-    return any(tool is not None and tool.heard_by in _PRIVATE for tool in granted)
+    return any(tool is not None and tool.heard_by in reaches for tool in granted)
 
 
 def _audience(mind: Mind, run: Run, executed: Sequence[Executed]) -> tuple[Audience, str]:

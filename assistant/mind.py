@@ -133,11 +133,6 @@ class Run:
         return [heard for heard in _triggers_in(self.events) if hearers_of(heard.event) == self.hearers]
 
     @property
-    def told_to(self) -> Audience:
-        """Whom the run may tell what it has in view: who hears the answer, and who asked; None is everybody."""
-        return None if self.hearers is None else self.hearers.union(who.id for who in self.askers)
-
-    @property
     def needed(self) -> list[str]:
         """The lines that the run is to answer, the most important last."""
         others = [told(heard.event) for heard in self._triggers() if heard is not self.trigger]

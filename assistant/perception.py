@@ -102,7 +102,7 @@ def _look(mind: Mind, run: Run) -> None:
     """Note for the policy what the model is going to be shown."""
     history, sight = mind.history, run.sight
     sight.lower(history.lowest())
-    sight.narrow(run.told_to)
+    sight.narrow(run.hearers)
 
     def sources(text: str) -> frozenset[str]:
         heard = [(one.event.who.id, told(one.event)) for one in run.events if _is_seen(run, one)]

@@ -45,7 +45,7 @@ class Note:
         """Tell whether each of the hearers may be told of it."""
         if self.audience is None or not (self.about_id or self.audience):
             return True
-        return may_hear(self.audience | {self.about_id}, hearers)
+        return may_hear(self.audience or frozenset({self.about_id}), hearers)
 
 
 @dataclass(frozen=True, slots=True)
