@@ -115,10 +115,9 @@ class History:
         labels: Sequence[Label],
         others_see: str = "",
     ) -> None:
-        """Append what was perceived, as one message; a new `scene` stands before it.
+        """Append what was perceived, as one message; a new `scene` stands before it. `labels` are those of all of it.
 
-        `labels` are those of all lines and of the scene. Text without any label has no authority. `others_see` stands
-        for what is not for everybody.
+        Text without any label has no authority. `others_see` stands for what is not for everybody.
         """
         message = user("\n".join([scene, *lines] if scene else lines))
         authority = min((label.authority for label in labels), default=0)
@@ -206,19 +205,15 @@ class History:
         return True
 
     def squeeze(self, needed: Sequence[str], keep: Collection[str]) -> None:
-        """Cut inside the last entries as well, when trimming was not enough.
-
-        `needed` are the lines that are to be answered, the most important last, and `keep` the ids of their events.
-        """
+        """Cut inside the last entries as well; of the `needed` lines, of the events `keep`, the last goes last."""
         if self.tokens > self.budget:
             squeeze(self, self._shelf.opened(), self._of_run, needed, keep)
             self._shelf.put_away()
 
     def old_part(self, tokens: int) -> OldPart:
-        """The oldest entries of one audience, at least so many tokens of them if there are.
+        """The oldest entries of one audience, at least so many tokens of them if there are, none of the last ten.
 
-        None of the last `KEPT_ENTRIES` is taken. What is private is never put together with what is not. They stay in
-        the stream until `summarised`. One part is out at a time: taking it again voids the one before.
+        They stay in the stream until `summarised`. One part is out at a time: taking it again voids the one before.
         """
         old: dict[Audience, dict[int, Entry]] = {None: {}}
         taken: dict[Audience, int] = {None: 0}

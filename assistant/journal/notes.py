@@ -110,11 +110,12 @@ def _origin(note: Note) -> bytes:
 
 def _note(row: _Row) -> Note:
     """The note of a row. One of an older version, or whose record is damaged, is for nobody but whom it is about."""
-    *values, origin, _ = row
+    text, about_id, about_name, at, trust, origin, _ = row
+    note = Note(text, about_id, about_name, at, trust)
     if not origin or not _is_readable(origin):
-        return Note(*values)
+        return note
     sources, audience = parse_json(unsealed(origin))
-    return Note(*values, frozenset(sources), None if audience is None else frozenset(audience))
+    return replace(note, sources=frozenset(sources), audience=None if audience is None else frozenset(audience))
 
 
 def _is_readable(origin: bytes) -> bool:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assistant.build import manners_of
+from assistant.classify import classify
+from assistant.config import AssistantConfig, JournalConfig
 from assistant.events import Emoted, Event, Said, Whispered
+from assistant.journal import InboxFullError
 from assistant.outcome import Answered, Failed
-from tests.assistant.living import ANN
+from assistant.react import react
+from assistant.storage import JournalFile
+from tests.assistant.living import ANN, SAGE
 from tests.assistant.refusing import BEA, CID, PEOPLE, Calls, Still, still
 from tools import Category, NoArguments, Principal, Registry, Tool
 from tools.world import ACCOUNT_TOOLS, WORLD_TOOLS
@@ -142,6 +150,27 @@ def test_a_server_with_a_smaller_window_than_the_settings_say_answers(
         if number % 50 == 0:
             life.run()
     asked(life)
+
+
+async def test_it_is_answered_after_a_restart_with_all_of_it_pending(tmp_path: Path, reactor: Any) -> None:
+    manners = manners_of(AssistantConfig(), SAGE)
+    for life_number in range(2):
+        file = JournalFile(tmp_path / "journal.sqlite", reactor, lambda: 0.0, JournalConfig())
+        await file.open()
+        storage = await file.storage_of(SAGE.id, 60)
+        if life_number == 0:
+            for number in range(100):  # more than the inbox takes: the question takes the place of an overheard line
+                overheard = Said(id=f"o{number}", at=0.0, who=BEA, text="x" * 1000)
+                with suppress(InboxFullError):
+                    await storage.journal.accept(overheard, classify(overheard, manners))
+            question = Said(id="q", at=0.0, who=ANN, text=QUESTION, to_me=True)
+            await storage.journal.accept(question, classify(question, manners))
+        else:
+            life = still(FEW, window=2048, storage=storage)
+            assert await react(life.mind) == Answered(("say",))
+            assert QUESTION in life.model.asked[-1]
+            assert len(life.model.asked) == 1
+        await file.close()
 
 
 def test_a_front_that_does_not_fit_is_told_to_the_owner_in_one_sentence() -> None:
