@@ -7,7 +7,6 @@ the window here, the oldest lines first; `trimming.py` makes room for the rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 
 from twisted.logger import Logger
 
@@ -21,7 +20,7 @@ from assistant.prompt import scene_line
 from assistant.trimming import PERCEIVED_SHARE, fitted
 from llm import user
 from tools import Kind, Label, Source, ToolFailed, label_of
-from tools.trust import may_hear
+from tools.trust import Audience, may_hear
 
 _log = Logger()
 
@@ -34,16 +33,25 @@ async def perceive(mind: Mind, run: Run) -> None:
     for heard in fresh:
         if heard.event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
             mind.seen.add_text(spoken_text(heard.event))
-    groups = [list(group) for _, group in groupby(fresh, lambda heard: audience_of(heard.event))]
-    if scene and (not groups or audience_of(groups[0][0].event) is not None):
+    groups = _groups(run, fresh)
+    if scene and None not in groups:
         mind.history.perceive([], [], 1, scene, labels=[_world(mind)])
-        scene = ""
-    lengths = [sum(len(told(heard.event)) for heard in group) for group in groups]
-    for group, length in zip(groups, lengths, strict=True):
-        _append(mind, group, scene, length / sum(lengths))
-        scene = ""
+    lengths = [sum(len(told(heard.event)) for heard in group) for group in groups.values()]
+    for (audience, group), length in zip(groups.items(), lengths, strict=True):
+        _append(mind, group, scene if audience is None else "", length / sum(lengths))
     mind.window.fit(run)
     _look(mind, run)
+
+
+def _groups(run: Run, fresh: Sequence[Accepted]) -> dict[Audience, list[Accepted]]:
+    """Return the events by their audience, last those among which the run has its question."""
+    groups: dict[Audience, list[Accepted]] = {}
+    for heard in fresh:
+        groups.setdefault(audience_of(heard.event), []).append(heard)
+    asked = audience_of(run.trigger.event) if run.trigger else None
+    if asked in groups:
+        groups[asked] = groups.pop(asked)
+    return groups
 
 
 def _fresh(mind: Mind, run: Run) -> list[Accepted]:
@@ -68,7 +76,7 @@ async def _scene(mind: Mind) -> str:
 
 
 def _append(mind: Mind, group: Sequence[Accepted], scene: str, share: float) -> None:
-    """Append events in a row that are for the same audience as one entry; `share` is theirs of what was heard."""
+    """Append events that are for the same audience as one entry; `share` is theirs of what was heard."""
     history, world_text = mind.history, mind.rules.world_text
     events = [heard.event for heard in group]
     lines = [told(event) for event in events]

@@ -93,13 +93,12 @@ class Window:
         history = self._history
         before, was_bare = history.tokens, self.front is self._bare
         room = before // 2 if overflow.limit is None else self._room(overflow.limit)
-        if run.cuts > 1:  # the estimate is wrong for this text: the server counts more
-            room = min(room, before * 2 // 3)
+        room = min(room, before * 2 // 3)  # where that was no less, the estimate is wrong for this text
         if room < WITH_EXAMPLES_TOKENS and self._is_bare_smaller:
             self.front = self._bare
-        history.budget = max(MIN_STREAM_TOKENS, min(history.budget, room, before - 1))
+        budget, history.budget = history.budget, max(MIN_STREAM_TOKENS, min(history.budget, room))
         self.fit(run)
-        has_cut = history.tokens < before or (self.front is self._bare and not was_bare)
+        has_cut = history.tokens < before or history.budget < budget or (self.front is self._bare and not was_bare)
         return has_cut and run.cuts <= MOST_CUTS
 
     def too_small(self, limit: int | None = None) -> str:
