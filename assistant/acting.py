@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from assistant.events import ChannelSaid
 from assistant.mind import Mind, Run
 from assistant.outcome import Answered, NothingToDo, Outcome
 from assistant.plain_text import answer_by, call_for_text
 from assistant.recovery import MAYBE_HEARD, SAY, Answer, Rest, rest_of, warn_of_unknown, whole_text
 from llm import LLMResponse, ToolCall, tool_results
 from llm import assistant as assistant_message
-from tools import Category, Executed, Past, Status, ToolContext
+from tools import Category, Executed, Past, Reach, Status, ToolContext
+from tools.clean import one_line
+from tools.names import plain
+from tools.trust import Audience, common
 
 #: Goes with the results of a step that brought nothing the run did not know.
 REPEATED = "You know this already: answer now with say."
@@ -44,9 +48,44 @@ async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple
     if advice := advice or ("" if is_new else REPEATED):
         results[-1] = replace(results[-1], text=f"{results[-1].text}\n({advice})")
     authority = min(done.authority for done in executed)
-    mind.history.acted((message, tool_results(results)), authority=authority, sources=run.people)
+    audience, others_see = _audience(mind, run, executed)
+    sources = run.people.union(*(done.sources for done in executed))
+    mind.history.acted(
+        (message, tool_results(results)),
+        authority=authority,
+        sources=sources,
+        audience=audience,
+        others_see=others_see,
+    )
     run.said = None
     return executed
+
+
+def can_answer(mind: Mind, run: Run) -> bool:
+    """Tell whether the run has a way to answer where it was spoken to: what was private is never answered aloud."""
+    if run.hearers is None:
+        return True
+    event = run.trigger.event if run.trigger else None
+    reaches = {Reach.CHANNEL} if isinstance(event, ChannelSaid) else {Reach.PERSON, Reach.NEARBY}
+    granted = (mind.registry.get(name) for name in mind.rules.grant)
+    return any(tool is not None and tool.heard_by in reaches for tool in granted)
+
+
+def _audience(mind: Mind, run: Run, executed: Sequence[Executed]) -> tuple[Audience, str]:
+    """Return who may be told of a step, and what others see of it: words said to one person are theirs alone."""
+    audience, others_see = run.sight.audience, []
+    for done in executed:
+        tool = mind.registry.get(done.call.name)
+        if tool is None or done.status not in MAYBE_HEARD:
+            continue
+        target = str(done.call.arguments.get("target", ""))
+        if tool.heard_by in {Reach.PERSON, Reach.NEARBY}:
+            people = (heard.event.who for heard in run.events)
+            audience = common(audience, frozenset(who.id for who in people if plain(who.name) == plain(target)))
+            others_see.append(f"[You said something to {one_line(target, max_chars=60)} in private.]")
+        elif tool.heard_by is Reach.CHANNEL and audience is not None:
+            others_see.append("[You answered there.]")
+    return audience, "\n".join(others_see)
 
 
 async def carry_out(mind: Mind, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past) -> tuple[Executed, ...]:
@@ -59,7 +98,7 @@ def keep_said(mind: Mind, run: Run) -> None:
     if (said := run.said) is not None:
         authority = said.executed.authority
         messages = (said.message, tool_results([said.executed.result]))
-        mind.history.acted(messages, authority=authority, sources=run.people)
+        mind.history.acted(messages, authority=authority, sources=run.people, audience=run.sight.audience)
         run.said = None
 
 

@@ -19,12 +19,12 @@ from assistant.journal.shapes import MESSAGE
 from assistant.mind import Mind
 from assistant.prompt import example_messages, system_message
 from assistant.purse import Purse
-from assistant.react import MIN_STREAM_TOKENS
 from assistant.rights import Rights
 from assistant.settings import SettingsError
 from assistant.storage import Storage
 from assistant.trace import Observer
 from assistant.turnstile import Turnstile
+from assistant.window import MIN_STREAM_TOKENS, Front, Window
 from llm import CallOptions, Capabilities, Link, Message, ModelChain, UnifiedLLMClient
 from llm.packed import Joined, Part
 from llm.packing import pack
@@ -35,6 +35,8 @@ from tools.web.seen import SeenUrls
 
 #: How long a summary may take, in seconds.
 SUMMARY_SECONDS = 60.0
+#: How many prompts of a full window the tokens of one run are for, and what they leave of the window at least.
+PROMPTS_A_RUN, MIN_WINDOW = 3, 4096
 #: The same for all who are denied nothing.
 _NOTHING: frozenset[str] = frozenset()
 
@@ -104,14 +106,13 @@ def _mind(
 ) -> Mind:
     """What the runs think with, the unchanging front of their prompts measured against the first model's window."""
     provider, model = models[0].provider, models[0].config
-    front = [system_message(settings.name, settings.persona, grant)]
-    if model.examples:
-        front += example_messages(settings.name, grant)
-    options = CallOptions(**call_options(model))
-    fixed_request = provider.build_request(front, around.registry.specs(grant), None, options)
-    fixed_bytes, fixed = len(fixed_request), provider.tokens.of_request(fixed_request)
-    room = min(chosen.config.context_tokens - chosen.config.max_answer_tokens for chosen in models) - fixed
-    history = History(provider.count_tokens, max(MIN_STREAM_TOKENS, room))
+    history = History(provider.count_tokens, MIN_STREAM_TOKENS)
+    client = ModelChain([_link(chosen, around) for chosen in models], around.clock)
+    least = min((chosen.config for chosen in models), key=lambda each: each.context_tokens - each.max_answer_tokens)
+    fronts = _fronts(settings, models[0], around.registry, grant)
+    # A run of a few steps must not use up its tokens before it has answered, however large the window is.
+    window_tokens = max(MIN_WINDOW, min(least.context_tokens, settings.max_run_tokens // PROMPTS_A_RUN))
+    window = Window(fronts, client, history, min(window_tokens, least.context_tokens), least.max_answer_tokens)
     approvals = Approvals(around.clock.seconds) if around.approvals is None else around.approvals
     history.load(around.storage.stream)
     every = settings.excuse_every_seconds
@@ -119,14 +120,13 @@ def _mind(
         me=around.me,
         world=around.world,
         notes=around.storage.notes,
-        client=ModelChain([_link(chosen, around) for chosen in models], around.clock),
+        client=client,
         registry=around.registry,
         rules=_rules(settings, grant, approvals, around),
         approvals=approvals,
         journal=around.storage.journal,
         history=history,
-        front=_packed(front),
-        fixed_bytes=fixed_bytes,
+        window=window,
         settings=settings,
         model=model,
         clock=around.clock,
@@ -140,6 +140,21 @@ def _mind(
         tired=Excuse(around.world, around.clock, settings.budget_excuse, every),
         notify=around.notify,
     )
+
+
+def _fronts(
+    settings: AssistantConfig, chosen: ChosenModel, registry: Registry, grant: frozenset[str]
+) -> tuple[Front, Front]:
+    """What stands before the stream: with examples when they are wanted, and without."""
+    bare = [system_message(settings.name, settings.persona, grant)]
+    usual = [*bare, *example_messages(settings.name, grant)] if chosen.config.examples else bare
+
+    def measured(front: list[Message]) -> Front:
+        return Front(
+            _packed(front), len(chosen.provider.build_request(front, registry.specs(grant), None, CallOptions()))
+        )
+
+    return measured(usual), measured(bare)
 
 
 def _packed(front: Sequence[Message]) -> Joined:

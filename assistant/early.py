@@ -158,8 +158,8 @@ def early_ears(mind: Mind, run: Run) -> Early | None:
         return None
     if base_need(tool, mind.rules.needs) > 0 or (asks is not None and asks.kind is Kind.ASSISTANT):
         return None  # an approval is for the whole, and so is the question whether it is an echo
-    if len(run.web.citations) > 0:
-        return None
+    if len(run.web.citations) > 0 or run.hearers is not None:
+        return None  # what is answered in private is never said aloud, not even its beginning
 
     async def say(sentence: str) -> bool:
         return await _say(mind, run, sentence)

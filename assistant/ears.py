@@ -43,8 +43,8 @@ class AssistantEars:
         self._hear(Paged(id=self._id(), at=self._now(), who=speaker, text=text))
 
     def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
-        """Somebody spoke on a channel."""
-        self._hear(ChannelSaid(id=self._id(), at=self._now(), who=speaker, channel=channel, text=text))
+        """Somebody spoke on a channel; everybody in this world listens to each."""
+        self._hear(ChannelSaid(id=self._id(), at=self._now(), who=speaker, channel=channel, text=text, is_open=True))
 
     def saw_emote(self, actor: Principal, text: str) -> None:
         """Somebody did something visible."""

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assistant.journal import StreamEntry
-from llm.messages import Message, Role, ToolResult, tool_results
+from llm.messages import Message, Role, ToolResult, tool_results, user
 from llm.packed import Cut
-from tools.trust import TOP, bounded
+from tools.trust import TOP, Audience, bounded
 
 #: What stands for a tool output that was masked.
 MASK = "[old output left out]"
@@ -23,6 +23,8 @@ MOST_IMPORTANT = 255
 MAX_SOURCES = 500
 #: Event ids that a summary keeps, the newest.
 _SUMMARY_IDS = 100
+#: Lines that others see in the place of a private summary, the newest.
+_SUMMARY_LINES = 5
 
 
 @dataclass(slots=True)
@@ -32,7 +34,7 @@ class Entry:
     `authority` is the lowest of all that is in it, `sources` the ids of those who caused it, `seq` its number in the
     journal, 0 until it was written: nothing else is ever changed. `foreign` is the lowest of what others wrote of it:
     what the assistant says itself has the authority of all that was in view when it did, but takes nothing further
-    down.
+    down. `audience` is who may be told of it; in a run that others hear, `others_see` stands in its place.
     """
 
     messages: Sequence[Message]
@@ -43,11 +45,18 @@ class Entry:
     sources: tuple[str, ...] = ()
     seq: int = 0
     foreign: int = TOP
+    audience: Audience = None
+    others_see: str = ""
+
+    @property
+    def mask(self) -> tuple[Message, ...]:
+        """Return the messages that others are shown in its place."""
+        return (user(self.others_see),) if self.others_see else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OldPart:
-    """The oldest entries as they were when a summary was begun; `keys` are those that it will replace.
+    """The oldest entries of one audience as they were when a summary was begun; `keys` are those it will replace.
 
     The sources of a summary are never cut, or somebody could not be forgotten any more. Where they would be more than
     `MAX_SOURCES`, it is the oldest `entries` that are missing here (the summary before, in practice) and are let go.
@@ -59,10 +68,24 @@ class OldPart:
     authority: int
     sources: tuple[str, ...]
     event_ids: tuple[str, ...]
+    audience: Audience = None
+    others_see: str = ""
+
+    def summary(self, text: str, importance: int) -> StreamEntry:
+        """Return the entry that takes the place of the part."""
+        return StreamEntry(
+            (user(text),),
+            importance,
+            self.event_ids,
+            self.authority,
+            self.sources,
+            audience=self.audience,
+            others_see=self.others_see,
+        )
 
 
 def old_part(keys: Sequence[int], entries: Sequence[Entry]) -> OldPart:
-    """The part that these entries are, oldest first; its authority is the lowest of them."""
+    """The part that these entries are, oldest first and of one audience; its authority is the lowest of them."""
     sources: set[str] = set()
     told = len(entries)
     while told:
@@ -75,7 +98,10 @@ def old_part(keys: Sequence[int], entries: Sequence[Entry]) -> OldPart:
     authority = min((entry.authority for entry in entries), default=TOP)
     ids = tuple(event_id for entry in shown for event_id in entry.event_ids)[-_SUMMARY_IDS:]
     tokens = sum(entry.tokens for entry in entries)
-    return OldPart(tuple(keys), shown, tokens, authority, tuple(sorted(sources)), ids)
+    audience = entries[0].audience if entries else None
+    others_see = dict.fromkeys(line for entry in shown for line in entry.others_see.split("\n") if line)
+    lines = "\n".join(list(others_see)[-_SUMMARY_LINES:])
+    return OldPart(tuple(keys), shown, tokens, authority, tuple(sorted(sources)), ids, audience, lines)
 
 
 def from_store(kept: StreamEntry, tokens: int, foreign: int | None = None) -> Entry:
@@ -83,12 +109,23 @@ def from_store(kept: StreamEntry, tokens: int, foreign: int | None = None) -> En
     authority = bounded(kept.authority)
     importance = min(max(kept.importance, 0), MOST_IMPORTANT)
     others = authority if foreign is None else bounded(foreign)
-    return Entry(kept.messages, tokens, importance, kept.event_ids, authority, kept.sources, kept.seq, others)
+    ids, sources, audience = kept.event_ids, kept.sources, kept.audience
+    return Entry(
+        kept.messages, tokens, importance, ids, authority, sources, kept.seq, others, audience, kept.others_see
+    )
 
 
 def to_store(entry: Entry) -> StreamEntry:
     """The entry as the journal keeps it."""
-    return StreamEntry(tuple(entry.messages), entry.importance, entry.event_ids, entry.authority, entry.sources)
+    return StreamEntry(
+        tuple(entry.messages),
+        entry.importance,
+        entry.event_ids,
+        entry.authority,
+        entry.sources,
+        audience=entry.audience,
+        others_see=entry.others_see,
+    )
 
 
 def mask(output: str) -> str:

@@ -8,6 +8,7 @@ from typing import assert_never
 from tools.approvals import Pending
 from tools.clean import clean_heard, one_line
 from tools.context import Principal
+from tools.trust import Audience, channel_id
 
 #: Characters of one person's words, and of a name, that reach a prompt.
 MAX_HEARD, MAX_NAME = 2000, 120
@@ -47,10 +48,11 @@ class Paged(Perceived):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSaid(Perceived):
-    """Somebody spoke on a channel."""
+    """Somebody spoke on a channel. `is_open` when everybody in the game may listen to it."""
 
     channel: str
     text: str
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +115,40 @@ def told(event: Event) -> str:
             return _line(event.text)
         case _:
             assert_never(event)
+
+
+def audience_of(event: Event) -> Audience:
+    """Return who knows what was said in the event: the speaker of a whisper or a page, a channel, or everybody."""
+    match event:
+        case Whispered() | Paged():
+            return frozenset({event.who.id})
+        case ChannelSaid(is_open=False):
+            return frozenset({channel_id(_line(event.channel)), event.who.id})
+        case _:
+            return None
+
+
+def hearers_of(event: Event) -> Audience:
+    """Return who hears the answer to the event, where it was said; None is everybody."""
+    match event:
+        case ChannelSaid(is_open=False):
+            return frozenset({channel_id(_line(event.channel))})
+        case _:
+            return audience_of(event)
+
+
+def masked(event: Event) -> str:
+    """Return the line that stands for a private event where others would hear the answer."""
+    who = _line(event.who.name)
+    match event:
+        case Whispered():
+            return f"{who} whispered something to you."
+        case Paged():
+            return f"{who} paged you."
+        case ChannelSaid():
+            return f"{who} said something on {_line(event.channel)}."
+        case _:
+            return told(event)
 
 
 def spoken_text(event: Event) -> str:

@@ -7,24 +7,25 @@ Each entry carries the lowest authority of what is in it, and who caused it.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from assistant.entries import Entry, OldPart, from_store, masked, old_part, to_store
-from assistant.journal import NO_CHANGE, StreamChange, StreamEntry
+from assistant.bookkeeping import KEPT_IDS, KnownEvents, Levels, Unsaved
+from assistant.entries import Entry, OldPart, from_store, old_part
+from assistant.journal import StreamChange, StreamEntry
 from assistant.shelf import Shelf
+from assistant.trimming import KNOWN_BY, squeeze, trim
 from llm.messages import Message, user
 from llm.packed import Joined, Part
-from tools.trust import TOP, Label
+from tools.trust import Audience, Label, common
+
+__all__ = ["KEPT_ENTRIES", "KEPT_IDS", "LOW_WATER", "History"]
 
 #: Entries at the end that neither trimming nor a summary touches (design.md 4.2).
 KEPT_ENTRIES = 10
 #: Share of the budget that trimming leaves in use.
 LOW_WATER = 0.7
-#: Ids of events remembered after their entry left the stream: they may still be pending.
-KEPT_IDS = 1000
 
 
 class History:
@@ -40,14 +41,11 @@ class History:
         #: In the order of things. A key is never used twice: an entry that must be written anew gets a new one.
         self._shelf = Shelf()
         self._last_key = 0
-        self._of_authority = [0] * (TOP + 1)
-        self._of_foreign = [0] * (TOP + 1)
-        self._event_ids: set[str] = set()
-        self._old_event_ids: OrderedDict[str, None] = OrderedDict()
+        self._authority = Levels()
+        self._foreign = Levels()
+        self._known = KnownEvents()
         self._scene: tuple[str, int] | None = None
-        self._unsaved: dict[int, None] = {}
-        self._gone: dict[int, None] = {}
-        self._saving: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+        self._unsaved = Unsaved()
         self._out: OldPart | None = None
         #: What the run that goes has added.
         self._of_run: dict[int, None] = {}
@@ -58,7 +56,16 @@ class History:
 
     def knows(self, event_id: str) -> bool:
         """Whether the event is part of the stream, as after a failed run, or lately was."""
-        return event_id in self._event_ids or event_id in self._old_event_ids
+        return event_id in self._known
+
+    def lost(self, lines: Mapping[str, str]) -> set[str]:
+        """Return the events, of those given with their lines, of which no entry holds the line or its beginning."""
+        lost = set(lines)
+        for _, entry in self._shelf.items() if lost else ():
+            for event_id in lost.intersection(entry.event_ids):
+                if any(lines[event_id][:KNOWN_BY] in message.text for message in entry.messages):
+                    lost.discard(event_id)
+        return lost
 
     def naming(self, principal_id: str) -> int:
         """How many entries have this principal among their sources."""
@@ -73,9 +80,8 @@ class History:
         entries = self._shelf.opened(min(self._of_run, default=self._last_key + 1))
         for key in [key for key in self._of_run if key in entries]:
             event_ids = entries[key].event_ids
-            self._remove(key)
-            for event_id in event_ids:
-                self._old_event_ids.pop(event_id, None)
+            self.remove(key)
+            self._known.unlearn(event_ids)
         self._shelf.put_away()
         self._of_run = {}
 
@@ -85,11 +91,11 @@ class History:
 
     def lowest(self) -> int:
         """The lowest authority of anything in the stream, `TOP` when it is empty. Costs the same for any length."""
-        return _lowest(self._of_authority)
+        return self._authority.lowest
 
-    def parts(self) -> list[Part]:
-        """The stream as it goes into a prompt, oldest first; what is packed stays so."""
-        return self._shelf.parts()
+    def parts(self, hearers: Audience = None) -> list[Part]:
+        """The stream as it goes into a prompt whose answer these hear, oldest first; what is packed stays so."""
+        return self._shelf.parts(hearers)
 
     def messages(self) -> list[Message]:
         """The stream as messages, oldest first."""
@@ -107,30 +113,47 @@ class History:
         scene: str = "",
         *,
         labels: Sequence[Label],
+        others_see: str = "",
     ) -> None:
-        """Append what was perceived, as one message; a new `scene` stands before it.
+        """Append what was perceived, as one message; a new `scene` stands before it. `labels` are those of all of it.
 
-        `labels` are those of all lines and of the scene. Text without any label has no authority.
+        Text without any label has no authority. `others_see` stands for what is not for everybody.
         """
         message = user("\n".join([scene, *lines] if scene else lines))
         authority = min((label.authority for label in labels), default=0)
-        sources = dict.fromkeys(label.who for label in labels if label.who)
-        key = self._append(StreamEntry((message,), importance, tuple(event_ids), authority, tuple(sources)))
+        sources = tuple(dict.fromkeys(label.who for label in labels if label.who))
+        audience: Audience = None
+        for label in labels:
+            audience = common(audience, label.audience)
+        key = self._append(
+            StreamEntry(
+                (message,), importance, tuple(event_ids), authority, sources, audience=audience, others_see=others_see
+            )
+        )
         self._of_run[key] = None
         if scene:
             self._scene = (scene, key)
 
     def acted(
-        self, messages: Sequence[Message], importance: int = 7, *, authority: int, sources: Collection[str]
+        self,
+        messages: Sequence[Message],
+        importance: int = 7,
+        *,
+        authority: int,
+        sources: Collection[str],
+        audience: Audience = None,
+        others_see: str = "",
     ) -> None:
         """Append one step: what the assistant did and what came of it, with whatever that was derived from.
 
         `authority` is the lowest of the results. The whole gets the lowest of what others wrote in the stream as well:
         a model that repeats a stranger's words must not lend them its own name.
         """
-        whole = min(authority, _lowest(self._of_foreign))
-        key = self._append(StreamEntry(tuple(messages), importance, (), whole, tuple(sources)), foreign=authority)
-        self._of_run[key] = None
+        whole = min(authority, self._foreign.lowest)
+        step = StreamEntry(
+            tuple(messages), importance, (), whole, tuple(sources), audience=audience, others_see=others_see
+        )
+        self._of_run[self._append(step, foreign=authority)] = None
 
     def load(self, entries: Iterable[StreamEntry]) -> None:
         """Take in what was kept, oldest first, before anything else. Entries without a number count as not saved."""
@@ -144,26 +167,14 @@ class History:
         Costs the change, not the stream. Follow it with `saved` once it is written; without that, as after a failed
         write, the next change holds all of it again. Masking is not written: after a restart trimming masks anew.
         """
-        self._saving = (tuple(self._unsaved), tuple(self._gone))
-        first = min(self._unsaved, default=self._last_key + 1)
-        new = tuple(to_store(entry) for key, entry in self._shelf.items(first) if key in self._unsaved)
-        return StreamChange(new, self._saving[1]) if new or self._gone else NO_CHANGE
+        return self._unsaved.change(self._shelf, self._last_key)
 
     def saved(self, seqs: Sequence[int]) -> None:
         """The last change is written: the numbers of its new entries, in order.
 
         What left the stream meanwhile is to be forgotten with the next change.
         """
-        (keys, forgotten), self._saving = self._saving, ((), ())
-        entries = self._shelf.opened(min(keys, default=self._last_key + 1))
-        for key, seq in zip(keys, seqs, strict=True):
-            if key in entries:
-                entries[key].seq = seq
-                del self._unsaved[key]
-            else:
-                self._gone[seq] = None
-        for seq in forgotten:
-            self._gone.pop(seq, None)
+        self._unsaved.saved(seqs, self._shelf, self._last_key)
         self._shelf.put_away()
 
     def forget(self, principal_id: str) -> int:
@@ -177,7 +188,7 @@ class History:
             return 0
         keys = [key for key, entry in self._shelf.opened().items() if principal_id in entry.sources]
         for key in keys:
-            self._remove(key)
+            self.remove(key)
         self._shelf.put_away()
         return len(keys)
 
@@ -188,36 +199,31 @@ class History:
         """
         if self.tokens <= self.budget:
             return False
-        self._cut(int(self.budget * LOW_WATER))
+        entries = self._shelf.opened()
+        trim(self, entries, list(islice(entries, self._how_many_old())), int(self.budget * LOW_WATER))
         self._shelf.put_away()
         return True
 
-    def _cut(self, target: int) -> None:
-        """Mask and remove until `target` tokens are left, or nothing may go any more."""
-        entries = self._shelf.opened()
-        old = list(islice(entries, self._how_many_old()))
-        for key in old:
-            if self.tokens <= target:
-                return
-            self._mask(key)
-        for key in sorted(old, key=lambda key: entries[key].importance):
-            if self.tokens <= target:
-                return
-            self._remove(key)
+    def squeeze(self, needed: Sequence[str], keep: Collection[str]) -> None:
+        """Cut inside the last entries as well; of the `needed` lines, of the events `keep`, the last goes last."""
+        if self.tokens > self.budget:
+            squeeze(self, self._shelf.opened(), self._of_run, needed, keep)
+            self._shelf.put_away()
 
     def old_part(self, tokens: int) -> OldPart:
-        """The oldest entries, at least so many tokens of them if there are, none of the last `KEPT_ENTRIES`.
+        """The oldest entries of one audience, at least so many tokens of them if there are, none of the last ten.
 
         They stay in the stream until `summarised`. One part is out at a time: taking it again voids the one before.
         """
-        old: dict[int, Entry] = {}
-        taken = 0
+        old: dict[Audience, dict[int, Entry]] = {None: {}}
+        taken: dict[Audience, int] = {None: 0}
         for key, entry in islice(self._shelf.items(), self._how_many_old()):
-            if taken >= tokens:
+            if max(taken.values()) >= tokens:
                 break
-            old[key] = entry
-            taken += entry.tokens
-        self._out = old_part(tuple(old), tuple(old.values()))
+            old.setdefault(entry.audience, {})[key] = entry
+            taken[entry.audience] = taken.get(entry.audience, 0) + entry.tokens
+        most = old[max(taken, key=lambda audience: taken[audience])]
+        self._out = old_part(tuple(most), tuple(most.values()))
         return self._out
 
     def put_back(self, part: OldPart) -> None:
@@ -236,13 +242,13 @@ class History:
         self._out = None
         for key in part.keys:
             if key in self._shelf.opened():
-                self._remove(key)
-        rest, self._unsaved = self._shelf.opened(), {}
+                self.remove(key)
+        rest = self._shelf.opened()
+        self._unsaved.anew()
         self._shelf.clear()
-        self._append(StreamEntry((user(text),), importance, part.event_ids, part.authority, part.sources))
+        self._append(part.summary(text, importance))
         for key, entry in rest.items():
-            if entry.seq:
-                self._gone[entry.seq] = None
+            self._unsaved.removed(key, entry.seq)
             moved = self._place(replace(entry, seq=0))
             if key in self._of_run:
                 self._of_run[moved] = None
@@ -258,43 +264,36 @@ class History:
     def _append(self, new: StreamEntry, *, foreign: int | None = None) -> int:
         """The key of the new last entry."""
         entry = from_store(new, self.count(new.messages), foreign)
+        if entry.audience is not None:  # either form of it must fit
+            entry.tokens = max(entry.tokens, self.count(entry.mask))
         self.tokens += entry.tokens
-        self._of_authority[entry.authority] += 1
-        self._of_foreign[entry.foreign] += 1
-        self._event_ids.update(entry.event_ids)
+        self._authority.add(entry.authority)
+        self._foreign.add(entry.foreign)
+        self._known.add(entry.event_ids)
         return self._place(entry)
 
     def _place(self, entry: Entry) -> int:
         self._last_key += 1
         self._shelf.add(self._last_key, entry)
-        if not entry.seq:
-            self._unsaved[self._last_key] = None
+        self._unsaved.added(self._last_key, entry.seq)
         return self._last_key
 
-    def _remove(self, key: int) -> None:
+    def remove(self, key: int) -> None:
+        """Take an entry out of the stream; its events stay known for a while. For trimming."""
         entry = self._shelf.opened(key).pop(key)
         self.tokens -= entry.tokens
-        self._of_authority[entry.authority] -= 1
-        self._of_foreign[entry.foreign] -= 1
-        self._unsaved.pop(key, None)
-        if entry.seq:
-            self._gone[entry.seq] = None
+        self._authority.add(entry.authority, -1)
+        self._foreign.add(entry.foreign, -1)
+        self._unsaved.removed(key, entry.seq)
         if self._scene is not None and self._scene[1] == key:
             self._scene = None
-        self._event_ids.difference_update(entry.event_ids)
-        self._old_event_ids.update(dict.fromkeys(entry.event_ids))
-        while len(self._old_event_ids) > KEPT_IDS:
-            self._old_event_ids.popitem(last=False)
+        self._known.remove(entry.event_ids)
 
-    def _mask(self, key: int) -> None:
+    def change(self, key: int, messages: Sequence[Message]) -> None:
+        """Put these messages in the place of an entry's. For trimming."""
         entries = self._shelf.opened(key)
         entry = entries[key]
-        messages = masked(entry.messages)
         if messages is not entry.messages:
-            entries[key] = replace(entry, messages=messages, tokens=self.count(messages))
+            tokens = max(self.count(messages), self.count(entry.mask) if entry.audience is not None else 0)
+            entries[key] = replace(entry, messages=messages, tokens=tokens)
             self.tokens += entries[key].tokens - entry.tokens
-
-
-def _lowest(counts: Sequence[int]) -> int:
-    """The lowest authority of which there is any, `TOP` when there is none."""
-    return next((authority for authority, entries in enumerate(counts) if entries), TOP)

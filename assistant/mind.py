@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from assistant.classify import Verdict
 from assistant.config import AssistantConfig, ModelConfig
-from assistant.events import Noticed
+from assistant.events import Noticed, hearers_of, told
 from assistant.excuse import Excuse
 from assistant.history import History
 from assistant.journal import Accepted, Journal
@@ -20,8 +20,10 @@ from assistant.purse import Purse
 from assistant.recovery import Said
 from assistant.trace import Observer
 from assistant.turnstile import Turnstile
+from assistant.window import Window
 from llm import Message, ModelChain
 from tools import Approvals, Dispatcher, Kind, Notes, Pending, Principal, Registry, Rules, Sight, World
+from tools.trust import Audience
 from tools.web.seen import SeenUrls
 from tools.web.turn import WebTurn
 
@@ -44,10 +46,8 @@ class Mind:
     approvals: Approvals
     journal: Journal
     history: History
-    #: What stands before the stream in every prompt and never changes: persona, rules, examples.
-    front: Sequence[Message]
-    #: Bytes of a request without the stream: the front, and the tools mostly.
-    fixed_bytes: int
+    #: How the model's window is shared by what stands before the stream, the stream, and the answer.
+    window: Window
     settings: AssistantConfig
     model: ModelConfig
     clock: IReactorTime
@@ -68,6 +68,11 @@ class Mind:
     #: Who is who among those whose words and names were met: to say whose lower what it may do.
     voices: Voices = field(default_factory=Voices)
 
+    @property
+    def front(self) -> Sequence[Message]:
+        """What stands before the stream in every prompt and never changes: persona, rules, examples."""
+        return self.window.front.messages
+
 
 @dataclass(slots=True)
 class Run:
@@ -85,6 +90,8 @@ class Run:
     people: frozenset[str] = field(init=False)
     #: Everybody whose words woke the run, in the order they spoke.
     askers: tuple[Principal, ...] = field(init=False)
+    #: Who hears the answer, None for everybody; what they may not be told is masked in the prompt.
+    hearers: Audience = field(init=False)
     #: The most important event that asks for an answer and is paid for, the last of equals.
     trigger: Accepted | None = field(init=False)
     #: The approved call that the run is there to make, None for any other run.
@@ -100,7 +107,8 @@ class Run:
     #: Whether a call of the last step was only the rest of what had been said early.
     went_on: bool = False
     nudge: bool = False
-    shrunk: bool = False
+    #: How often the prompt was cut because the server found it too long.
+    cuts: int = 0
     #: The calls made so far with what came of them: a model that repeats one is told so.
     known: set[str] = field(default_factory=set)
     #: Those for whom nothing more is spent today.
@@ -109,6 +117,7 @@ class Run:
     def __post_init__(self) -> None:
         """Find what follows from the events."""
         self.people = frozenset(heard.event.who.id for heard in self.events if heard.event.who.kind in _PEOPLE)
+        self.hearers = _hearers(self.events)
         woken_by = self._triggers()
         self.askers = tuple(heard.event.who for heard in woken_by)
         self.trigger = _most_important(woken_by)
@@ -132,7 +141,47 @@ class Run:
         self.trigger = _most_important([heard for heard in self._triggers() if heard.event.who.id not in self.broke])
 
     def _triggers(self) -> list[Accepted]:
-        return [heard for heard in self.events if heard.attention.verdict is Verdict.TRIGGER]
+        return [heard for heard in _triggers_in(self.events) if hearers_of(heard.event) == self.hearers]
+
+    @property
+    def needed(self) -> list[str]:
+        """The lines that the run is to answer, the most important last."""
+        others = [told(heard.event) for heard in self._triggers() if heard is not self.trigger]
+        return [*others, told(self.trigger.event)] if self.trigger else others
+
+    @property
+    def needed_ids(self) -> list[str]:
+        """The ids of the events that those lines tell of."""
+        return [heard.event.id for heard in self._triggers()]
+
+
+def _for_one_audience(events: Sequence[Accepted]) -> Sequence[Accepted]:
+    """Return the events without the triggers that are to be answered before other ears, which need a run of their own.
+
+    The answer to the first trigger is heard by some. What is to be answered elsewhere has to wait; but one who said
+    something in private, and then spoke to the assistant where this run answers, is answered here.
+    """
+    triggers = _triggers_in(events)
+    if not triggers:
+        return events
+    hearers = hearers_of(triggers[0].event)
+    here = {heard.event.who.id: place for place, heard in enumerate(triggers) if hearers_of(heard.event) == hearers}
+    elsewhere = {
+        heard.event.id
+        for place, heard in enumerate(triggers)
+        if hearers_of(heard.event) != hearers and here.get(heard.event.who.id, -1) < place
+    }
+    return [heard for heard in events if heard.event.id not in elsewhere]
+
+
+def _triggers_in(events: Sequence[Accepted]) -> list[Accepted]:
+    return [heard for heard in events if heard.attention.verdict is Verdict.TRIGGER]
+
+
+def _hearers(events: Sequence[Accepted]) -> Audience:
+    """Return who hears the answer. A run of an older version may have triggers of several kinds: then everybody."""
+    heard_by = [hearers_of(heard.event) for heard in _triggers_in(events)]
+    return heard_by[0] if heard_by and None not in heard_by else None
 
 
 def granted_by(heard: Accepted) -> Pending | None:
@@ -141,9 +190,9 @@ def granted_by(heard: Accepted) -> Pending | None:
 
 
 def of_one_run(heard: Sequence[Accepted]) -> Sequence[Accepted]:
-    """Those of the events that are dealt with together: an approved call has a run of its own, the others wait."""
+    """Return the events that one run deals with: an approved call has a run of its own, and so has each audience."""
     approved = [one for one in heard if granted_by(one) is not None]
-    return approved[:1] or heard
+    return approved[:1] or _for_one_audience(heard)
 
 
 def _most_important(heard: list[Accepted]) -> Accepted | None:

@@ -13,16 +13,15 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.acting import act, carry_out, keep_said, outcome_of
+from assistant.acting import act, can_answer, carry_out, keep_said, outcome_of
 from assistant.discretion import kept
 from assistant.early import early_ears, heard_out
-from assistant.events import spoken_text, told
 from assistant.granting import act_on_granted, is_granted_step, make_granted
 from assistant.journal import InterruptedRun, InterruptedStep, JournalError
 from assistant.limits import Meter, RunLimits
 from assistant.mind import Mind, Run, of_one_run
 from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.prompt import scene_labels, scene_line
+from assistant.perception import perceive
 from assistant.recovery import MAYBE_HEARD, SAY, Answer, Said, left_of
 from assistant.trace import StepTrace
 from llm import (
@@ -36,7 +35,7 @@ from llm import (
 )
 from llm.packed import Joined, parts_of
 from resilience import Deadline
-from tools import NOTHING_YET, Dispatcher, Kind, Sight, ToolFailed, label_of
+from tools import NOTHING_YET, Dispatcher, Sight
 from tools.web.turn import WebTurn
 
 #: Added to the prompt, not to the stream, after an answer that held neither text nor a call (edge cases 60 and 63).
@@ -45,8 +44,6 @@ NUDGE = "(You answered nothing. Call one of your tools.)"
 POISONED = Failed("it was cut off by a crash of the game for the third time, and what woke it is put aside")
 #: Characters of an answer that are kept at least, and for each token that was asked for: more than any model's has.
 MIN_KEPT_CHARS, CHARS_A_TOKEN = 2000, 8
-#: Tokens the stream always has, however small the window is.
-MIN_STREAM_TOKENS = 256
 
 _log = Logger()
 
@@ -55,7 +52,8 @@ async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outco
     """Deal with what is in the inbox; the outcome comes after it and every step were journalled.
 
     A run that an earlier process left open is taken up first, where it stopped; `on_more` is called then, because what
-    is in the inbox still waits. Raises only what the journal raises. Cancelling gives Cancelled.
+    is in the inbox still waits, and when something of it is to be answered before other ears. Raises only what the
+    journal raises. Cancelling gives Cancelled.
     """
     if (left := await _left_open(mind)) is not None:
         mind.history.rewind()
@@ -121,8 +119,8 @@ async def _end(mind: Mind, run: Run, outcome: Outcome) -> Outcome:
 
 async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outcome:
     """Steps until the assistant has answered, has nothing to do, or a limit is reached; those `left` come first."""
-    await _perceive(mind, run)
-    if run.trigger is None:
+    await perceive(mind, run)
+    if run.trigger is None or not can_answer(mind, run):
         return NothingToDo()
     if (outcome := await _take_up(mind, run, left)) is not None:
         return outcome
@@ -133,10 +131,9 @@ async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outco
         try:
             prompt, prompt_tokens, response = await _ask(mind, run)
         except ContextOverflow as overflow:
-            if run.shrunk:
-                raise
-            run.shrunk = True
-            _shrink(mind, overflow)
+            _log.warn("the prompt of {name} was too long: {why}", name=mind.me.name, why=overflow.message)
+            if not mind.window.shrink(overflow, run):
+                return Failed(mind.window.too_small(overflow.limit), lasting=True)
             continue
         except BudgetReached as spent:
             if not await _somebody_else_pays(mind, run, spent):
@@ -187,41 +184,14 @@ async def _recall(mind: Mind, run: Run, answer: Answer) -> None:
         run.spoke_early = True
 
 
-async def _perceive(mind: Mind, run: Run) -> None:
-    """Put the new events, and the scene when it changed, at the end of the stream; trim it to the model's window."""
-    mind.history.begin()
-    fresh = [accepted for accepted in run.events if not mind.history.knows(accepted.event.id)]
-    seen, scene = None, ""
-    if run.trigger is not None:
-        try:
-            seen = await mind.world.look()
-            scene = scene_line(seen)
-            mind.voices.seen(seen)
-        except ToolFailed as failed:
-            _log.info("{name} cannot see where it is: {why}", name=mind.me.name, why=str(failed))
-        scene = "" if mind.history.shows(scene) else scene
-    if fresh or scene:
-        importance = max((accepted.attention.importance for accepted in fresh), default=1)
-        for accepted in fresh:
-            mind.voices.heard(accepted.event.who, mind.rules.world_text)
-            if accepted.event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
-                mind.seen.add_text(spoken_text(accepted.event))
-        lines = [told(accepted.event) for accepted in fresh]
-        labels = [label_of(accepted.event.who, mind.rules.world_text) for accepted in fresh]
-        labels += scene_labels(seen, mind.rules.world_text) if seen and scene else []
-        mind.history.perceive(lines, [accepted.event.id for accepted in fresh], importance, scene, labels=labels)
-    mind.history.trim()
-    asker = run.requester.id if run.requester else ""
-    run.sight.look_up = lambda level: mind.voices.lowered_by(mind.history, level, asker)
-    run.sight.lower(mind.history.lowest())
-
-
 async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMResponse]:
     """The prompt, its estimated tokens, and the answer of one model call within what is left of the run's time.
 
     Its first sentence may be spoken by then (`early.py`).
     """
-    prompt = Joined([*parts_of(mind.front), *mind.history.parts(), *([user(NUDGE)] if run.nudge else ())])
+    mind.window.fit(run)
+    stream = mind.history.parts(run.hearers)
+    prompt = Joined([*parts_of(mind.front), *stream, *([user(NUDGE)] if run.nudge else ())])
     ears = early_ears(mind, run)
     answer = mind.client.chat_completion(
         prompt,
@@ -232,7 +202,7 @@ async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMRespons
     )
     response = await (answer if ears is None else heard_out(ears, answer))
     most_chars = max(MIN_KEPT_CHARS, CHARS_A_TOKEN * mind.model.max_answer_tokens)
-    return prompt, _fixed_tokens(mind) + mind.history.tokens, kept(response, mind.scrub, most_chars)
+    return prompt, mind.window.fixed_tokens() + mind.history.tokens, kept(response, mind.scrub, most_chars)
 
 
 async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> bool:
@@ -246,17 +216,3 @@ async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> boo
     _log.warn("{cause}", log_event="budget", cause=spent.message)
     await mind.tired.make()
     return True
-
-
-def _fixed_tokens(mind: Mind) -> int:
-    """Estimated tokens of all of a request but the stream, whose own are counted as it grows."""
-    return mind.client.provider.tokens.of_bytes(mind.fixed_bytes)
-
-
-def _shrink(mind: Mind, overflow: ContextOverflow) -> None:
-    """Make the stream fit the window the server named, or half of what it had; the server's word is the truth."""
-    fixed = _fixed_tokens(mind) + mind.model.max_answer_tokens
-    room = overflow.limit - fixed if overflow.limit else mind.history.tokens // 2
-    _log.warn("the prompt of {name} was too long: {why}", name=mind.me.name, why=overflow.message)
-    mind.history.budget = max(MIN_STREAM_TOKENS, min(mind.history.budget, room, mind.history.tokens - 1))
-    mind.history.trim()

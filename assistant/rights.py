@@ -85,8 +85,11 @@ class Rights:
         self.muted = frozenset(muted.principal_id for muted in await self._mutes.muted()) or _NOBODY
 
     async def see(self, who: Principal) -> Remembered:
-        """What is remembered of him."""
-        return Remembered(tuple(await self._notes.about(who.id)), self._history.naming(who.id))
+        """Return what is remembered of a player, less what was told in private by somebody else."""
+        notes = await self._notes.about(who.id)
+        return Remembered(
+            tuple(note for note in notes if note.is_for(frozenset({who.id}))), self._history.naming(who.id)
+        )
 
     async def mute(self, who: Principal) -> None:
         """Neither hear him nor remember what he says from now on."""

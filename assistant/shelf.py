@@ -6,18 +6,32 @@ An assistant that waits needs none of its entries as objects, and a call only th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby, islice
 from struct import Struct
 
 from assistant.entries import Entry
 from assistant.journal.shapes import MESSAGE
 from llm.packed import Part
 from llm.packing import cuts, pack
+from tools.trust import Audience, may_hear
 
 #: Key, tokens, number in the journal; importance, authority, foreign authority; how many messages and events are in it,
 #: and the place of its sources.
 _ROW = Struct("<IIqBBBHII")
+_EVERYBODYS: tuple[Audience, str] = (None, "")
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """The messages of entries in a row that are for the same audience, and what others are shown in their place."""
+
+    audience: Audience
+    parts: list[Part] = field(default_factory=list)
+    masks: list[Part] = field(default_factory=list)
+
+    def seen_by(self, hearers: Audience) -> list[Part]:
+        return self.parts if may_hear(self.audience, hearers) else self.masks
 
 
 class Shelf:
@@ -26,7 +40,9 @@ class Shelf:
     def __init__(self) -> None:
         self._open: dict[int, Entry] = {}
         self._last_away = 0
-        self._parts: list[Part] = []
+        self._stretches: list[_Stretch] = []
+        #: The audience of each private entry that is put away, and what others see of it, by its key.
+        self._private: dict[int, tuple[Audience, str]] = {}
         self._rows = b""
         self._event_ids: tuple[str, ...] = ()
         #: Each set of sources once, with its place: few people are in many entries.
@@ -36,9 +52,15 @@ class Shelf:
         """How many entries there are."""
         return len(self._rows) // _ROW.size + len(self._open)
 
-    def parts(self) -> list[Part]:
-        """The messages of all entries."""
-        return [*self._parts, *(message for entry in self._open.values() for message in entry.messages)]
+    def parts(self, hearers: Audience = None) -> list[Part]:
+        """The messages of all entries; masks in the place of those that these hearers may not be told of."""
+        away = chain.from_iterable(stretch.seen_by(hearers) for stretch in self._stretches)
+        opened = (
+            message
+            for entry in self._open.values()
+            for message in (entry.messages if may_hear(entry.audience, hearers) else entry.mask)
+        )
+        return [*away, *opened]
 
     def entries(self) -> Iterator[Entry]:
         """All entries, with their messages."""
@@ -64,7 +86,7 @@ class Shelf:
 
     def clear(self) -> None:
         """Keep nothing."""
-        self._open, self._last_away, self._parts = {}, 0, []
+        self._open, self._last_away, self._stretches, self._private = {}, 0, [], {}
         self._rows, self._event_ids, self._sources = b"", (), {}
 
     def put_away(self) -> None:
@@ -72,11 +94,24 @@ class Shelf:
         if not self._open:
             return
         entries = self._open.values()
-        pack([entry.messages for entry in entries], self._parts, MESSAGE)
+        for audience, group in groupby(entries, lambda entry: entry.audience):
+            self._pack(audience, list(group))
+        for key, entry in self._open.items():
+            if entry.audience is not None:
+                self._private[key] = entry.audience, entry.others_see
         self._rows += b"".join(self._row(key, entry) for key, entry in self._open.items())
         self._event_ids += tuple(event_id for entry in entries for event_id in entry.event_ids)
         self._last_away = next(reversed(self._open))
         self._open = {}
+
+    def _pack(self, audience: Audience, entries: list[Entry]) -> None:
+        """Pack entries for the same audience, beside those before them when these are for it as well."""
+        if not self._stretches or self._stretches[-1].audience != audience:
+            self._stretches.append(_Stretch(audience))
+        last = self._stretches[-1]
+        pack([entry.messages for entry in entries], last.parts, MESSAGE)
+        if audience is not None:
+            last.masks += (message for entry in entries for message in entry.mask)
 
     def _row(self, key: int, entry: Entry) -> bytes:
         place = self._sources.setdefault(entry.sources, len(self._sources))
@@ -95,7 +130,9 @@ class Shelf:
     def _away(self) -> Iterator[tuple[int, Entry]]:
         event_ids, sources = iter(self._event_ids), list(self._sources)
         lengths = (row[-3] for row in _ROW.iter_unpack(self._rows))
-        for row, messages in zip(_ROW.iter_unpack(self._rows), cuts(self._parts, lengths), strict=True):
+        parts = chain.from_iterable(stretch.parts for stretch in self._stretches)
+        for row, messages in zip(_ROW.iter_unpack(self._rows), cuts(parts, lengths), strict=True):
             key, tokens, seq, importance, authority, foreign, _, events, place = row
             ids = tuple(islice(event_ids, events))
-            yield key, Entry(messages, tokens, importance, ids, authority, sources[place], seq, foreign)
+            private = self._private.get(key, _EVERYBODYS)
+            yield key, Entry(messages, tokens, importance, ids, authority, sources[place], seq, foreign, *private)

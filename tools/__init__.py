@@ -12,8 +12,8 @@ from tools.repetition import Repetition
 from tools.result import Begun, Executed, Status
 from tools.rules import Rules
 from tools.step import NOTHING_YET, EffectLog, Past
-from tools.tool import Answer, Arguments, Category, Labelled, NoArguments, Tool
-from tools.trust import TOP, Label, Sight, Source, label_of
+from tools.tool import Answer, Arguments, Category, Labelled, NoArguments, Reach, Tool
+from tools.trust import TOP, Audience, Label, Sight, Source, label_of
 from tools.wrapping import acted, spoken
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Answer",
     "Approvals",
     "Arguments",
+    "Audience",
     "Authority",
     "Begun",
     "Caps",
@@ -48,6 +49,7 @@ __all__ = [
     "Pending",
     "Person",
     "Principal",
+    "Reach",
     "Refused",
     "Registry",
     "Repetition",

@@ -74,6 +74,7 @@ class Dispatcher:
         sight = self.gate.sight
         if context.sight is not sight:  # what the caller saw counts, whoever made the sight
             sight.lower(context.sight.lowest)
+            sight.narrow(context.sight.audience)
             context = replace(context, sight=sight)
         return await Step(self, context, log, on_executed, past).answer(calls)
 

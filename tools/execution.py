@@ -72,6 +72,11 @@ def level_told(answer: Answer | Labelled) -> int | None:
     return answer.authority if isinstance(answer, Labelled | Written) else None
 
 
+def sources_told(answer: Answer | Labelled) -> tuple[str, ...]:
+    """Return the ids of those whose words the answer holds, as far as the tool says so."""
+    return tuple(sorted(answer.sources)) if isinstance(answer, Labelled) else ()
+
+
 async def _awaited(work: Callable[[], Awaitable[T]]) -> T:
     """What `work` gives; one that raises before its first await is no exception to the rules."""
     return await work()

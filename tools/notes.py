@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tools.context import Principal
 from tools.errors import ToolFailed
+from tools.trust import Audience, may_hear
 
 MAX_NOTES = 200
 MAX_BYTES = 65_536
@@ -16,9 +17,11 @@ MAX_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One remembered sentence. `about_*` is who it came from, empty for nobody; `at` is clock seconds.
+    """One remembered sentence. `about_*` is for whom it was written down, empty for nobody; `at` is clock seconds.
 
-    `trust` is the level it was written under (`tools/trust.py`): the lowest of all that was in view.
+    `trust` is the level it was written under (`tools/trust.py`): the lowest of all that was in view. `sources` are the
+    ids of the others whose words are in it. `audience` is who may be told of it; where that is not known, as of a note
+    of an older version, it is whoever it was written down for.
     """
 
     text: str
@@ -26,11 +29,23 @@ class Note:
     about_name: str
     at: float
     trust: int = 0
+    sources: frozenset[str] = frozenset()
+    audience: Audience = frozenset()
 
     @property
     def size_bytes(self) -> int:
         """What the note takes of the store's room, in bytes of UTF-8."""
         return len(self.text.encode(errors="replace")) + len(self.about_name.encode(errors="replace"))
+
+    def is_from(self, principal_id: str) -> bool:
+        """Tell whether the principal is among those it came from."""
+        return principal_id == self.about_id or principal_id in self.sources
+
+    def is_for(self, hearers: Audience) -> bool:
+        """Tell whether each of the hearers may be told of it."""
+        if self.audience is None or not (self.about_id or self.audience):
+            return True
+        return may_hear(self.audience or frozenset({self.about_id}), hearers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +59,23 @@ class Added:
 class Notes(Protocol):
     """A character's memory."""
 
-    async def add(self, text: str, about: Principal | None = None, trust: int = 0) -> Added:
-        """Keep `text` as learned from `about`; says which old notes had to go. ToolFailed when it cannot fit."""
+    async def add(
+        self,
+        text: str,
+        about: Principal | None = None,
+        trust: int = 0,
+        *,
+        sources: Collection[str] = (),
+        audience: Audience = None,
+    ) -> Added:
+        """Keep `text` as learned from `about` and the `sources`; says which old notes had to go.
+
+        ToolFailed when it cannot fit.
+        """
         ...
 
     async def search(self, query: str, limit: int = 5, *, about_id: str | None = None) -> Sequence[Note]:
-        """At most `limit` notes that fit `query` best; with `about_id` only those from that principal or from nobody.
+        """At most `limit` notes that fit `query` best; with `about_id` only those that came from them or from nobody.
 
         An empty query fits everything, newest first.
         """
@@ -73,27 +99,38 @@ class MemoryNotes:
         self._max_bytes = max_bytes
         self._notes: list[Note] = []
 
-    async def add(self, text: str, about: Principal | None = None, trust: int = 0) -> Added:
+    async def add(
+        self,
+        text: str,
+        about: Principal | None = None,
+        trust: int = 0,
+        *,
+        sources: Collection[str] = (),
+        audience: Audience = None,
+    ) -> Added:
         """Keep `text`; the same note again only becomes newer. The oldest notes go when there is no room."""
-        note = Note(text, about.id if about else "", about.name if about else "", self._now(), trust)
+        whose, name = (about.id, about.name) if about else ("", "")
+        note = Note(text, whose, name, self._now(), trust, frozenset(sources) - {whose}, audience)
         if note.size_bytes > self._max_bytes:
             raise ToolFailed(f"That is too long to remember: at most {self._max_bytes} bytes.")
+        for old in self._notes:
+            if (old.text, old.about_id) == (note.text, note.about_id):
+                note = replace(note, sources=note.sources | old.sources)
         self._notes = [old for old in self._notes if (old.text, old.about_id) != (note.text, note.about_id)]
         self._notes.append(note)
         return Added(note, self._make_room())
 
     async def search(self, query: str, limit: int = 5, *, about_id: str | None = None) -> Sequence[Note]:
         """The notes that share most words with `query`, newest first among equals."""
-        newest_first = [note for note in reversed(self._notes) if about_id is None or note.about_id in {about_id, ""}]
-        return best_fitting(newest_first, query, limit)
+        return best_fitting(concerning(self._notes[::-1], about_id), query, limit)
 
     async def about(self, principal_id: str) -> Sequence[Note]:
         """Every note that came from this principal, newest first."""
-        return [note for note in reversed(self._notes) if note.about_id == principal_id]
+        return [note for note in reversed(self._notes) if note.is_from(principal_id)]
 
     async def forget(self, principal_id: str) -> int:
         """How many notes came from this principal; they are gone."""
-        kept = [note for note in self._notes if note.about_id != principal_id]
+        kept = [note for note in self._notes if not note.is_from(principal_id)]
         gone, self._notes = len(self._notes) - len(kept), kept
         return gone
 
@@ -106,6 +143,11 @@ class MemoryNotes:
             over += 1
         dropped, self._notes = self._notes[:over], self._notes[over:]
         return tuple(dropped)
+
+
+def concerning(notes: Sequence[Note], principal_id: str | None) -> list[Note]:
+    """Return the notes that came from this principal or from nobody; all of them for None."""
+    return [note for note in notes if principal_id is None or not note.about_id or note.is_from(principal_id)]
 
 
 def best_fitting(newest_first: Sequence[Note], query: str, limit: int) -> Sequence[Note]:

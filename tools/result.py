@@ -34,6 +34,7 @@ class Executed:
     """One answered call. `category` is None when no such tool exists; `seconds` is how long it ran.
 
     `authority` is the level of the result's text (`tools/trust.py`); 0, the lowest, for records that do not say.
+    `sources` are the ids of those whose words a memory gave back.
     """
 
     call: ToolCall
@@ -42,3 +43,4 @@ class Executed:
     category: Category | None
     seconds: float
     authority: int = 0
+    sources: tuple[str, ...] = ()

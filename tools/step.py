@@ -20,9 +20,10 @@ from tools.binding import bound, check_unchanged, requirement_now
 from tools.clean import clean_heard, one_line
 from tools.context import ToolContext
 from tools.errors import ToolRetry
-from tools.execution import NoAnswer, level_told, text_of, within
+from tools.execution import NoAnswer, level_told, sources_told, text_of, within
 from tools.lowering import told_by
 from tools.policy import Refused, Requirement, not_granted
+from tools.private import told_to_others
 from tools.result import Begun, Executed, Status
 from tools.tool import Answer, Arguments, Labelled, Tool
 
@@ -166,6 +167,8 @@ class Step:
         except ToolRetry as wrong:
             return self._executed(call, tool, Status.FORMAT_ERROR, str(wrong))
         meant = exact(call, arguments)
+        if (kept := told_to_others(tool, meant, self._context, changed=gate.has_changed)) is not None:
+            return self._executed(call, tool, kept.status, kept.text)
         needed = await self._needed(index, meant, tool, arguments)
         if isinstance(needed, NoAnswer):
             return self._executed(call, tool, needed.status, needed.text, told=needed.authority)
@@ -243,7 +246,8 @@ class Step:
             text = answer.text if sure else f"{answer.text} It may or may not have happened."
             return self._executed(call, tool, answer.status, text, seconds=seconds, told=answer.authority)
         text, told = text_of(answer), level_told(answer)
-        return self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told)
+        done = self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told)
+        return replace(done, sources=sources_told(answer))
 
     async def _within(self, call: ToolCall, tool: Tool, work: Callable[[], Awaitable[T]]) -> T | NoAnswer:
         """What a tool's work gives in the time the tool has."""

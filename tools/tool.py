@@ -38,6 +38,16 @@ class Category(StrEnum):
                 assert_never(self)
 
 
+class Reach(StrEnum):
+    """Who may notice what a call says."""
+
+    NOBODY = "nobody"  # it says nothing
+    NEARBY = "nearby"  # the person in the room whom its argument `target` names
+    PERSON = "person"  # the person anywhere whom its argument `target` names
+    CHANNEL = "channel"  # whoever listens to what its argument `channel` names
+    EVERYBODY = "everybody"
+
+
 class Arguments(BaseModel):
     """Base of every argument model: unknown names are refused, values are bounded by the subclass."""
 
@@ -54,10 +64,14 @@ Answer = BaseModel | str
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """An answer whose level is not that of the tool's source: notes have the level they were written under."""
+    """An answer whose level is not that of the tool's source: notes have the level they were written under.
+
+    `sources` are the ids of those whose words are in it.
+    """
 
     answer: Answer
     authority: int
+    sources: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +86,8 @@ class Tool:
     call needs beyond that. `targets` are the arguments that name somebody or something here: an approval is bound to
     who or what that is. `source` is who writes the texts it answers with. `reconcile` is the answer when nobody
     knows whether the call happened, for a tool that can find out. An `idle` tool does nothing at all, so that doing it
-    again is never a repeat.
+    again is never a repeat. `reach` is who may notice what a call says, None for what is usual in its category: nobody
+    for a read, everybody else for the rest.
     """
 
     name: str
@@ -88,6 +103,14 @@ class Tool:
     reconcile: Callable[[Any, ToolContext], Awaitable[Answer]] | None = None
     idle: bool = False
     targets: tuple[str, ...] = ()
+    reach: Reach | None = None
+
+    @property
+    def heard_by(self) -> Reach:
+        """Who may notice what a call of this tool says."""
+        if self.reach is not None:
+            return self.reach
+        return Reach.NOBODY if self.category.reads or self.idle else Reach.EVERYBODY
 
     @property
     def spec(self) -> ToolSpec:

@@ -2,6 +2,9 @@
 
 A level is a step of the game's own ladder (`Principal.permission`): what a text of level 1 asks for may at most need
 what every player may do. No text says its own level; it follows from where the text came from.
+
+A text also has an audience: who may be told of it. What was said to one person in private is for that person alone,
+and so is everything that was made of it.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from tools.principal import Kind, Principal
 
 #: The level of the operator and of our own words: the top of the ladder.
 TOP = 5
+#: The ids of those who may be told of a text, principals and private channels; None is everybody, no id is nobody.
+Audience = frozenset[str] | None
 
 
 class Source(StrEnum):
@@ -30,11 +35,12 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Where a text came from, and its level; `who` is a principal's id, empty for nobody."""
+    """Where a text came from, its level and its audience; `who` is a principal's id, empty for nobody."""
 
     source: Source
     authority: int
     who: str = ""
+    audience: Audience = None
 
 
 def label_of(who: Principal, world_text: int = 1) -> Label:
@@ -57,14 +63,38 @@ def bounded(level: int) -> int:
     return max(0, min(level, TOP))
 
 
+def channel_id(name: str) -> str:
+    """Return the id that stands in an audience for everybody who listens to the channel."""
+    return f"channel:{name.strip().casefold()}"
+
+
+def common(first: Audience, second: Audience) -> Audience:
+    """Return who may be told of a text that is made of two others."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second
+
+
+def may_hear(audience: Audience, hearers: Audience) -> bool:
+    """Tell whether each of the hearers may be told of a text with this audience."""
+    return audience is None or (hearers is not None and hearers <= audience)
+
+
+def _nobody(_: str) -> frozenset[str]:
+    return frozenset()
+
+
 @dataclass(slots=True)
 class Sight:
     """What the model has in view during one run: the lowest level of it counts, and never rises again.
 
-    `look_up` finds who or what a level comes from that was in view before the run.
+    `audience` is who may be told of all of it, so it only narrows. `sources_of` finds the ids of those in view whose
+    words a text repeats. `look_up` finds who or what a level comes from that was in view before the run.
     """
 
     lowest: int = TOP
+    audience: Audience = None
+    sources_of: Callable[[str], frozenset[str]] = _nobody
     look_up: Callable[[int], str] | None = None
     #: What the run itself lowered each level by.
     _why: dict[int, str] = field(default_factory=dict)
@@ -72,6 +102,11 @@ class Sight:
     def read(self, label: Label) -> None:
         """The model sees a text with this label from now on."""
         self.lower(label.authority)
+        self.narrow(label.audience)
+
+    def narrow(self, audience: Audience) -> None:
+        """The model sees a text of which only these may be told from now on."""
+        self.audience = common(self.audience, audience)
 
     def lower(self, authority: int, why: str = "") -> None:
         """The model sees a text of this level from now on; `why` names it."""

@@ -29,14 +29,17 @@ class Parked:
 
 
 def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: bytes, *, limit: int, now: float) -> None:
-    """Put an event into the inbox, once. InboxFullError when `limit` are pending."""
+    """Put an event into the inbox, once. InboxFullError when `limit` are pending.
+
+    One that asks for an answer takes the place of the oldest that was only overheard.
+    """
     event_id, attention = accepted.event.id, accepted.attention
     if db.execute("SELECT 1 FROM events WHERE assistant = ? AND id = ?", (assistant, event_id)).fetchone():
         return
     waiting = db.execute(
         "SELECT count(*) FROM events WHERE assistant = ? AND state = 'pending'", (assistant,)
     ).fetchone()[0]
-    if waiting >= limit:
+    if waiting >= limit and not (attention.verdict is Verdict.TRIGGER and _drop_overheard(db, assistant)):
         raise InboxFullError(f"{waiting} events are waiting")
     db.execute(
         f"INSERT INTO events (assistant, {_COLUMNS}, accepted_at, who) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
@@ -46,6 +49,17 @@ def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: byt
             *(now, accepted.event.who.id),
         ),
     )
+
+
+def _drop_overheard(db: sqlite3.Connection, assistant: str) -> bool:
+    """Deal with the oldest overheard event by leaving it out; False when none waits outside of a run."""
+    dropped = db.execute(
+        """UPDATE events SET state = 'done' WHERE seq = (
+               SELECT seq FROM events WHERE assistant = ? AND state = 'pending' AND verdict = ?
+               AND NOT EXISTS (SELECT 1 FROM run_events WHERE event = events.seq) ORDER BY seq LIMIT 1)""",
+        (assistant, Verdict.CONTEXT.value),
+    )
+    return dropped.rowcount > 0
 
 
 def pending(db: sqlite3.Connection, assistant: str) -> tuple[list[Accepted], list[tuple[str, str]]]:

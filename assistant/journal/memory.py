@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assistant.classify import Attention
+from assistant.classify import Attention, Verdict
 from assistant.events import Event
 from assistant.journal.entries import NO_CHANGE, StreamChange
 from assistant.journal.erasure import Forgotten
@@ -52,9 +52,21 @@ class MemoryJournal:
         """Take an event; one that was accepted already is not taken twice."""
         if event.id in self._inbox or event.id in self._settled:
             return
-        if len(self._inbox) >= self._inbox_limit:
+        if len(self._inbox) >= self._inbox_limit and not (
+            attention.verdict is Verdict.TRIGGER and self._drop_overheard()
+        ):
             raise InboxFullError(f"{len(self._inbox)} events are waiting")
         self._inbox[event.id] = Accepted(event, attention)
+
+    def _drop_overheard(self) -> bool:
+        """Leave out the oldest event that was only overheard; False when none waits outside of a run."""
+        busy = {accepted.event.id for run in self._open.values() for accepted in run.events}
+        for event_id, accepted in self._inbox.items():
+            if accepted.attention.verdict is Verdict.CONTEXT and event_id not in busy:
+                del self._inbox[event_id]
+                self._settled[event_id] = None
+                return True
+        return False
 
     async def pending(self) -> Sequence[Accepted]:
         """The inbox, oldest first."""

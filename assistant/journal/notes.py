@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
+from assistant.journal.codec import exact_json, parse_json, sealed, unsealed
+from assistant.journal.errors import BrokenRecord
 from assistant.journal.lease import Lease
 from tools.context import Principal
 from tools.errors import ToolFailed
-from tools.notes import MAX_BYTES, MAX_NOTES, Added, Note, best_fitting
+from tools.notes import MAX_BYTES, MAX_NOTES, Added, Note, best_fitting, concerning
+from tools.trust import Audience
 
-_NEWEST_FIRST = "SELECT text, about_id, about_name, at, trust, seq FROM notes WHERE assistant = ? ORDER BY seq DESC"
+_NEWEST_FIRST = """SELECT text, about_id, about_name, at, trust, origin, seq FROM notes
+                   WHERE assistant = ? ORDER BY seq DESC"""
+_Row = tuple[str, str, str, float, int, bytes, int]
 
 
 class StoredNotes:
@@ -24,35 +30,44 @@ class StoredNotes:
         self._max_notes = max_notes
         self._max_bytes = max_bytes
 
-    async def add(self, text: str, about: Principal | None = None, trust: int = 0) -> Added:
+    async def add(
+        self,
+        text: str,
+        about: Principal | None = None,
+        trust: int = 0,
+        *,
+        sources: Collection[str] = (),
+        audience: Audience = None,
+    ) -> Added:
         """Keep `text`; the same note again only becomes newer. The oldest go when there is no room. ToolFailed."""
-        about_name = storable(about.name) if about else ""
-        note = Note(storable(text), about.id if about else "", about_name, self._now(), trust)
+        whose, name = (about.id, storable(about.name)) if about else ("", "")
+        note = Note(storable(text), whose, name, self._now(), trust, frozenset(sources) - {whose}, audience)
         if note.size_bytes > self._max_bytes:
             raise ToolFailed(f"That is too long to remember: at most {self._max_bytes} bytes.")
 
         def work(db: sqlite3.Connection) -> Added:
             name = self._lease.assistant
             same = (name, note.text, note.about_id)
+            kept = [_note(row) for row in db.execute(_NEWEST_FIRST, (name,))]
+            before = [old.sources for old in kept if (old.text, old.about_id) == same[1:]]
+            added = replace(note, sources=note.sources.union(*before))
             db.execute("DELETE FROM notes WHERE assistant = ? AND text = ? AND about_id = ?", same)
             db.execute(
-                "INSERT INTO notes (assistant, text, about_id, about_name, at, trust) VALUES (?, ?, ?, ?, ?, ?)",
-                (*same, note.about_name, note.at, note.trust),
+                """INSERT INTO notes (assistant, text, about_id, about_name, at, trust, origin)
+                   VALUES (?, ?, ?, ?, ?, ?, ?)""",
+                (*same, note.about_name, note.at, note.trust, _origin(added)),
             )
-            return Added(note, self._make_room(db))
+            return Added(added, self._make_room(db))
 
         return await self._lease.write(work)
 
     async def search(self, query: str, limit: int = 5, *, about_id: str | None = None) -> Sequence[Note]:
         """The notes that share most words with `query`, newest first among equals."""
-        notes = await self._newest_first()
-        return best_fitting(
-            [note for note in notes if about_id is None or note.about_id in {"", about_id}], query, limit
-        )
+        return best_fitting(concerning(await self._newest_first(), about_id), query, limit)
 
     async def about(self, principal_id: str) -> Sequence[Note]:
         """All notes of that principal, newest first."""
-        return [note for note in await self._newest_first() if note.about_id == principal_id]
+        return [note for note in await self._newest_first() if note.is_from(principal_id)]
 
     async def forget(self, principal_id: str) -> int:
         """How many notes of that principal there were; they are gone."""
@@ -62,7 +77,7 @@ class StoredNotes:
         """All notes; there are never many."""
 
         def work(db: sqlite3.Connection) -> list[Note]:
-            return [Note(*row[:-1]) for row in db.execute(_NEWEST_FIRST, (self._lease.assistant,))]
+            return [_note(row) for row in db.execute(_NEWEST_FIRST, (self._lease.assistant,))]
 
         return await self._lease.read(work)
 
@@ -70,18 +85,44 @@ class StoredNotes:
         """The oldest notes, removed until the rest fits; oldest first."""
         dropped: list[Note] = []
         size = 0
-        for place, (*values, seq) in enumerate(db.execute(_NEWEST_FIRST, (self._lease.assistant,)).fetchall()):
-            note = Note(*values)
+        for place, row in enumerate(db.execute(_NEWEST_FIRST, (self._lease.assistant,)).fetchall()):
+            note = _note(row)
             size += note.size_bytes
             if dropped or place >= self._max_notes or size > self._max_bytes:
                 dropped.append(note)
-                db.execute("DELETE FROM notes WHERE seq = ?", (seq,))
+                db.execute("DELETE FROM notes WHERE seq = ?", (row[-1],))
         return tuple(reversed(dropped))
 
 
 def forget_notes(db: sqlite3.Connection, assistant: str, principal_id: str) -> int:
-    """How many notes of the principal there were; they are gone."""
-    return db.execute("DELETE FROM notes WHERE assistant = ? AND about_id = ?", (assistant, principal_id)).rowcount
+    """How many notes came from the principal, or may have; they are gone."""
+    rows = db.execute(_NEWEST_FIRST, (assistant,)).fetchall()
+    gone = [(row[-1],) for row in rows if not _is_readable(row[-2]) or _note(row).is_from(principal_id)]
+    db.executemany("DELETE FROM notes WHERE seq = ?", gone)
+    return len(gone)
+
+
+def _origin(note: Note) -> bytes:
+    """The others a note came from and who may be told of it, as a record."""
+    audience = None if note.audience is None else sorted(note.audience)
+    return sealed(exact_json([sorted(note.sources), audience]))
+
+
+def _note(row: _Row) -> Note:
+    """The note of a row. One of an older version, or whose record is damaged, is for nobody but whom it is about."""
+    text, about_id, about_name, at, trust, origin, _ = row
+    note = Note(text, about_id, about_name, at, trust)
+    if not origin or not _is_readable(origin):
+        return note
+    sources, audience = parse_json(unsealed(origin))
+    return replace(note, sources=frozenset(sources), audience=None if audience is None else frozenset(audience))
+
+
+def _is_readable(origin: bytes) -> bool:
+    try:
+        return not origin or len(parse_json(unsealed(origin))) == len(("sources", "audience"))
+    except (BrokenRecord, TypeError):
+        return False
 
 
 def storable(text: str) -> str:

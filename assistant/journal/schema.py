@@ -118,6 +118,12 @@ _VERSION_2 = (
         PRIMARY KEY (reference, origin))""",
 )
 
+#: Whose words are in each memory, and who may be told of it. Older rows do not say (`older.py`).
+_VERSION_3 = (
+    "ALTER TABLE stream ADD COLUMN audience BLOB NOT NULL DEFAULT X''",
+    "ALTER TABLE notes ADD COLUMN origin BLOB NOT NULL DEFAULT X''",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:
@@ -160,7 +166,7 @@ class Schema:
             return sorted({name for name, _ in _objects(template) - _objects(db)})
 
 
-SCHEMA = Schema((_VERSION_1, _VERSION_2))
+SCHEMA = Schema((_VERSION_1, _VERSION_2, _VERSION_3))
 
 
 def version_of(db: sqlite3.Connection) -> int:

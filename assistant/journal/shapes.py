@@ -238,6 +238,7 @@ def _pack_executed(executed: Executed) -> Plain:
         "category": executed.category,
         "seconds": executed.seconds,
         "authority": executed.authority,
+        "sources": executed.sources,
     }
 
 
@@ -248,7 +249,8 @@ def _unpack_executed(plain: Plain) -> Executed:
         ToolResult(**plain["result"]),
         Status(plain["status"]),
         None if category is None else Category(category),
-        **_arguments(plain, "call", "result", "status", "category"),  # older records have fewer
+        sources=tuple(plain.get("sources", ())),
+        **_arguments(plain, "call", "result", "status", "category", "sources"),  # older records have fewer
     )
 
 

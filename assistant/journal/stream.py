@@ -11,13 +11,15 @@ from assistant.journal.codec import exact_json, parse_json, sealed, unsealed
 from assistant.journal.entries import StreamChange, StreamEntry
 from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.lease import Lease
+from assistant.journal.older import with_audiences
 from assistant.journal.shapes import MESSAGES
+from tools.trust import Audience
 
 #: Records of names that are kept for the next entry.
 _KEPT_RECORDS = 64
 
 #: What of an entry goes into its row.
-Row = tuple[int, bytes, bytes, int, bytes]
+Row = tuple[int, bytes, bytes, int, bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +47,14 @@ class StoredStream:
 
         def work(db: sqlite3.Connection) -> LoadedStream:
             rows = db.execute(
-                """SELECT seq, importance, event_ids, payload, authority, sources FROM stream
+                """SELECT seq, importance, event_ids, payload, authority, sources, audience FROM stream
                    WHERE assistant = ? ORDER BY seq DESC LIMIT ?""",
                 (self._lease.assistant, newest),
             ).fetchall()
             entries = [_entry(row) for row in reversed(rows)]
             readable = tuple(entry for entry in entries if entry is not None)
-            return LoadedStream(readable, len(entries) - len(readable))
+            old = frozenset(row[0] for row in rows if not row[-1])
+            return LoadedStream(with_audiences(readable, old), len(entries) - len(readable))
 
         return await self._lease.read(work)
 
@@ -65,6 +68,7 @@ def rows_of(change: StreamChange) -> list[Row]:
             MESSAGES.encode(entry.messages),
             entry.authority,
             _record_of(entry.sources),
+            _EVERYBODY if entry.audience is None else _audience_record(entry),
         )
         for entry in change.new
     ]
@@ -73,8 +77,8 @@ def rows_of(change: StreamChange) -> list[Row]:
 def apply(db: sqlite3.Connection, assistant: str, rows: Sequence[Row], forget: Sequence[int]) -> tuple[int, ...]:
     """The numbers of these new rows of the stream, once those to forget are gone."""
     db.executemany("DELETE FROM stream WHERE seq = ? AND assistant = ?", [(seq, assistant) for seq in forget])
-    insert = """INSERT INTO stream (assistant, importance, event_ids, payload, authority, sources)
-                VALUES (?, ?, ?, ?, ?, ?)"""
+    insert = """INSERT INTO stream (assistant, importance, event_ids, payload, authority, sources, audience)
+                VALUES (?, ?, ?, ?, ?, ?, ?)"""
     return tuple(db.execute(insert, (assistant, *row)).lastrowid or 0 for row in rows)
 
 
@@ -89,10 +93,28 @@ def names_in(record: bytes) -> tuple[str, ...]:
     return tuple(parse_json(unsealed(record)))
 
 
-def _entry(row: tuple[int, int, bytes, bytes, int, bytes]) -> StreamEntry | None:
-    seq, importance, event_ids, record, authority, sources = row
+def _audience_record(entry: StreamEntry) -> bytes:
+    return sealed(exact_json([sorted(entry.audience or ()), entry.others_see]))
+
+
+#: The record of an entry of which everybody may be told.
+_EVERYBODY = sealed(b"[]")
+
+
+def _entry(row: tuple[int, int, bytes, bytes, int, bytes, bytes]) -> StreamEntry | None:
+    """The entry of a row. One of version 2 has no record of its audience: that is for `with_audiences` to find."""
+    seq, importance, event_ids, record, authority, sources, audience = row
     try:
         messages = tuple(MESSAGES.decode(record))
-        return StreamEntry(messages, importance, names_in(event_ids), authority, names_in(sources), seq)
-    except (BrokenRecord, NewerRecord, TypeError):
+        told, others_see = _audience_in(audience)
+        names = names_in(event_ids), authority, names_in(sources)
+        return StreamEntry(messages, importance, *names, seq, told, others_see)
+    except (BrokenRecord, NewerRecord, TypeError, ValueError):
         return None
+
+
+def _audience_in(record: bytes) -> tuple[Audience, str]:
+    if not record or record == _EVERYBODY:
+        return None, ""
+    told, others_see = parse_json(unsealed(record))
+    return frozenset(told), str(others_see)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tools.clean import one_line
 from tools.context import ToolContext
-from tools.tool import Arguments, Category, Labelled, Tool
+from tools.tool import Arguments, Category, Labelled, Reach, Tool
 from tools.world.sight import View, seen, view
 
 
@@ -35,4 +35,5 @@ MOVE = Tool(
     execute=move,
     reconcile=reconcile,
     targets=("direction",),
+    reach=Reach.NOBODY,
 )

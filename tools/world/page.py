@@ -7,7 +7,7 @@ from pydantic import Field
 from tools.clean import one_line
 from tools.context import ToolContext
 from tools.errors import ToolRetry
-from tools.tool import Arguments, Category, Tool
+from tools.tool import Arguments, Category, Reach, Tool
 from tools.wrapping import MAX_WORDS, Words, spoken
 
 
@@ -35,4 +35,5 @@ PAGE = Tool(
     category=Category.TERMINAL,
     execute=page,
     targets=("target",),
+    reach=Reach.PERSON,
 )

@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from tools.clean import clean_heard, one_line
 from tools.context import ToolContext
+from tools.notes import MAX_NOTES, Note
 from tools.tool import Arguments, Category, Labelled, Tool
 from tools.trust import TOP, Source
 
@@ -19,7 +20,7 @@ class RecallArguments(Arguments):
 
 
 class Recalled(BaseModel):
-    """One note; `heard_from` is who it came from, empty for nobody."""
+    """One note; `heard_from` is who it was written down for, empty for nobody."""
 
     note: str
     heard_from: str
@@ -31,15 +32,36 @@ class Memories(BaseModel):
     notes: list[Recalled]
 
 
+class SomeMemories(Memories):
+    """The same when there are more, which somebody else would hear of."""
+
+    withheld: str
+
+
 async def recall(arguments: RecallArguments, context: ToolContext) -> Labelled:
     """The notes that fit the query, the newest when it is empty; trusted as the least trusted of them.
 
-    Only notes that came from the requester or from nobody: what Ann told is not for Bob.
+    Only notes that came from the requester or from nobody: what Ann told is not for Bob. What only she may hear comes
+    back when she is answered in private; else its number is told.
     """
-    whose = context.requester.id if context.requester else ""
-    found = await context.notes.search(one_line(arguments.query), MAX_RECALLED, about_id=whose)
-    notes = [Recalled(note=clean_heard(note.text), heard_from=one_line(note.about_name)) for note in found]
-    return Labelled(Memories(notes=notes), min((note.trust for note in found), default=TOP))
+    requester = context.requester
+    whose = requester.id if requester else ""
+    fitting = await context.notes.search(one_line(arguments.query), MAX_NOTES, about_id=whose)
+    found = [note for note in fitting if note.is_for(context.sight.audience)]
+    withheld = len(fitting) - len(found)
+    del found[MAX_RECALLED:]
+    notes = [Recalled(note=clean_heard(note.text), heard_from=_from(note)) for note in found]
+    memories = Memories(notes=notes)
+    if withheld and requester:
+        more = f"{withheld} more are private: {one_line(requester.name, max_chars=60)} must whisper to you to hear them"
+        memories = SomeMemories(notes=notes, withheld=more)
+    sources = frozenset(who for note in found for who in (*note.sources, note.about_id) if who)
+    return Labelled(memories, min((note.trust for note in found), default=TOP), sources)
+
+
+def _from(note: Note) -> str:
+    name = one_line(note.about_name)
+    return f"{name} and others" if note.sources and name else name
 
 
 RECALL = Tool(

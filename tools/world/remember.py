@@ -21,13 +21,17 @@ class RememberArguments(Arguments):
 async def remember(arguments: RememberArguments, context: ToolContext) -> str:
     """Confirmation that says when old notes had to go; the note is kept as learned from the requester.
 
-    It is trusted as little as the least of what was in view, and never more than the requester.
+    It is trusted as little as the least of what was in view, and never more than the requester. It carries everybody
+    whose words it repeats, and is for those only who may be told of all that was in view.
     """
     text = one_line(arguments.text, max_chars=500)
     if not text:
         raise ToolRetry("There was no fact in 'text'. Write one sentence to remember.")
     trust = min(context.sight.lowest, level_of(context.requester))
-    added = await context.notes.add(text, context.requester, trust)
+    sight = context.sight
+    added = await context.notes.add(
+        text, context.requester, trust, sources=sight.sources_of(text), audience=sight.audience
+    )
     if added.dropped:
         return f"You will remember it. To make room you forgot your {len(added.dropped)} oldest note(s)."
     return "You will remember it."

@@ -124,10 +124,10 @@ class AssistantAccount(class_from_module(settings.BASE_ACCOUNT_TYPECLASS)):  # t
         level = Writers().level_of(channel)  # whoever made it chose the name that stands before the words
         if level is not None:
             who = replace(who, permission=min(who.permission, level))
-        name = channel.key
+        name, is_open = channel.key, _is_open(channel)
 
         def made(event_id: str, at: float) -> Event:
-            return ChannelSaid(id=event_id, at=at, who=who, channel=name, text=words)
+            return ChannelSaid(id=event_id, at=at, who=who, channel=name, text=words, is_open=is_open)
 
         member.hear(made)
 
@@ -191,6 +191,11 @@ def close_account(character: Any) -> bool:
     """Whether the assistant had an account, which is deleted."""
     account = account_of(character)
     return account is not None and bool(account.delete())
+
+
+def _is_open(channel: Any) -> bool:
+    """Tell whether every account may listen to the channel, by the lock that the game itself asks."""
+    return channel.locks.get("listen").replace(" ", "").casefold() in {"listen:all()", "listen:true()"}
 
 
 def _speaker(sender: Any, looker: Any) -> Principal:

@@ -1,0 +1,133 @@
+"""What a run perceives: the new events, and the scene when it changed, go to the end of the one stream.
+
+What was said in private becomes an entry of its own, for those who know it. Much overheard talk is cut to a share of
+the window here, the oldest lines first; `trimming.py` makes room for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from twisted.logger import Logger
+
+from assistant.classify import Verdict
+from assistant.entries import Entry
+from assistant.events import audience_of, masked, spoken_text, told
+from assistant.journal import Accepted
+from assistant.mind import Mind, Run
+from assistant.origins import sources_of
+from assistant.prompt import scene_labels, scene_line
+from assistant.trimming import PERCEIVED_SHARE, fitted
+from llm import user
+from tools import Kind, Label, ToolFailed, label_of
+from tools.trust import Audience, may_hear
+
+#: No scene, or none that is new.
+_UNSEEN: tuple[str, Sequence[Label]] = ("", ())
+
+_log = Logger()
+
+
+async def perceive(mind: Mind, run: Run) -> None:
+    """Append what is new, make it fit the model's window, and note what is in view."""
+    mind.history.begin()
+    fresh = _fresh(mind, run)
+    scene, labels = await _scene(mind) if run.trigger is not None else _UNSEEN
+    for heard in fresh:
+        mind.voices.heard(heard.event.who, mind.rules.world_text)
+        if heard.event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
+            mind.seen.add_text(spoken_text(heard.event))
+    groups = _groups(run, fresh)
+    if scene and None not in groups:
+        mind.history.perceive([], [], 1, scene, labels=labels)
+    lengths = [sum(len(told(heard.event)) for heard in group) for group in groups.values()]
+    for (audience, group), length in zip(groups.items(), lengths, strict=True):
+        shown = scene if audience is None else ""
+        _append(mind, group, shown, labels if shown else (), length / sum(lengths))
+    mind.window.fit(run)
+    _look(mind, run)
+
+
+def _groups(run: Run, fresh: Sequence[Accepted]) -> dict[Audience, list[Accepted]]:
+    """Return the events by their audience, last those among which the run has its question."""
+    groups: dict[Audience, list[Accepted]] = {}
+    for heard in fresh:
+        groups.setdefault(audience_of(heard.event), []).append(heard)
+    asked = audience_of(run.trigger.event) if run.trigger else None
+    if asked in groups:
+        groups[asked] = groups.pop(asked)
+    return groups
+
+
+def _fresh(mind: Mind, run: Run) -> list[Accepted]:
+    """Return the events that are not in the stream since an earlier run; what waits for an answer must be in words."""
+    known = {heard.event.id: heard for heard in run.events if mind.history.knows(heard.event.id)}
+    asked = {id_: told(heard.event) for id_, heard in known.items() if heard.attention.verdict is Verdict.TRIGGER}
+    lost = mind.history.lost(asked)
+    return [heard for heard in run.events if heard.event.id not in known or heard.event.id in lost]
+
+
+async def _scene(mind: Mind) -> tuple[str, Sequence[Label]]:
+    """Return the scene with its labels, when it is not what the stream shows; cut to a share of the window."""
+    try:
+        seen = await mind.world.look()
+    except ToolFailed as failed:
+        _log.info("{name} cannot see where it is: {why}", name=mind.me.name, why=str(failed))
+        return _UNSEEN
+    mind.voices.seen(seen)
+    scene = scene_line(seen)
+    tokens, room = mind.history.count((user(scene),)), int(mind.history.budget * PERCEIVED_SHARE)
+    if tokens > room:
+        scene = f"{scene[: len(scene) * room // tokens]} ...]"
+    return _UNSEEN if mind.history.shows(scene) else (scene, scene_labels(seen, mind.rules.world_text))
+
+
+def _append(mind: Mind, group: Sequence[Accepted], scene: str, scene_is: Sequence[Label], share: float) -> None:
+    """Append events that are for the same audience as one entry; `share` is theirs of what was heard."""
+    history, world_text = mind.history, mind.rules.world_text
+    events = [heard.event for heard in group]
+    lines = [told(event) for event in events]
+    overheard = [
+        place
+        for place, heard in enumerate(group)
+        if heard.attention.verdict is not Verdict.TRIGGER and not heard.attention.addressed
+    ]
+    room = int(history.budget * PERCEIVED_SHARE * share)
+    audience = audience_of(events[0])
+    labels = [Label(label.source, label.authority, label.who, audience) for label in _labels(group, world_text)]
+    history.perceive(
+        fitted(lines, overheard, room, lambda text: history.count((user(text),))) if overheard else lines,
+        [event.id for event in events],
+        max(heard.attention.importance for heard in group),
+        scene,
+        labels=[*labels, *scene_is],
+        others_see="" if audience is None else "\n".join(dict.fromkeys(map(masked, events))),
+    )
+
+
+def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:
+    return [label_of(heard.event.who, world_text) for heard in group]
+
+
+def _look(mind: Mind, run: Run) -> None:
+    """Note for the policy what the model is going to be shown."""
+    history, sight = mind.history, run.sight
+    asker = run.requester.id if run.requester else ""
+    sight.look_up = lambda level: mind.voices.lowered_by(history, level, asker)
+    sight.lower(history.lowest())
+    sight.narrow(run.hearers)
+
+    def sources(text: str) -> frozenset[str]:
+        heard = [(one.event.who.id, told(one.event)) for one in run.events if _is_seen(run, one)]
+        run_ids = {one.event.id for one in run.events}
+        return sources_of(text, run.requester, heard, [entry for entry in history.entries() if seen(entry, run_ids)])
+
+    def seen(entry: Entry, run_ids: set[str]) -> bool:
+        is_heard = bool(entry.event_ids) and run_ids.issuperset(entry.event_ids)
+        return not is_heard and may_hear(entry.audience, run.hearers)
+
+    sight.sources_of = sources
+
+
+def _is_seen(run: Run, heard: Accepted) -> bool:
+    return may_hear(audience_of(heard.event), run.hearers)

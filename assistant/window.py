@@ -1,0 +1,115 @@
+"""How the model's window is shared: the unchanging front, the stream, and room for the answer.
+
+The stream gets what the others leave. Where that is too little, the examples in the front go first. What a server says
+of its window counts more than our settings and our estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from twisted.logger import Logger
+
+from assistant.history import History
+from llm import ContextOverflow, Message, ModelChain
+
+#: Tokens the stream always has, however small the window is.
+MIN_STREAM_TOKENS = 256
+#: With less than this for the stream, examples are left out.
+WITH_EXAMPLES_TOKENS = 768
+#: Times that one run cuts its prompt because the server found it too long.
+MOST_CUTS = 12
+#: What the owner is told when nothing is left to cut.
+TOO_SMALL = (
+    "the model's window is too small: the persona, the rules and the tools take about {fixed} tokens, and {window}; "
+    "raise context_tokens where the model allows it, shorten the persona, or grant fewer tools"
+)
+
+_log = Logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What stands before the stream, and the bytes of a request with nothing else in it: the tools mostly."""
+
+    messages: Sequence[Message]
+    request_bytes: int
+
+
+class Answering(Protocol):
+    """A run, as far as its prompt must fit."""
+
+    #: How often the prompt was cut because the server found it too long.
+    cuts: int
+
+    @property
+    def needed(self) -> Sequence[str]:
+        """The lines that it is to answer, the most important last."""
+        ...
+
+    @property
+    def needed_ids(self) -> Collection[str]:
+        """The ids of the events that those lines tell of."""
+        ...
+
+
+class Window:
+    """The shares of one assistant. `fronts` are the usual front and the one without examples, which may be the same.
+
+    `window_tokens` and `answer_tokens` are those of the model with the least room.
+    """
+
+    def __init__(
+        self, fronts: tuple[Front, Front], client: ModelChain, history: History, window_tokens: int, answer_tokens: int
+    ) -> None:
+        self._usual, self._bare = fronts
+        self.front = self._usual
+        self._client = client
+        self._history = history
+        self._window_tokens = window_tokens
+        self._answer_tokens = answer_tokens
+        room = self._room(window_tokens)
+        if room < WITH_EXAMPLES_TOKENS and self._is_bare_smaller:
+            self.front = self._bare
+            room = self._room(window_tokens)
+        history.budget = max(MIN_STREAM_TOKENS, room)
+        if room < MIN_STREAM_TOKENS:
+            _log.warn("{why}", why=self.too_small())
+
+    def fixed_tokens(self) -> int:
+        """Estimate the tokens of all of a request but the stream, whose own are counted as it grows."""
+        return self._client.provider.tokens.of_bytes(self.front.request_bytes)
+
+    def fit(self, run: Answering) -> None:
+        """Make the stream fit its share; what the run is to answer goes last."""
+        self._history.trim()
+        self._history.squeeze(run.needed, run.needed_ids)
+
+    def shrink(self, overflow: ContextOverflow, run: Answering) -> bool:
+        """Give the stream less after the server found the prompt too long; False when nothing is left to cut."""
+        run.cuts += 1
+        history = self._history
+        before, was_bare = history.tokens, self.front is self._bare
+        room = before // 2 if overflow.limit is None else self._room(overflow.limit)
+        room = min(room, before * 2 // 3)  # where that was no less, the estimate is wrong for this text
+        if room < WITH_EXAMPLES_TOKENS and self._is_bare_smaller:
+            self.front = self._bare
+        budget, history.budget = history.budget, max(MIN_STREAM_TOKENS, min(history.budget, room))
+        self.fit(run)
+        has_cut = history.tokens < before or history.budget < budget or (self.front is self._bare and not was_bare)
+        return has_cut and run.cuts <= MOST_CUTS
+
+    def too_small(self, limit: int | None = None) -> str:
+        """Return the sentence for the owner when even the least prompt does not fit."""
+        window = f"the model takes {limit} in all" if limit else f"the window is {self._window_tokens}"
+        answer = f"{window}, {self._answer_tokens} of them for the answer"
+        return TOO_SMALL.format(fixed=self.fixed_tokens(), window=answer)
+
+    @property
+    def _is_bare_smaller(self) -> bool:
+        return self._bare.request_bytes < self.front.request_bytes
+
+    def _room(self, window_tokens: int) -> int:
+        return window_tokens - self.fixed_tokens() - self._answer_tokens

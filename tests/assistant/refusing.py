@@ -1,0 +1,150 @@
+"""A model that refuses prompts over its window, and lives of an assistant on it without sockets: time stands still."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.task import Clock
+
+from assistant.build import Surroundings, build_assistant, manners_of
+from assistant.character import Assistant
+from assistant.chosen_model import ChosenModel
+from assistant.classify import classify
+from assistant.config import AssistantConfig, ModelConfig
+from assistant.events import Event
+from assistant.mind import Mind
+from assistant.outcome import Failed, LimitReached, Outcome
+from assistant.react import react
+from assistant.storage import Storage, in_memory
+from assistant.worlds.embedded import Body, EmbeddedWorld
+from llm import (
+    CallOptions,
+    Capabilities,
+    ContextOverflow,
+    FinishReason,
+    LLMResponse,
+    Message,
+    ModelChain,
+    ToolCall,
+    ToolSpec,
+    Usage,
+    get_provider,
+)
+from llm import assistant as said_by_model
+from resilience import HttpExchange, Pipeline
+from tests.assistant.living import ANN, SAGE, Witness
+from tools import Principal, Registry
+from tools.testing import now
+
+Calls = Sequence[tuple[str, dict[str, Any]]]
+BEA, CID = Principal("player:2", "Bea"), Principal("player:3", "Cid")
+#: Those who are in the room with Sage.
+PEOPLE = (ANN, BEA, CID)
+#: The calls of an answer, from the body of the request.
+Brain = Callable[[str], Calls]
+
+
+def says(_: str) -> Calls:
+    return [("say", {"text": "I hear you."})]
+
+
+class RefusingModel(ModelChain):
+    """Takes requests of up to `window` tokens of `bytes_a_token` bytes, and answers with the calls of `brain`."""
+
+    def __init__(
+        self, like: ModelChain, clock: Any, brain: Brain, window: int, *, bytes_a_token: float, names: bool
+    ) -> None:
+        super().__init__(like.links, clock)
+        self.brain = brain
+        self.window = window
+        self.bytes_a_token = bytes_a_token
+        self.names_its_limit = names
+        self.asked: list[str] = []
+        self.refused = 0
+
+    def chat_completion(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] | None = None, **options: Any
+    ) -> Deferred[LLMResponse]:
+        request = self.provider.build_request(messages, tools or (), None, CallOptions())
+        if len(request) / self.bytes_a_token > self.window:
+            self.refused += 1
+            return fail(ContextOverflow("too long", limit=self.window if self.names_its_limit else None))
+        body = json.dumps(json.loads(request)["messages"], ensure_ascii=False)
+        self.asked.append(body)
+        calls = [ToolCall(f"c{len(self.asked)}.{at}", *call) for at, call in enumerate(self.brain(body))]
+        return succeed(LLMResponse(said_by_model(*calls), FinishReason.TOOL_CALLS, Usage(), "local", "m"))
+
+
+@dataclass
+class Still:
+    """An assistant whose runs are made by hand."""
+
+    assistant: Assistant
+    mind: Mind
+    model: RefusingModel
+    world: EmbeddedWorld
+    home: Body
+    witness: Witness
+    count: int = 0
+    more: list[bool] = field(default_factory=list)
+
+    def hear(self, make: Callable[[str], Event]) -> Event:
+        """Put an event into the inbox."""
+        self.count += 1
+        event = make(f"e{self.count}")
+        manners = manners_of(self.mind.settings, SAGE)
+        now(self.mind.journal.accept(event, classify(event, manners)))
+        return event
+
+    def run(self) -> Outcome:
+        """One run."""
+        return now(react(self.mind, lambda: self.more.append(True)))
+
+    def runs(self) -> list[Outcome]:
+        """Runs until nothing more is to be done at once; none of them may fail."""
+        outcomes = [self.run()]
+        while self.more:
+            self.more.clear()
+            outcomes.append(self.run())
+            assert not isinstance(outcomes[-1], Failed | LimitReached), outcomes[-1]
+        return outcomes
+
+
+def still(
+    registry: Registry,
+    brain: Brain = says,
+    window: int = 8192,
+    *,
+    told_window: int | None = None,
+    bytes_a_token: float = 4.0,
+    names: bool = True,
+    storage: Storage | None = None,
+    settings: dict[str, Any] | None = None,
+) -> Still:
+    """An assistant in the hamlet. `told_window` is what the owner's settings say of the model's window."""
+    clock, witness, world = Clock(), Witness(), EmbeddedWorld()
+    home = world.add(SAGE)
+    for who in PEOPLE:
+        world.add(who)
+    config = ModelConfig(context_tokens=told_window or window)
+    chosen = ChosenModel(get_provider("local", "http://127.0.0.1/v1", "m"), "a fake", config)
+    around = Surroundings(
+        me=SAGE,
+        world=home,
+        storage=storage or in_memory(clock.seconds, 500),
+        registry=registry,
+        exchange=HttpExchange(clock),
+        capabilities=Capabilities(),
+        pipeline=Pipeline(clock, Random(0)),  # noqa: S311  (nothing is tried again)
+        clock=clock,
+        observer=witness,
+    )
+    assistant = build_assistant(AssistantConfig(**(settings or {})), [chosen], around, witness.failed)
+    model = RefusingModel(assistant.mind.client, clock, brain, window, bytes_a_token=bytes_a_token, names=names)
+    assistant.mind = replace(assistant.mind, client=model)
+    return Still(assistant, assistant.mind, model, world, home, witness)
