@@ -231,6 +231,7 @@ class Household:
             observer=watch,
             budget=config.budget,
             scrub=self.scrub,
+            pieces=self.home.secrets.pieces(),
             wall=self.home.wall,
             turnstile=self.turnstile,
         )

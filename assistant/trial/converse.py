@@ -151,7 +151,13 @@ class Trial:
         me = Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
         visitor = Principal("player:1", "Visitor", Kind.PLAYER, self._options.visitor_permission)
         storage = await self._storage(me)
-        observer = TrialObserver(screen, settings.name, as_json=self._options.as_json, tracing=self._options.tracing)
+        observer = TrialObserver(
+            screen,
+            settings.name,
+            as_json=self._options.as_json,
+            tracing=self._options.tracing,
+            scrub=self._options.secrets.scrub,
+        )
         home = world.add(me, description=f"This is {settings.name}, who keeps the library.")
         around = Surroundings(
             me=me,
@@ -165,6 +171,7 @@ class Trial:
             observer=observer,
             budget=self._options.config.budget,
             scrub=self._options.secrets.scrub,
+            pieces=self._options.secrets.pieces(),
             wall=self._options.wall,
         )
         assistant = build_assistant(settings, self._models, around, observer.failed)

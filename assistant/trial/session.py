@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
@@ -88,10 +89,13 @@ class VisitorEars:
 class TrialObserver:
     """Shows the thinking sign, and each step when tracing is on; with `as_json` each step is one object, always."""
 
-    def __init__(self, screen: Screen, name: str, *, as_json: bool, tracing: bool) -> None:
+    def __init__(
+        self, screen: Screen, name: str, *, as_json: bool, tracing: bool, scrub: Callable[[str], str] = str
+    ) -> None:
         self._screen = screen
         self._name = name
         self._as_json = as_json
+        self._scrub = scrub
         self.tracing = tracing
 
     def thinking(self, run_id: str, step: int) -> None:
@@ -101,7 +105,7 @@ class TrialObserver:
     def step(self, trace: StepTrace) -> None:
         """A step is over."""
         if self._as_json:
-            print(trace_json(trace), flush=True)
+            print(trace_json(trace, self._scrub), flush=True)
         elif self.tracing:
             self._screen.remark(trace_text(trace))
 

@@ -250,3 +250,30 @@ async def test_a_step_that_spoke_twice_shows_both(tmp_path: Path, capsys: pytest
     first, second = call("say", text="Eins"), call("emote", text="lächelt")
     await one_run(tmp_path / "j", (answer(first, second), [spoke(first), spoke(second)]))
     assert 'emote {"text": "lächelt"} -> done' in told(capsys, tmp_path / "j")
+
+
+async def test_the_keys_of_the_settings_are_not_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier version wrote an answer down as it came; cleaning it for the terminal puts the key together."""
+    monkeypatch.chdir(tmp_path)
+    key = "sk-planted-0123456789abc"
+    (tmp_path / "assistant.toml").write_text('[model]\nprovider = "openai"\nmodel = "m"\nkey = "env:PLANTED"\n')
+    await one_run(tmp_path / "journal.sqlite", says("It is " + "\u200b".join(key)))
+    for as_json in (False, True):
+        wanted = Wanted(tmp_path / "journal.sqlite", json=as_json)
+        assert replay(wanted, lambda: NOON, environment={"PLANTED": key}) == 0
+        shown = capsys.readouterr().out
+        assert "[key]" in shown
+        assert "planted" not in shown.replace("\\u200b", "")
+
+
+async def test_settings_that_are_wrong_keep_nobody_from_reading(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "assistant.toml").write_text("model = 3")
+    await one_run(tmp_path / "journal.sqlite", says("Hello."))
+    assert "Hello." in told(capsys, tmp_path / "journal.sqlite")
+    (tmp_path / "assistant.toml").write_text('[model]\nprovider = "openai"\nmodel = "m"\nkey = "env:MISSING"\n')
+    assert "Hello." in told(capsys, tmp_path / "journal.sqlite")
