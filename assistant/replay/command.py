@@ -120,10 +120,11 @@ def _unreadable(sentence: str) -> int:
 def _taken(db: sqlite3.Connection, wanted: Wanted, damage: str) -> _Found:
     """What the file holds of what is wanted. CannotRead when it is not there."""
     known = reading.assistants(db)
-    if f"assistant:{(wanted.assistant or '').casefold()}" in known:  # by its name, as a trial takes it
-        wanted = replace(wanted, assistant=f"assistant:{(wanted.assistant or '').casefold()}")
+    called = {reading.name_of(db, whose).casefold(): whose for whose in known}
     if wanted.assistant is not None and wanted.assistant not in known:
-        there = ", ".join(name_shown(name) for name in known) or "none at all"
+        wanted = replace(wanted, assistant=called.get(wanted.assistant.casefold(), wanted.assistant))
+    if wanted.assistant is not None and wanted.assistant not in known:
+        there = ", ".join(name_shown(reading.name_of(db, whose)) for whose in known) or "none at all"
         raise CannotRead(f"there is no assistant '{name_shown(wanted.assistant)}' in {wanted.file}, but: {there}")
     if wanted.parked:
         parked = reading.parked_events(db, wanted.assistant)
@@ -179,6 +180,6 @@ def _again(runs: Sequence[RecordedRun], config: Config) -> list[Compared]:
     results = []
     for run in runs:
         if run.assistant not in replayers:
-            replayers[run.assistant] = Replayer(config, run.assistant)
+            replayers[run.assistant] = Replayer(config, run.assistant, name=run.name)
         results.append(compared(run, replayers[run.assistant].again(run)))
     return results

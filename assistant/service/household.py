@@ -198,12 +198,12 @@ class Household:
         """The text without keys."""
         return self.home.secrets.scrub(text)
 
-    async def storage_of(self, member: str, inbox_limit: int) -> Storage:
+    async def storage_of(self, member: str, inbox_limit: int, name: str) -> Storage:
         """What this member remembers in. Raises JournalError."""
         await self._ready()
         if self.trouble:
             raise JournalRefused(self.trouble)
-        return await self._journal.storage_of(member, inbox_limit)
+        return await self._journal.storage_of(member, inbox_limit, name)
 
     async def choose(self, config: Config, entered: str) -> list[ChosenModel]:
         """The models a member thinks with. Raises NoModelError, KeyReferenceError and JournalError."""

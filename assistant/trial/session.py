@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
+from twisted.internet.defer import Deferred
+
 from assistant.character import Assistant
 from assistant.outcome import Failed, LimitReached, Outcome
 from assistant.status import status_text, trouble_text
@@ -29,7 +31,7 @@ from assistant.trial.rights_text import approvals_text, forgotten_text, remember
 from assistant.trial.show import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
 from assistant.worlds.embedded import CHANNELS, Body
 from resilience import Pipeline
-from tools import Denied, Principal, ToolFailed
+from tools import Denied, Principal, Scene, ToolFailed
 from tools.clean import one_line
 
 
@@ -148,6 +150,12 @@ class Session:
         except ToolFailed as failed:
             self.screen.show(str(failed))
         return True
+
+    def in_sight(self) -> Scene | None:
+        """What the visitor sees, None when it takes longer than a moment to look."""
+        seen: list[Scene] = []
+        Deferred.fromCoroutine(self.body.look()).addCallback(seen.append)
+        return seen[0] if seen else None
 
     async def _do(self, command: Command) -> None:
         match command:

@@ -12,6 +12,7 @@ from assistant.outcome import Answered, Cancelled, Failed, LimitReached, Nothing
 from assistant.trace import StepTrace
 from llm import CallRecord, Usage
 from llm.call_record import Outcome as CallOutcome
+from llm.messages import JSON
 from tools import Executed, Person, Scene
 from tools.clean import clean_heard, clean_speech
 
@@ -127,7 +128,7 @@ def _call_text(done: Executed) -> str:
     return f"{head}: {_short(done.result.text)}"
 
 
-def _call_json(done: Executed) -> dict[str, object]:
+def _call_json(done: Executed) -> dict[str, JSON]:
     return {
         "tool": done.call.name,
         "arguments": done.call.arguments,

@@ -189,7 +189,13 @@ BETWEEN = {
 }
 PLAIN_KEY = "sk-proj-Ab12Cd34Ef56Gh78Ij90"
 ONE = secrets_of(PLAIN_KEY)
-CLEANERS = [str, clean_speech, one_line, clean_heard, lambda text: clean_heard(text, keep_newlines=True)]
+CLEANERS: list[Callable[[str], str]] = [
+    str,
+    clean_speech,
+    one_line,
+    clean_heard,
+    lambda text: clean_heard(text, keep_newlines=True),
+]
 
 
 @settings(deadline=None)

@@ -49,6 +49,10 @@ class Attacks:
         """How many texts the file has."""
         return max(map(len, self.by_goal.values()))
 
+    def one_each(self, turn: int) -> list[Attack]:
+        """One text for each goal, another one at each `turn`."""
+        return [attacks[(turn + at) % len(attacks)] for at, attacks in enumerate(self.by_goal.values())]
+
     def share(self, turn: int, turns: int, shift: int = 0) -> list[Attack]:
         """What is tried at one of several turns: each goal, and each text at one of the turns at least.
 
