@@ -74,7 +74,7 @@ def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
     _begin_logging(None, secrets)
     wanted = Wanted(**{name: value for name, value in vars(options).items() if name != "command"})
     try:
-        return replay(wanted, time.time)  # noqa: TID251  (the composition root)
+        return replay(wanted, time.time, secrets, os.environ)  # noqa: TID251  (the composition root)
     except BrokenPipeError:
         return _explain(Failure(), secrets)
 

@@ -16,6 +16,7 @@ from assistant.excuse import Excuse
 from assistant.granting import request_text
 from assistant.history import History
 from assistant.journal.shapes import MESSAGE
+from assistant.key_pieces import KeyPieces
 from assistant.mind import Mind
 from assistant.prompt import example_messages, system_message
 from assistant.purse import Purse
@@ -57,6 +58,8 @@ class Surroundings:
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     #: Gives a text back without the keys in it.
     scrub: Callable[[str], str] = str
+    #: Watches all that this assistant says for the pieces of keys.
+    pieces: KeyPieces = field(default_factory=KeyPieces)
     #: Seconds since 1970, for dates that servers send; None when it is not to be asked.
     wall: Callable[[], float] | None = None
     #: Where runs go on in turn, one for all assistants of the process; None for one that is alone.
@@ -135,6 +138,7 @@ def _mind(
         observer=around.observer,
         purse=Purse(around.budget),
         scrub=around.scrub,
+        pieces=around.pieces,
         seen=SeenUrls(),
         excuse=Excuse(around.world, around.clock, settings.excuse, every),
         tired=Excuse(around.world, around.clock, settings.budget_excuse, every),

@@ -173,7 +173,10 @@ def _add_replay(commands: Commands) -> None:
         "--offline", action="store_true", help="run them again with the recorded answers, and say what differs"
     )
     replay.add_argument(
-        "--config", type=Path, metavar="FILE", help="settings for --offline (default: assistant.toml, if there)"
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="settings for --offline, and whose keys are not shown (default: assistant.toml, if there)",
     )
     replay.add_argument("--json", action="store_true", help="print one JSON object per run, event or call")
 

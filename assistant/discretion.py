@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from assistant.key_pieces import KeyPieces
 from llm import LLMResponse
 from llm.messages import (
     JSON,
@@ -25,12 +27,12 @@ from llm.messages import (
 Scrub = Callable[[str], str]
 
 
-def kept(response: LLMResponse, scrub: Scrub, most: int) -> LLMResponse:
+def kept(response: LLMResponse, scrub: Scrub, most: int, pieces: KeyPieces) -> LLMResponse:
     """The answer with every key in it replaced, and every text the model wrote cut to `most` characters.
 
-    The same object when there was nothing to do. A server that heeds no limit must not fill the window for good: the
-    last answers are sent back with every request. The provider's own form of a turn that held a key is dropped: it may
-    be sealed, and is replayed only as it was.
+    `pieces` knows what was said before, and learns what is said now. The same object when there was nothing to do. A
+    server that heeds no limit must not fill the window for good: the last answers are sent back with every request. The
+    provider's own form of a turn that held a key is dropped: it may be sealed, and is replayed only as it was.
     """
     message = response.message
     texts = _texts_of(message.blocks)
@@ -38,9 +40,42 @@ def kept(response: LLMResponse, scrub: Scrub, most: int) -> LLMResponse:
     if shown != texts or (message.raw is not None and _holds_key(message.raw, scrub)):
         blocks = tuple(_changed(block, scrub) for block in message.blocks)
         response = replace(response, message=Message(message.role, blocks), structured=None)
+    response = _without_pieces(response, pieces)
     if max(map(len, shown), default=0) > most:
         response = _cut(response, most)
     return response
+
+
+def _without_pieces(response: LLMResponse, pieces: KeyPieces) -> LLMResponse:
+    """The answer without pieces of keys in what the model thinks, says and asks tools for, in its order."""
+    blocks = tuple(_without_pieces_in(block, pieces) for block in response.message.blocks)
+    if blocks == response.message.blocks:
+        return response
+    return replace(response, message=Message(response.message.role, blocks), structured=None)
+
+
+def _without_pieces_in(block: Block, pieces: KeyPieces) -> Block:
+    match block:
+        case Text(text):
+            shown = pieces.scrub(text)
+            return block if shown == text else replace(block, text=shown)
+        case Reasoning(text):
+            shown = pieces.scrub(text, "thought")
+            return block if shown == text else replace(block, text=shown)
+        case ToolCall():
+            texts = dict(block.arguments)
+            for name, value in texts.items():
+                spoken = "text" if name == "text" else "argument"
+                texts[name] = scrubbed(value, partial(pieces.scrub, kind=spoken))
+            return replace(block, arguments=texts) if _told(texts) != _told(block.arguments) else block
+        case _:
+            return block
+
+
+def _told(value: JSON) -> list[str]:
+    texts: list[str] = []
+    _gather(value, texts)
+    return texts
 
 
 def _holds_key(raw: RawTurn, scrub: Scrub) -> bool:
@@ -94,24 +129,25 @@ def _changed(block: Block, scrub: Scrub) -> Block:
         case Text(text) | Reasoning(text):
             return replace(block, text=scrub(text))
         case ToolCall():
-            arguments = {scrub(name): _plain(value, scrub) for name, value in block.arguments.items()}
+            arguments = {scrub(name): scrubbed(value, scrub) for name, value in block.arguments.items()}
             return replace(
                 block, name=scrub(block.name), arguments=arguments, problem=scrub(block.problem), id=scrub(block.id)
             )
         case ToolResult() | ServerToolResult():
             return replace(block, text=scrub(block.text))
         case ServerToolCall():
-            arguments = {scrub(name): _plain(value, scrub) for name, value in block.arguments.items()}
+            arguments = {scrub(name): scrubbed(value, scrub) for name, value in block.arguments.items()}
             return replace(block, arguments=arguments)
         case Citation():
             return replace(block, text=scrub(block.text), url=scrub(block.url), title=scrub(block.title))
 
 
-def _plain(value: JSON, scrub: Scrub) -> JSON:
+def scrubbed(value: JSON, scrub: Scrub) -> JSON:
+    """Replace every key in the value, also in the names of fields."""
     if isinstance(value, str):
         return scrub(value)
     if isinstance(value, Mapping):
-        return {scrub(name): _plain(inner, scrub) for name, inner in value.items()}
+        return {scrub(name): scrubbed(inner, scrub) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner, scrub) for inner in value]
+        return [scrubbed(inner, scrub) for inner in value]
     return value

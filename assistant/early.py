@@ -177,6 +177,7 @@ async def _say(mind: Mind, run: Run, sentence: str) -> bool:
     [executed] = await carry_out(mind, run, step, (call,), NOTHING_YET)
     if executed.status not in MAYBE_HEARD:
         return False
+    mind.pieces.scrub(sentence)
     run.said, run.spoke_early = Said(sentence, message, executed), True
     return True
 
@@ -185,7 +186,12 @@ def _is_fit(mind: Mind, sentence: str) -> bool:
     """Whether the sentence is spoken as it stands, whatever comes after it."""
     own_name = re.match(rf"{re.escape(mind.me.name)}\b", sentence, re.IGNORECASE)
     marked = _WHOLE_FIRST.match(sentence) or _MARKED.search(sentence)
-    return not own_name and not marked and sentence.isprintable() and mind.scrub(sentence) == sentence
+    return not own_name and not marked and sentence.isprintable() and _holds_no_key(mind, sentence)
+
+
+def _holds_no_key(mind: Mind, sentence: str) -> bool:
+    """Whether nothing of a key is in it that only the whole answer would show."""
+    return mind.scrub(sentence) == sentence and mind.pieces.is_free(sentence)
 
 
 def _text_speaks(mind: Mind, run: Run) -> bool:

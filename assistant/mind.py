@@ -14,6 +14,7 @@ from assistant.events import Noticed, hearers_of, told
 from assistant.excuse import Excuse
 from assistant.history import History
 from assistant.journal import Accepted, Journal
+from assistant.key_pieces import KeyPieces
 from assistant.limits import Meter
 from assistant.lowering import Voices
 from assistant.purse import Purse
@@ -60,6 +61,8 @@ class Mind:
     seen: SeenUrls
     #: Gives a text back without the keys in it.
     scrub: Callable[[str], str]
+    #: Keeps it from telling a key piece by piece.
+    pieces: KeyPieces
     #: Done when the model cannot be asked, and when the budget of the day is used up.
     excuse: Excuse
     tired: Excuse

@@ -9,6 +9,7 @@ sees, and none is spoken.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
@@ -68,7 +69,7 @@ async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outco
     limits = RunLimits(settings.max_steps, settings.run_seconds, settings.max_run_tokens, settings.max_format_errors)
     meter = Meter(limits, Deadline.after(mind.clock, settings.run_seconds))
     sight = Sight()
-    dispatcher = Dispatcher(mind.registry, mind.rules, mind.clock, meter.deadline, sight)
+    dispatcher = Dispatcher(mind.registry, mind.rules, mind.clock, meter.deadline, sight, scrub=mind.scrub)
     run_id = left.id if left else await mind.journal.open_run(events)
     run = Run(run_id, events, meter, dispatcher, sight, WebTurn(mind.seen))
     try:
@@ -159,7 +160,7 @@ async def _take_up(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Out
     What was said early of an answer that is there as a whole is a part of it; else it is all there is of it.
     """
     for place, past in enumerate(left, 1):
-        answer, run.written = left_of(past), past.number
+        answer, run.written = _left_of(mind, past), past.number
         if not answer.response.is_beginning:
             run.meter.take_up(run.meter.steps + 1, answer.response.usage)
         elif place < len(left):
@@ -174,6 +175,13 @@ async def _take_up(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Out
         if outcome is not None:
             return outcome
     return None
+
+
+def _left_of(mind: Mind, past: InterruptedStep) -> Answer:
+    """The recorded step as an answer, without a key that an earlier version wrote down."""
+    answer = left_of(past)
+    response = _discreet(mind, answer.response)
+    return replace(answer, response=response, calls=response.tool_calls or answer.calls)
 
 
 async def _recall(mind: Mind, run: Run, answer: Answer) -> None:
@@ -201,8 +209,13 @@ async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMRespons
         caller=mind.purse.caller(mind.me, run.requester),
     )
     response = await (answer if ears is None else heard_out(ears, answer))
+    return prompt, mind.window.fixed_tokens() + mind.history.tokens, _discreet(mind, response)
+
+
+def _discreet(mind: Mind, response: LLMResponse) -> LLMResponse:
+    """The answer as it is written down and acted on."""
     most_chars = max(MIN_KEPT_CHARS, CHARS_A_TOKEN * mind.model.max_answer_tokens)
-    return prompt, mind.window.fixed_tokens() + mind.history.tokens, kept(response, mind.scrub, most_chars)
+    return kept(response, mind.scrub, most_chars, mind.pieces)
 
 
 async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> bool:

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 
 from twisted.logger import Logger
 
+from assistant.disguises import Folded, closed_up, has_markup, replaced, seen
+from assistant.key_pieces import KeyPieces
+
 #: Replaces a secret.
 SHOWN = "[key]"
 #: A shorter value would be found in innocent words and garble them.
@@ -32,6 +35,9 @@ class Secrets:
         self._values: set[str] = set()
         self._text: re.Pattern[str] | None = None
         self._bytes: re.Pattern[bytes] | None = None
+        #: For texts without their white space: every way to write a key of at least 12 characters, and those keys.
+        self._closed: re.Pattern[str] | None = None
+        self._closed_keys: list[str] = []
 
     def __bool__(self) -> bool:
         """Whether there is anything to replace."""
@@ -53,11 +59,52 @@ class Secrets:
             pattern = "|".join(way for known in longest_first for way in _spellings(known))
             self._text = re.compile(pattern)
             self._bytes = re.compile(pattern.encode("utf-8", "surrogatepass"))
+            closed = (closed_up(known, markup=True) for known in longest_first)
+            self._closed_keys = [known for known in closed if len(known) >= _BEGINNING]
+            ways = [way for known in self._closed_keys for way in _whole_spellings(known)]
+            self._closed = re.compile("|".join(ways)) if ways else None
         return True
 
     def scrub(self, text: str) -> str:
-        """The text with each secret replaced: plain, escaped for URL, JSON, HTML or Python, in hex, in base64."""
-        return self._text.sub(SHOWN, text) if self._text else text
+        """The text with each secret replaced: plain, escaped for URL, JSON, HTML or Python, in hex, in base64.
+
+        What is not drawn, markup, accents and other forms of a letter do not hide it; of at least 12 characters it is
+        also found with white space between.
+        """
+        if self._text is None:
+            return text
+        for markup in (True, False) if has_markup(text) else (True,):
+            text = self._scrub_folded(self._scrub_closed(text, markup=markup), markup=markup)
+        return self._text.sub(SHOWN, text)
+
+    def pieces(self) -> KeyPieces:
+        """Watch what one speaker says for keys in several pieces. Keys that are added later count as well."""
+        return KeyPieces(self._values, SHOWN)
+
+    def _scrub_folded(self, text: str, *, markup: bool) -> str:
+        """The text without the secrets that something stands in that is not drawn, or that are drawn otherwise."""
+        folded = seen(text, markup=markup)
+        if self._text is None or folded == text or not self._text.search(folded):
+            return text
+        known = Folded(text, markup=markup)
+        return replaced(text, (known.place(*match.span()) for match in self._text.finditer(known.text)), SHOWN)
+
+    def _scrub_closed(self, text: str, *, markup: bool) -> str:
+        """The text without the secrets that stand in it with white space between, whole or cut off."""
+        if self._text is None or self._closed is None:
+            return text
+        closed = closed_up(text, markup=markup)
+        if closed == text:
+            return text
+        long = [known for known in self._closed_keys if len(known) >= _LONG]
+        if not (any(known[:_BEGINNING] in closed for known in long) or self._closed.search(closed)):
+            return text
+        folded = Folded(text, markup=markup, spaced=False)
+        spans = [match.span() for match in self._closed.finditer(folded.text)]
+        spans += [span for known in long for span in _cut_off(known, folded.text)]
+        # One that is cut off may go on escaped, where only the other search follows it.
+        places = [folded.place(*span) for span in spans] + [match.span() for match in self._text.finditer(text)]
+        return replaced(text, places, SHOWN)
 
     def scrub_bytes(self, data: bytes) -> bytes:
         """The same for bytes that hold text in UTF-8 or any encoding that agrees with it on the key's characters."""
@@ -76,13 +123,38 @@ def _spellings(value: str) -> Iterator[str]:
     if len(value) >= _LONG:
         yield "".join(_hex(byte, 2) for byte in data[:_BEGINNING]) + f"[0-9a-fA-F]{{0,{2 * len(data)}}}+"
     for before in range(3):
-        coded = b64encode(bytes(before) + data).decode()
-        first, end = -(-8 * before // 6), 8 * (before + len(data)) // 6
-        # The last sign may share its bits with what follows the value.
-        yield "".join(map(_written_base64, coded[first:end])) + "[A-Za-z0-9+/_-]?={0,2}"
+        yield _in_base64(data, before)
         if len(value) >= _LONG:
+            coded, first = b64encode(bytes(before) + data).decode(), -(-8 * before // 6)
             cut = "".join(map(_written_base64, coded[first : first + _BEGINNING * 4 // 3]))
             yield rf"{cut}(?:[A-Za-z0-9+/_-]|%2[BFbf]|\\/){{0,{2 * len(data)}}}+={{0,2}}"
+
+
+def _whole_spellings(value: str) -> Iterator[str]:
+    """The same for a value that is there to its end."""
+    data = value.encode("utf-8", "surrogatepass")
+    yield _in_a_row([match.group() for match in re.finditer(r"\\+|[^\\]", value, re.DOTALL)])
+    yield "".join(_hex(byte, 2) for byte in data)
+    yield from (_in_base64(data, before) for before in range(3))
+
+
+def _in_base64(data: bytes, before: int) -> str:
+    """The pattern of bytes in base64 with so many bytes before them."""
+    coded = b64encode(bytes(before) + data).decode()
+    first, end = -(-8 * before // 6), 8 * (before + len(data)) // 6
+    # The last sign may share its bits with what follows the value.
+    return "".join(map(_written_base64, coded[first:end])) + "[A-Za-z0-9+/_-]?={0,2}"
+
+
+def _cut_off(value: str, text: str) -> Iterator[tuple[int, int]]:
+    """Where the beginning of the value is in the text, as far as it goes on; at least 12 characters."""
+    start = text.find(value[:_BEGINNING])
+    while start >= 0:
+        size = _BEGINNING
+        while value[size : size + 1] == text[start + size : start + size + 1] != "":
+            size += 1
+        yield start, start + size
+        start = text.find(value[:_BEGINNING], start + size)
 
 
 def _in_a_row(signs: list[str]) -> str:

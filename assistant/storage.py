@@ -73,12 +73,13 @@ class JournalFile:
         """The state in which the file was found. Never fails for the file's sake."""
         return self.store.open()
 
-    async def storage_of(self, assistant: str, inbox_limit: int) -> Storage:
+    async def storage_of(self, assistant: str, inbox_limit: int, name: str = "") -> Storage:
         """What this assistant remembers things in; any other process that lives as it is shut out from now on.
 
+        The character's `name` is kept with it, for whoever reads the file.
         Raises JournalError when nothing can be read from the file or written to it.
         """
-        journal = SqliteJournal(self.store, assistant, inbox_limit)
+        journal = SqliteJournal(self.store, assistant, inbox_limit, name)
         life = await journal.start()
         loaded = await StoredStream(journal.lease).load_stream()
         if loaded.unreadable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from typing import Any
 
 import pytest
@@ -29,6 +30,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
             pytest_twisted.ensureDeferred(getattr(item.obj, "__func__", item.obj))
+
+
+def pytest_configure() -> None:
+    """End the run at once when somebody else's attacks (tests/policy) cannot be used."""
+    _attacks()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many of somebody else's attacks there are."""
+    if told := _attacks():
+        terminalreporter.write_line(told)
+
+
+def _attacks() -> str:
+    """What is tried of the file that MUD_ATTACKS names, empty when it names none."""
+    if not os.environ.get("MUD_ATTACKS"):
+        return ""
+    from tests.policy.attacks import MalformedAttacksError, load  # noqa: PLC0415  (only for who asks)
+    from tests.policy.channels import CHANNELS  # noqa: PLC0415  (the same)
+
+    try:
+        return f"attacks of {load()}, every one over each of {len(CHANNELS)} channels"
+    except MalformedAttacksError as error:
+        raise pytest.UsageError(f"MUD_ATTACKS: {error}") from error
 
 
 @pytest.fixture

@@ -1,16 +1,18 @@
 """The one place text is made safe to show: a model's words before a player sees them, a player's before a model does.
 
 Pure functions over Unicode. Escaping game markup (`|`, `$`, `{`) is not done here: each world's adapter knows its
-own markup and escapes it. A cleaned text never holds control characters (newline apart), terminal escape
-sequences, bidirectional controls, tag characters, variation selectors, lone surrogates or noncharacters.
-Zero-width joiners are kept only between two non-ASCII characters, where Persian, Indic scripts and emoji need
-them; everywhere else they only hide things, and go. Cleaning twice is cleaning once.
+own markup and escapes it. A cleaned text never holds control characters (newline apart), terminal escape sequences,
+bidirectional marks, embeddings and overrides, lone surrogates or noncharacters. Joiners, variation selectors, tag
+characters and isolates are kept only where they do something (`invisible.py`); everywhere else they hide things, and
+go. A letter has a few marks and no tower of them. Cleaning twice is cleaning once.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+
+from tools.invisible import few_marks, only_in_place, paired_isolates
 
 MAX_SPEECH_CHARS = 1200
 MAX_SPEECH_LINES = 12
@@ -29,20 +31,21 @@ _ESCAPES = re.compile(
 _DROPPED = re.compile(
     "["
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 (newline and tab apart), DEL, C1
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, invisible marks and fillers
-    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"  # zero-width space, bidi controls, invisible operators
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"  # fillers, variation selectors, byte-order mark, specials
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5"  # soft hyphen, invisible marks and fillers
+    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u2065\u206a-\u206f"  # zero-width space, bidi controls, operators
+    "\u3164\ufeff\uffa0\ufff0-\ufffb"  # fillers, byte-order mark, specials
     "\ud800-\udfff\ufdd0-\ufdef"  # lone surrogates, noncharacters
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # format controls, tags, selectors
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # format controls
     + "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(17))
     + "]"
-)
-_STRAY_JOINERS = re.compile(
-    "(?<![^\x00-\x7f\u200c\u200d\\s])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d\\s])"
 )
 _BLANK_RUNS = re.compile(r"\n{3,}")
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’»)]*(?=\s)")  # noqa: RUF001 - full-width marks end sentences too
 _WORD_END = re.compile(r"\S(?=\s)")
+#: Passes over what only makes sense beside what another pass may drop. More than any sensible text needs.
+_MAX_PASSES = 8
+#: All that such passes may keep.
+_UNSEEN = re.compile("[\u180b-\u180f\u200c\u200d\u2066-\u2069\ufe00-\ufe0f\U000e0000-\U000e0fff]")
 _FRAYED_END = re.compile("[\\s\u200c\u200d]+\\Z")
 
 
@@ -53,14 +56,16 @@ def clean_speech(text: str, *, max_chars: int = MAX_SPEECH_CHARS, max_lines: int
     """
     tidy = _tidy(_visible(text))
     lines = tidy.split("\n")
-    if len(lines) > max_lines:
-        tidy = _head("\n".join(lines[:max_lines])) + ELLIPSIS
-    return _shorten(tidy, max_chars)
+    shown = _head("\n".join(lines[:max_lines])) + ELLIPSIS if len(lines) > max_lines else tidy
+    shown = _shorten(shown, max_chars)
+    return tidy if shown == tidy else _tidy(_visible(shown))  # the cut may have parted what belongs together
 
 
 def one_line(text: str, *, max_chars: int = MAX_LINE_CHARS) -> str:
     """`text` cleaned as speech on one line: every run of white space is one space."""
-    return _shorten(" ".join(_visible(text).split()), max_chars)
+    line = " ".join(_visible(text).split())
+    shown = _shorten(line, max_chars)
+    return line if shown == line else " ".join(_visible(shown).split())
 
 
 def clean_heard(text: str, max_chars: int = MAX_HEARD_CHARS, *, keep_newlines: bool = False) -> str:
@@ -74,7 +79,8 @@ def clean_heard(text: str, max_chars: int = MAX_HEARD_CHARS, *, keep_newlines: b
     if len(tidy) <= max_chars and len(text) <= 4 * max_chars:
         return tidy
     mark = f" [cut, {len(text)} characters in all]"
-    return (_head(tidy, max_chars - len(mark)) + mark).strip()[:max_chars].rstrip()
+    shown = _visible((_head(tidy, max_chars - len(mark)) + mark).strip()[:max_chars])
+    return _tidy(shown) if keep_newlines else " ".join(shown.split())
 
 
 def _visible(text: str) -> str:
@@ -83,8 +89,13 @@ def _visible(text: str) -> str:
         return text
     text = _ESCAPES.sub("", _LINE_ENDS.sub("\n", text).replace("\t", " "))
     text = unicodedata.normalize("NFC", _DROPPED.sub("", text))
-    # Dropping a joiner may bring a letter and its accent together, hence NFC again.
-    return unicodedata.normalize("NFC", _STRAY_JOINERS.sub("", text))
+    for _ in range(_MAX_PASSES):
+        # Dropping one character may bring a letter and its accent together, or take another's reason to stay.
+        kept = unicodedata.normalize("NFC", paired_isolates(only_in_place(few_marks(text))))
+        if kept == text:
+            return text
+        text = kept
+    return unicodedata.normalize("NFC", few_marks(_UNSEEN.sub("", text)))
 
 
 def _tidy(text: str) -> str:

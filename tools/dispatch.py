@@ -32,6 +32,7 @@ class Dispatcher:
 
     `rules` are the assistant's; `clock` measures time-outs. No tool goes on for longer than `LAST_SECONDS` after
     `deadline`, the run's own. `sight` is what the model has in view at the start; every result lowers it.
+    `scrub` takes the keys out of what a tool gives.
     """
 
     def __init__(
@@ -41,10 +42,13 @@ class Dispatcher:
         clock: IReactorTime,
         deadline: Deadline | None = None,
         sight: Sight | None = None,
+        *,
+        scrub: Callable[[str], str] = str,
     ) -> None:
         self.registry = registry
         self.clock = clock
         self.deadline = deadline
+        self.scrub = scrub
         self.gate = Gate(rules, Sight() if sight is None else sight)
 
     def seconds_for(self, tool: Tool) -> float:

@@ -271,7 +271,7 @@ class Step:
         told: int | None = None,
     ) -> Executed:
         """The answer to `call`, with its text cleaned, capped and labelled."""
-        shown = clean_heard(text, MAX_RESULT_CHARS, keep_newlines=True)
+        shown = clean_heard(self._run.scrub(text), MAX_RESULT_CHARS, keep_newlines=True)
         result = ToolResult(call.id, call.name, shown, failed=status is not Status.DONE)
         level = self._run.gate.level(tool, status, told)
         return Executed(call, result, status, tool.category if tool else None, seconds, level)

@@ -30,7 +30,7 @@ def sound(path: Path, now: float) -> str:
     try:
         with opened(path, now) as found:
             if found.damage:
-                raise Trouble(f"{path}: {found.damage}; the next start repairs it and keeps the damaged file")
+                raise Trouble(f"{path}: {found.damage}; {found.remedy}")
     except CannotRead as error:
         raise Trouble(f"{error}; name another file in journal.file, or move this one away") from error
     if not os.access(path, os.W_OK):

@@ -25,7 +25,7 @@ from assistant.journal.lease import Lease
 from assistant.journal.memory import MemoryJournal, RunRecord
 from assistant.journal.mutes import Muted, StoredMutes
 from assistant.journal.notes import StoredNotes
-from assistant.journal.opening import Opened, ReadOnly, Recovered, Refused, Sound
+from assistant.journal.opening import Incomplete, Opened, ReadOnly, Recovered, Refused, Sound
 from assistant.journal.retention import Pruned, next_prune_after
 from assistant.journal.sqlite import SqliteJournal
 from assistant.journal.store import Store
@@ -40,6 +40,7 @@ __all__ = [
     "Fenced",
     "Forgotten",
     "InboxFullError",
+    "Incomplete",
     "InterruptedCall",
     "InterruptedRun",
     "InterruptedStep",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from assistant.journal.compacting import owe
 from assistant.journal.errors import BrokenRecord, NewerRecord
+from assistant.journal.lease import NAME_OF
 from assistant.journal.notes import forget_notes
 from assistant.journal.shapes import EVENT
 from assistant.journal.stream import names_in
@@ -91,6 +92,7 @@ _ITS_OWN = ("events", "runs", "stream", "notes", "muted")
 def erase(db: sqlite3.Connection, assistant: str) -> int:
     """How many rows were removed: everything an assistant heard, did and remembered. What it spent stays."""
     owe(db)
+    db.execute("DELETE FROM meta WHERE key = ?", (NAME_OF + assistant,))
     return sum(
         db.execute(f"DELETE FROM {table} WHERE assistant = ?", (assistant,)).rowcount  # noqa: S608  (our own words)
         for table in _ITS_OWN

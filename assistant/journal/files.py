@@ -1,6 +1,7 @@
 """Where a journal lies on disk, and how a connection to it is made. Runs on the writer's thread.
 
 NAME             the database; NAME-wal and NAME-shm are SQLite's own beside it
+NAME-mark        how many writes were promised (mark.py)
 NAME.new         one that is being made; NAME.scratch a copy that is being read; both may go at any time
 NAME.salvaged    one that is whole and about to take the place of a damaged NAME
 NAME.damaged-N   what was found damaged, kept for a person

@@ -13,12 +13,17 @@ from assistant.journal.store import Store
 
 T = TypeVar("T")
 
+#: With the id of an assistant behind it: where the file keeps what the character is called.
+NAME_OF = "name of "
+
 
 class Lease:
     """The right to write for `assistant`. Taking it takes it from whoever had it."""
 
-    def __init__(self, store: Store, assistant: str) -> None:
+    def __init__(self, store: Store, assistant: str, name: str = "") -> None:
+        """What the character is called (`name`) is kept for whoever reads the journal, the last name there was."""
         self.store = store
+        self._name = name
         self.assistant = assistant
         #: Our number, 0 before it was taken.
         self.token = 0
@@ -32,6 +37,8 @@ class Lease:
             (name, name),
         ).fetchone()[0]
         db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", (name, last + 1, self.store.wall()))
+        if self._name:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (NAME_OF + name, self._name))
         return int(last) + 1
 
     def hold(self, token: int) -> int:

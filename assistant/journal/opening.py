@@ -3,6 +3,7 @@
 directory, not a database, somebody else's, newer version  ->  Refused, and not touched
 no file                                                    ->  a new one, Sound
 damaged                                                    ->  set aside, what can be read is saved: Recovered
+without writes that were promised                          ->  goes on from what is there: Incomplete
 cannot be written                                          ->  ReadOnly
 """
 
@@ -18,7 +19,8 @@ from assistant.journal.codec import unsealed
 from assistant.journal.compacting import compacted, is_due
 from assistant.journal.errors import BrokenRecord, cause_of, is_outage, primary_code
 from assistant.journal.files import PAGE_BYTES, beside, connect, create, make_durable
-from assistant.journal.salvage import finish_salvage, salvage, set_aside_log
+from assistant.journal.mark import forget_mark, go_on_from, missing_writes, promised
+from assistant.journal.salvage import copy_log_aside, finish_salvage, salvage, set_aside_log
 from assistant.journal.schema import APPLICATION_ID, MARK, Schema, version_of
 from assistant.journal.wal import broken_frames
 
@@ -69,6 +71,28 @@ class Recovered:
 
 
 @dataclass(frozen=True, slots=True)
+class Incomplete:
+    """The file is sound but ends before what was promised: its log was lost. What was found of that is at `aside`."""
+
+    path: Path
+    #: How many transactions are lost.
+    missing: int
+    aside: Path | None = None
+
+    @property
+    def damage(self) -> str:
+        """What is wrong, in a few words."""
+        writes = "write is" if self.missing == 1 else f"{self.missing} writes are"
+        return f"its last {writes} missing, because its write-ahead log is gone or void, or an older copy was put back"
+
+    @property
+    def sentence(self) -> str:
+        """For the operator."""
+        kept = f" The log that was found is kept as {self.aside.name}." if self.aside else ""
+        return f"The journal {self.path} is not complete: {self.damage}. It goes on from what is there.{kept}"
+
+
+@dataclass(frozen=True, slots=True)
 class ReadOnly:
     """The file cannot be written now; the store tries again by itself."""
 
@@ -94,7 +118,7 @@ class Refused:
         return f"{self.path} is not used as the journal: {self.cause}. It was left as it is."
 
 
-Opened = Sound | Recovered | ReadOnly | Refused
+Opened = Sound | Recovered | Incomplete | ReadOnly | Refused
 
 
 class _Damaged(Exception):
@@ -130,7 +154,8 @@ def _open(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection | 
     if not path.exists():
         return _new(path, schema, now)
     try:
-        return _checked(path, schema, now), Sound(path)
+        db, missing, log = _checked(path, schema, now)
+        return db, Incomplete(path, missing, log) if missing else Sound(path)
     except _Damaged as damage:
         found = str(damage)
     try:
@@ -143,30 +168,39 @@ def _open(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection | 
 def _new(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection, Opened]:
     """An empty journal; a log that lies there without its file is kept and told of."""
     aside = set_aside_log(path)
+    forget_mark(path)
     create(path, schema)
-    db = _checked(path, schema, now)
+    db, *_ = _checked(path, schema, now)
     if aside is None:
         return db, Sound(path, new=True)
     return db, Recovered(path, "only its write-ahead log was there", aside, 0, 1)
 
 
 def _recovered(path: Path, schema: Schema, now: float, damage: str, aside: Path) -> tuple[sqlite3.Connection, Opened]:
-    db = _checked(path, schema, now)
+    db, *_ = _checked(path, schema, now)
     row = db.execute("SELECT value FROM meta WHERE key = 'salvage'").fetchone()
     saved, places = (int(part) for part in row[0].split())
     return db, Recovered(path, damage, aside, saved, places)
 
 
-def _checked(path: Path, schema: Schema, now: float) -> sqlite3.Connection:
-    """A connection to a file that was found whole, of this version, and could be written."""
+def _checked(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection, int, Path | None]:
+    """A connection to a file that was found whole, of this version, and could be written; how many writes it lacks.
+
+    And where the log is kept that should have held those.
+    """
     _identify(path)
+    mark = promised(path)
     log = beside(path, "-wal")
     if broken_frames(log) and (broken := broken_frames(log)):  # twice: another process may just be writing it anew
         raise _Damaged(f"{broken} pages in the middle of its write-ahead log are garbled")
     db = connect(path)
     try:
+        missing = missing_writes(db, mark)
+        aside = copy_log_aside(path) if missing else None  # before SQLite writes it anew
         _check(db, schema)
         make_durable(db)
+        if missing:
+            go_on_from(db, mark)
         db.execute("INSERT OR REPLACE INTO meta VALUES ('opened', ?)", (str(now),))  # it can be written
         if is_due(db):
             with suppress(sqlite3.Error):  # no room: at the next start
@@ -178,7 +212,7 @@ def _checked(path: Path, schema: Schema, now: float) -> sqlite3.Connection:
         if isinstance(error, sqlite3.Error) and primary_code(error) in _DAMAGE:
             raise _Damaged(str(error)) from error
         raise
-    return db
+    return db, missing, aside
 
 
 def _check(db: sqlite3.Connection, schema: Schema) -> None:

@@ -14,14 +14,13 @@ from pathlib import Path
 
 from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.files import PAGE_BYTES, beside, build, connect, put_in_place, remove
+from assistant.journal.mark import forget_mark, skip_numbers
 from assistant.journal.pages import Pages
 from assistant.journal.rows import Rows
 from assistant.journal.schema import Schema, columns_of, version_of
 from assistant.journal.shapes import EVENT
 from assistant.journal.wal import with_log
 
-#: Added to every counter of a repaired file, so that no number of a lost row is used again.
-GAP = 1000
 #: A header that claims more pages than this beyond the file's end is not believed.
 _MAX_MISSING_PAGES = 100_000
 _CHILDREN = ("run_events", "responses", "intents", "results")
@@ -63,6 +62,7 @@ def finish_salvage(path: Path) -> Path | None:
     for ending in ("-wal", "-shm"):  # a log beside a file that it does not belong to would ruin it
         beside(path, ending).unlink(missing_ok=True)
     put_in_place(salvaged, path)
+    forget_mark(path)
     return aside
 
 
@@ -74,6 +74,16 @@ def set_aside_log(path: Path) -> Path | None:
     aside = _aside(path)
     log.rename(beside(aside, "-wal"))
     return beside(aside, "-wal")
+
+
+def copy_log_aside(path: Path) -> Path | None:
+    """Copy the write-ahead log to a name of its own; None when there is none."""
+    log = beside(path, "-wal")
+    if not log.exists() or not log.stat().st_size:
+        return None
+    kept = beside(_aside(path), "-wal")
+    shutil.copy2(log, kept)
+    return kept
 
 
 def _aside(path: Path) -> Path:
@@ -153,5 +163,5 @@ def _settle(db: sqlite3.Connection, now: float) -> None:
             (now, now),
         )
     db.execute("DELETE FROM run_events WHERE event NOT IN (SELECT seq FROM events)")
-    db.execute("UPDATE sqlite_sequence SET seq = seq + ?", (GAP,))
+    skip_numbers(db)
     db.execute("COMMIT")

@@ -33,10 +33,10 @@ class SqliteJournal:
     disk does not take it. Cancelling drops the caller's interest; the write is done nevertheless, or was.
     """
 
-    def __init__(self, store: Store, assistant: str, inbox_limit: int = 500) -> None:
+    def __init__(self, store: Store, assistant: str, inbox_limit: int = 500, name: str = "") -> None:
         self._inbox_limit = inbox_limit
         self._wall = store.wall
-        self.lease = Lease(store, assistant)
+        self.lease = Lease(store, assistant, name)
         #: How many runs may have been left open by now, and how many there were when none was: no need to look.
         self._opens = 0
         self._opens_when_none = 0

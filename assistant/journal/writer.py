@@ -23,6 +23,7 @@ from assistant.journal.errors import (
     cause_of,
     is_outage,
 )
+from assistant.journal.mark import Mark
 from assistant.journal.opening import Opened, ReadOnly, Refused, open_file
 from assistant.journal.schema import Schema
 
@@ -95,6 +96,7 @@ class Writer:
         self._wall = wall
         self._tell = tell
         self._db: sqlite3.Connection | None = None
+        self._mark: Mark | None = None
         self._tried_at = 0.0
         self.opened: Opened | None = None
         self.commits = 0
@@ -105,6 +107,7 @@ class Writer:
         """Go on with this connection."""
         self.close()
         self._db, self.opened, self._tried_at = db, opened, self._wall()
+        self._mark = Mark(opened.path)
         self.trouble = opened.cause if isinstance(opened, ReadOnly) else None
 
     def work_off(self, queue: Queue) -> None:
@@ -121,6 +124,8 @@ class Writer:
         db, self._db = self._db, None
         with closing(db), suppress(sqlite3.Error):  # else it is done at the next start
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if self._mark is not None:
+            self._mark.close()
 
     def _batch(self, jobs: Sequence[Job]) -> Sequence[Job]:
         """Do these jobs in one transaction and tell of them; those not begun, as it took long or was lost."""
@@ -212,11 +217,16 @@ class Writer:
         """Commit what was begun; why not, when that fails, and then nothing of it remains."""
         if not self._in_transaction():
             return None
+        number = 0
         try:
+            if self._mark is not None:
+                number = self._mark.count(self._connection())
             self._connection().execute("COMMIT")
         except sqlite3.Error as error:
             self._rollback()
             return self._unwritable(error)
+        if self._mark is not None:
+            self._mark.promise(number)
         self.commits += 1
         self.trouble = None
         return None

@@ -71,11 +71,11 @@ class Replayer:
     Raises SettingsError when the settings grant a tool that does not exist.
     """
 
-    def __init__(self, config: Config, assistant: str, tools: Sequence[Tool] = WORLDLY) -> None:
+    def __init__(self, config: Config, assistant: str, tools: Sequence[Tool] = WORLDLY, *, name: str = "") -> None:
         self._clock = Clock()
         self._stage = Stage(Tape(RecordedRun("", assistant, 0.0, None, None, (), ())))
         tools = [*tools, *(_web_tools(config) if config.web.search_provider else ())]
-        self._mind = self._made(config, _principal(config, assistant), tools)
+        self._mind = self._made(config, _principal(config, assistant, name), tools)
 
     @property
     def registry(self) -> Registry:
@@ -137,8 +137,8 @@ class Replayer:
         return replace(mind, client=RecordedModel(mind.client, self._stage, clock))
 
 
-def _principal(config: Config, assistant: str) -> Principal:
-    return Principal(assistant, config.assistant.name, Kind.ASSISTANT, config.assistant.permission)
+def _principal(config: Config, assistant: str, name: str) -> Principal:
+    return Principal(assistant, name or config.assistant.name, Kind.ASSISTANT, config.assistant.permission)
 
 
 def _web_tools(config: Config) -> Sequence[Tool]:

@@ -18,6 +18,7 @@ def run_json(run: RecordedRun) -> str:
         {
             "run": run.id,
             "assistant": run.assistant,
+            "name": run.name,
             "opened_at": run.opened_at,
             "closed_at": run.closed_at,
             "heard": [heard_object(accepted) for accepted in run.events],
@@ -34,6 +35,7 @@ def parked_json(parked: ParkedEvent) -> str:
     return exact(
         {
             "assistant": parked.assistant,
+            "name": parked.name,
             "event": parked.event_id,
             "heard": heard_object(parked.accepted) if parked.accepted else None,
             "crashes": parked.crashes,
@@ -47,6 +49,7 @@ def unknown_json(unknown: UnknownCall) -> str:
     return exact(
         {
             "assistant": unknown.assistant,
+            "name": unknown.name,
             "run": unknown.run_id,
             "step": unknown.step,
             "index": unknown.index,

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from twisted.internet.defer import Deferred
+
 from assistant.command_line import LAST_RUNS
 from assistant.config import Config
+from assistant.discretion import scrubbed
+from assistant.keys import KeyReferenceError, KeySources, resolve_key
+from assistant.redaction import Secrets
 from assistant.replay import reading
 from assistant.replay.again import Replayer
 from assistant.replay.as_json import parked_json, run_json, unknown_json
 from assistant.replay.compare import Compared, compared, compared_json, compared_text
 from assistant.replay.opening import CannotRead, opened
-from assistant.replay.plain import name_shown, shown
+from assistant.replay.plain import exact, name_shown, shown
 from assistant.replay.recorded import RecordedRun
 from assistant.replay.show import parked_text, run_text, unknown_text
 from assistant.settings import SettingsError, read_settings
+from assistant.wiring import bindings_of
 
 #: Exit statuses beside 0.
 DIFFERS, UNREADABLE = 1, 2
@@ -50,10 +57,19 @@ class _Found:
     damage: str = ""
 
 
-def replay(wanted: Wanted, wall: Callable[[], float]) -> int:
-    """The exit status. `wall` gives seconds since 1970. The file is let go of before anything is printed."""
+def replay(
+    wanted: Wanted,
+    wall: Callable[[], float],
+    secrets: Secrets | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> int:
+    """The exit status. `wall` gives seconds since 1970. The file is let go of before anything is printed.
+
+    `secrets` learns the keys of the settings from the `environment` and from files, so that none is shown.
+    """
+    secrets = Secrets() if secrets is None else secrets
     try:
-        config = read_settings(wanted.config, {}) if wanted.offline else None
+        config = _settings(wanted, secrets, environment or {})
         with opened(wanted.file, wall()) as journal:
             found = _taken(journal.db, wanted, journal.damage)
         lines, status = _told(found, wanted, config)
@@ -62,13 +78,38 @@ def replay(wanted: Wanted, wall: Callable[[], float]) -> int:
     except (sqlite3.Error, UnicodeError, OSError) as error:
         return _unreadable(f"{wanted.file} cannot be read: {error}")
     for line in lines:
-        print(line)
+        print(exact(scrubbed(json.loads(line), secrets.scrub)) if wanted.json else secrets.scrub(line))
     sys.stdout.flush()
     lost = sum(run.unreadable for run in found.runs)
     damage = found.damage or (f"{lost} records in it are damaged or of a newer version" if lost else "")
     if damage:
         return _unreadable(f"not all of {wanted.file} can be read: {damage}. It was left as it is")
     return status
+
+
+def _settings(wanted: Wanted, secrets: Secrets, environment: Mapping[str, str]) -> Config | None:
+    """Read the settings that runs are run again with, None when none are. Raises SettingsError when they are wrong.
+
+    Their keys are learned in any case. A keyring is not asked: it may ask back.
+    """
+    try:
+        config = read_settings(wanted.config, {})
+    except SettingsError:
+        if wanted.offline or wanted.config is not None:
+            raise
+        return None
+    folder = wanted.config.absolute().parent if wanted.config else Path.cwd()
+
+    async def at_once(work: Callable[[], str]) -> str:
+        return work()
+
+    for binding in bindings_of(config, folder):
+        if not binding.reference.startswith("keyring:"):
+            learning = Deferred.fromCoroutine(
+                resolve_key(binding.reference, KeySources(environment, at_once, folder, secrets))
+            )
+            learning.addErrback(lambda failure: failure.trap(KeyReferenceError))
+    return config if wanted.offline else None
 
 
 def _unreadable(sentence: str) -> int:
@@ -79,10 +120,11 @@ def _unreadable(sentence: str) -> int:
 def _taken(db: sqlite3.Connection, wanted: Wanted, damage: str) -> _Found:
     """What the file holds of what is wanted. CannotRead when it is not there."""
     known = reading.assistants(db)
-    if f"assistant:{(wanted.assistant or '').casefold()}" in known:  # by its name, as a trial takes it
-        wanted = replace(wanted, assistant=f"assistant:{(wanted.assistant or '').casefold()}")
+    called = {reading.name_of(db, whose).casefold(): whose for whose in known}
     if wanted.assistant is not None and wanted.assistant not in known:
-        there = ", ".join(name_shown(name) for name in known) or "none at all"
+        wanted = replace(wanted, assistant=called.get(wanted.assistant.casefold(), wanted.assistant))
+    if wanted.assistant is not None and wanted.assistant not in known:
+        there = ", ".join(name_shown(reading.name_of(db, whose)) for whose in known) or "none at all"
         raise CannotRead(f"there is no assistant '{name_shown(wanted.assistant)}' in {wanted.file}, but: {there}")
     if wanted.parked:
         parked = reading.parked_events(db, wanted.assistant)
@@ -138,6 +180,6 @@ def _again(runs: Sequence[RecordedRun], config: Config) -> list[Compared]:
     results = []
     for run in runs:
         if run.assistant not in replayers:
-            replayers[run.assistant] = Replayer(config, run.assistant)
+            replayers[run.assistant] = Replayer(config, run.assistant, name=run.name)
         results.append(compared(run, replayers[run.assistant].again(run)))
     return results

@@ -136,7 +136,8 @@ def compared_text(result: Compared) -> str:
     """One run's comparison as lines."""
     word = "differs" if result.differences else "as it was"
     steps = len(result.again.steps)
-    lines = [f"{result.run.id}  {name_shown(result.run.assistant)}  {word}, {steps} step{'' if steps == 1 else 's'}"]
+    who = name_shown(result.run.name or result.run.assistant)
+    lines = [f"{result.run.id}  {who}  {word}, {steps} step{'' if steps == 1 else 's'}"]
     lines += [f"  differs: {difference}" for difference in result.differences]
     return "\n".join(lines + [f"  ({remark})" for remark in result.remarks])
 
@@ -147,6 +148,7 @@ def compared_json(result: Compared) -> str:
         {
             "run": result.run.id,
             "assistant": result.run.assistant,
+            "name": result.run.name,
             "differs": bool(result.differences),
             "differences": result.differences,
             "remarks": result.remarks,

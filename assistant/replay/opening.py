@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assistant.journal import ReadOnly, Recovered, Refused
+from assistant.journal import Incomplete, ReadOnly, Recovered, Refused
 from assistant.journal.files import PAGE_BYTES, beside, connect
+from assistant.journal.mark import missing_writes, promised
 from assistant.journal.opening import open_file
 from assistant.journal.schema import APPLICATION_ID, SCHEMA, version_of
 from assistant.journal.wal import broken_frames
@@ -35,6 +36,8 @@ class Opened:
 
     db: sqlite3.Connection
     damage: str = ""
+    #: What the next start does about it.
+    remedy: str = "the next start repairs it and keeps the damaged file"
 
 
 @contextmanager
@@ -44,10 +47,12 @@ def opened(path: Path, now: float) -> Iterator[Opened]:
         raise CannotRead(f"there is no file {path}")
     if not path.is_file():
         raise CannotRead(f"{path} is not a journal: it is {'a directory' if path.is_dir() else 'not a file'}")
+    mark = promised(path)
     db = _in_place(path)
     if db is not None:
         with closing(db):
-            yield Opened(db)
+            missing = missing_writes(db, mark)
+            yield _incomplete(db, Incomplete(path, missing)) if missing else Opened(db)
         return
     with TemporaryDirectory(prefix="mud-assistant-") as folder:
         copy = Path(folder, path.name)
@@ -97,7 +102,7 @@ def _is_sound(db: sqlite3.Connection) -> bool:
 def _copied(path: Path, copy: Path, now: float) -> Opened:
     """A copy of the file, repaired if need be. CannotRead when it is no journal, or of a newer version."""
     try:
-        for ending in ("", "-wal"):
+        for ending in ("", "-wal", "-mark"):
             if beside(path, ending).exists():
                 shutil.copyfile(beside(path, ending), beside(copy, ending))
     except OSError as error:
@@ -108,7 +113,13 @@ def _copied(path: Path, copy: Path, now: float) -> Opened:
             db.close()
         cause = state.cause if isinstance(state, Refused | ReadOnly) else "it cannot be opened"
         raise CannotRead(f"{path} cannot be read as a journal: {cause}")
+    if isinstance(state, Incomplete):
+        return _incomplete(db, state)
     return Opened(db, _damage(state) if isinstance(state, Recovered) else "")
+
+
+def _incomplete(db: sqlite3.Connection, state: Incomplete) -> Opened:
+    return Opened(db, state.damage, "the next start goes on from what is there")
 
 
 def _damage(state: Recovered) -> str:

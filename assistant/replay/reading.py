@@ -9,6 +9,7 @@ from typing import TypeVar
 from assistant.classify import Attention, Verdict
 from assistant.journal import Accepted, BrokenRecord, NewerRecord
 from assistant.journal.codec import Codec
+from assistant.journal.lease import NAME_OF
 from assistant.journal.schema import columns_of
 from assistant.journal.shapes import CALL, EVENT, EXECUTED, OUTCOME, RESPONSE
 from assistant.outcome import Outcome
@@ -23,6 +24,15 @@ _Row = tuple[int, str, float, float | None, bytes | None]
 def assistants(db: sqlite3.Connection) -> list[str]:
     """Everybody who has a run or an event in the journal, by name."""
     return [name for (name,) in db.execute("SELECT assistant FROM runs UNION SELECT assistant FROM events ORDER BY 1")]
+
+
+def name_of(db: sqlite3.Connection, assistant: str) -> str:
+    """What the character is called; in a file of an earlier version, which does not say, as far as the id tells."""
+    row = db.execute("SELECT value FROM meta WHERE key = ?", (NAME_OF + assistant,)).fetchone()
+    if row is not None:
+        return str(row[0])
+    kind, _, told = assistant.partition(":")
+    return told.title() if kind == "assistant" and told and not told.isdigit() else assistant
 
 
 def how_many(db: sqlite3.Connection, assistant: str | None) -> int:
@@ -63,7 +73,10 @@ def parked_events(db: sqlite3.Connection, assistant: str | None) -> list[ParkedE
             WHERE state = 'parked' AND assistant = coalesce(?, assistant) ORDER BY seq""",  # noqa: S608
         (assistant,),
     )
-    return [ParkedEvent(name, event_id, _accepted(*rest), crashes, why) for name, event_id, crashes, why, *rest in rows]
+    return [
+        ParkedEvent(whose, event_id, _accepted(*rest), crashes, why, name_of(db, whose))
+        for whose, event_id, crashes, why, *rest in rows.fetchall()
+    ]
 
 
 def unknown_calls(db: sqlite3.Connection, assistant: str | None) -> list[UnknownCall]:
@@ -82,8 +95,8 @@ def unknown_calls(db: sqlite3.Connection, assistant: str | None) -> list[Unknown
         (assistant,),
     )
     return [
-        UnknownCall(name, f"{_PREFIX}{run}", step, index, _value(CALL, record), at)
-        for name, run, step, index, record, at in rows
+        UnknownCall(whose, f"{_PREFIX}{run}", step, index, _value(CALL, record), at, name_of(db, whose))
+        for whose, run, step, index, record, at in rows.fetchall()
     ]
 
 
@@ -98,7 +111,8 @@ def _run(db: sqlite3.Connection, row: _Row) -> RecordedRun:
     steps, unreadable = _steps(db, number)
     unreadable += events.count(None) + (outcome is None and record is not None)
     readable = tuple(event for event in events if event is not None)
-    return RecordedRun(f"{_PREFIX}{number}", name, opened_at, closed_at, outcome, readable, steps, unreadable)
+    called = name_of(db, name)
+    return RecordedRun(f"{_PREFIX}{number}", name, opened_at, closed_at, outcome, readable, steps, unreadable, called)
 
 
 def _steps(db: sqlite3.Connection, run: int) -> tuple[tuple[RecordedStep, ...], int]:

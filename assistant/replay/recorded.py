@@ -52,6 +52,8 @@ class RecordedRun:
     steps: tuple[RecordedStep, ...]
     #: Records of it that cannot be read.
     unreadable: int = 0
+    #: What the character is called.
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class ParkedEvent:
     accepted: Accepted | None
     crashes: int
     reason: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ class UnknownCall:
     index: int
     call: ToolCall | None
     at: float
+    name: str = ""
 
 
 def in_whole_answers(run: RecordedRun) -> RecordedRun:

@@ -9,7 +9,7 @@ from llm import Usage
 
 def run_text(run: RecordedRun) -> str:
     """One run: when, whose, what was heard, each step, how it ended, what it used."""
-    lines = [f"{run.id}  {moment(run.opened_at)}  {name_shown(run.assistant)}"]
+    lines = [f"{run.id}  {moment(run.opened_at)}  {name_shown(run.name or run.assistant)}"]
     lines += [f"  heard: {heard(accepted)}" for accepted in run.events] or ["  heard: nothing that is still there"]
     for step in run.steps:
         lines += _step_lines(run, step)
@@ -36,7 +36,7 @@ def usage_text(usage: Usage) -> str:
 def parked_text(parked: ParkedEvent) -> str:
     """One event that is not tried any more."""
     return (
-        f"{name_shown(parked.event_id)}  {name_shown(parked.assistant)}\n"
+        f"{name_shown(parked.event_id)}  {name_shown(parked.name or parked.assistant)}\n"
         f"  heard: {heard(parked.accepted)}\n  parked: {shown(parked.reason)}"
     )
 
@@ -44,7 +44,7 @@ def parked_text(parked: ParkedEvent) -> str:
 def unknown_text(unknown: UnknownCall) -> str:
     """One call of which nobody knows whether it happened."""
     return (
-        f"{unknown.run_id} step {unknown.step}  {moment(unknown.at)}  {name_shown(unknown.assistant)}\n"
+        f"{unknown.run_id} step {unknown.step}  {moment(unknown.at)}  {name_shown(unknown.name or unknown.assistant)}\n"
         f"  {call_text(unknown.call)}: begun; it may or may not have happened"
     )
 

@@ -199,12 +199,12 @@ class Household:
         """The text without keys."""
         return self.home.secrets.scrub(text)
 
-    async def storage_of(self, member: str, inbox_limit: int) -> Storage:
+    async def storage_of(self, member: str, inbox_limit: int, name: str) -> Storage:
         """What this member remembers in. Raises JournalError."""
         await self._ready()
         if self.trouble:
             raise JournalRefused(self.trouble)
-        return await self._journal.storage_of(member, inbox_limit)
+        return await self._journal.storage_of(member, inbox_limit, name)
 
     async def choose(self, config: Config, entered: str) -> list[ChosenModel]:
         """The models a member thinks with. Raises NoModelError, KeyReferenceError and JournalError."""
@@ -232,6 +232,7 @@ class Household:
             observer=watch,
             budget=config.budget,
             scrub=self.scrub,
+            pieces=self.home.secrets.pieces(),
             wall=self.home.wall,
             turnstile=self.turnstile,
             approvals=self._approvals.setdefault(place.me.id, Approvals(self.clock.seconds)),

@@ -73,7 +73,7 @@ class Shared(Protocol):
         """Where the members go on in turn."""
         ...
 
-    async def storage_of(self, member: str, inbox_limit: int) -> Storage:
+    async def storage_of(self, member: str, inbox_limit: int, name: str) -> Storage:
         """What this member remembers in. Raises JournalError."""
         ...
 
@@ -226,7 +226,7 @@ class Member:
         """Open the storage, choose the model, and be awake."""
         shared, settings = self._shared, self.config.assistant
         if self._storage is None:
-            storage = await shared.storage_of(self.place.me.id, settings.inbox_limit)
+            storage = await shared.storage_of(self.place.me.id, settings.inbox_limit, self.place.me.name)
             muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
             excuse = Excuse(self.place.world, shared.clock, settings.excuse, settings.excuse_every_seconds)
             self._doorstep = Doorstep(storage, manners_of(settings, self.place.me), muted, excuse)

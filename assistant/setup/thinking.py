@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from pydantic import ValidationError
 from twisted.internet.interfaces import IReactorTime
@@ -35,6 +36,8 @@ from resilience import Deadline, HttpExchange, origin_of
 _SHOWN = 20
 #: The answer that takes an option out.
 NONE = "none"
+#: How many names are shown that are like the one that was given, and how like they must be (difflib's measure).
+_CLOSEST, _LIKENESS = 3, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,8 @@ class ModelQuestions:
         if len(names) > _SHOWN:
             self.dialogue.tell(f"  ... and {len(names) - _SHOWN} more")
 
+        insisted: set[str] = set()
+
         def check(answer: str) -> str:
             if answer.isascii() and answer.isdigit() and 0 < int(answer) <= min(len(names), _SHOWN):
                 return names[int(answer) - 1]
@@ -135,6 +140,9 @@ class ModelQuestions:
                 raise ValueError("the model's name is needed here")
             if answer.isdigit():
                 raise ValueError("there is no model of this number")
+            if names and not _is_listed(answer, names) and answer not in insisted:
+                insisted.add(answer)
+                raise ValueError(unlisted(answer, names))
             return answer
 
         proposed = config.model or (names[0] if names and not is_hosted(config.provider) else "")
@@ -159,6 +167,22 @@ class ModelQuestions:
 def _usual(name: str) -> str:
     """The provider's usual place, empty for one that has none."""
     return get_provider(name).api_url
+
+
+def unlisted(answer: str, names: Sequence[str]) -> str:
+    """That the server lists no such model, with those that are called most like it."""
+    wanted = answer.casefold()
+    by_part = {part: name for name in reversed(names) for part in (name.casefold().rpartition("/")[2], name.casefold())}
+    closest = [name for name in names if wanted in name.casefold()]
+    closest += [by_part[part] for part in get_close_matches(wanted, by_part, _CLOSEST, _LIKENESS)]
+    shown = list(dict.fromkeys(closest))[:_CLOSEST]
+    hint = f"the closest {'is' if len(shown) == 1 else 'are'} {', '.join(shown)}" if shown else "none is called like it"
+    return f"the server lists no such model; {hint}. Choose one of its list, or give the same name again to keep it"
+
+
+def _is_listed(answer: str, names: Sequence[str]) -> bool:
+    """Whether the server has the model; Ollama takes a name without a tag for the latest."""
+    return answer in names or f"{answer}:latest" in names
 
 
 def same_server(new: str, old: str) -> bool:

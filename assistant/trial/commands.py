@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tools.clean import clean_heard
@@ -25,7 +26,9 @@ HELP = """A plain line is said aloud. Commands:
   /mute, /unmute       let it neither hear nor remember you, and the other way
   /approvals           what it asks leave to do; /approve N and /decline N answer, when you may do that yourself
   /trace               show each step of the assistant's thinking, or stop showing it
-  /quit                leave (so does Ctrl-C, and the end of the input)"""
+  /quit                leave (so do Ctrl-D and Ctrl-C on an empty line, and the end of the input)
+At a terminal Tab completes commands and the names in the room, and the arrows bring back earlier lines.
+Ctrl-C keeps a half-typed line and says so; pressed again it leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,10 @@ _NEEDS = {
     "approve": "the number of what you allow",
     "decline": "the number of what you decline",
 }
+
+#: The commands in the order of the help, and those that something may follow.
+WORDS = tuple(dict.fromkeys([*re.findall(r"/([a-z]+)", HELP), "help"]))
+WITH_ARGUMENTS = frozenset(_NEEDS) | {"look"}
 
 
 def parse(line: str) -> tuple[Command, str]:

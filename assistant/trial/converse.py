@@ -33,6 +33,7 @@ from tools.clean import clean_heard
 from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 if TYPE_CHECKING:
+    from assistant.trial.terminal import Terminal
     from assistant.web import Web
 
 #: Characters of a line of input that the transcript repeats.
@@ -102,17 +103,23 @@ class Trial:
         """Read lines until the visitor leaves."""
         if self._spending is not None:
             await self._spending.restore()
-        screen, lines, is_terminal = self._front()
+        screen, lines, terminal = self._front()
         self._lines = lines
         session = await self._session(DiscreetScreen(screen, self._options.secrets))
+        if terminal is not None:
+            terminal.complete_from(session.in_sight)
         screen.show(scene_text(await session.body.look()))
-        while (line := await lines.next()) is not None:
-            if not is_terminal:
-                screen.show(f"> {clean_heard(line, SHOWN_CHARS)}")
-            if not await session.obey(line):
-                break
-            if not is_terminal:
-                await session.assistant.settled()
+        try:
+            while (line := await lines.next()) is not None:
+                if terminal is None:
+                    screen.show(f"> {clean_heard(line, SHOWN_CHARS)}")
+                if not await session.obey(line):
+                    break
+                if terminal is None:
+                    await session.assistant.settled()
+        finally:  # also when a signal ends it
+            if terminal is not None:
+                screen.remark(self._goodbye(session.assistant_name))
         return 0
 
     async def close(self) -> None:
@@ -129,20 +136,26 @@ class Trial:
             if model.embedded is not None:
                 await model.embedded.stop()
 
-    def _front(self) -> tuple[Screen, Lines, bool]:
+    def _goodbye(self, name: str) -> str:
+        """The last words, with what becomes of the conversation."""
+        if self._journal is None:
+            return f"(Goodbye. {name} keeps nothing of this; with --journal FILE it would.)"
+        return f"(Goodbye. {name} remembers this in {self._journal.store.path.name}.)"
+
+    def _front(self) -> tuple[Screen, Lines, Terminal | None]:
         if sys.stdin.isatty() and sys.stdout.isatty() and not self._options.as_json:
             from assistant.trial.terminal import Terminal  # noqa: PLC0415  (a quarter of a second that pipes need not pay)
 
             terminal = Terminal()
-            return terminal, terminal, True
-        return PlainScreen(quiet=self._options.as_json), PipeLines(sys.stdin.fileno(), self._reactor), False
+            return terminal, terminal, terminal
+        return PlainScreen(quiet=self._options.as_json), PipeLines(sys.stdin.fileno(), self._reactor), None
 
     async def _storage(self, me: Principal) -> Storage:
         """What the assistant remembers in."""
         limit = self._options.config.assistant.inbox_limit
         if self._journal is None:
             return in_memory(self._reactor.seconds, limit)
-        return await self._journal.storage_of(me.id, limit)
+        return await self._journal.storage_of(me.id, limit, me.name)
 
     async def _session(self, screen: Screen) -> Session:
         """The place with the assistant and the visitor in it."""
@@ -151,7 +164,13 @@ class Trial:
         me = Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
         visitor = Principal("player:1", "Visitor", Kind.PLAYER, self._options.visitor_permission)
         storage = await self._storage(me)
-        observer = TrialObserver(screen, settings.name, as_json=self._options.as_json, tracing=self._options.tracing)
+        observer = TrialObserver(
+            screen,
+            settings.name,
+            as_json=self._options.as_json,
+            tracing=self._options.tracing,
+            scrub=self._options.secrets.scrub,
+        )
         home = world.add(me, description=f"This is {settings.name}, who keeps the library.")
         around = Surroundings(
             me=me,
@@ -165,6 +184,7 @@ class Trial:
             observer=observer,
             budget=self._options.config.budget,
             scrub=self._options.secrets.scrub,
+            pieces=self._options.secrets.pieces(),
             wall=self._options.wall,
             notify=lambda _, sentence: screen.remark(f"({sentence})"),
         )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from shutil import get_terminal_size
+
+from assistant.trial.wrapping import wrapped
 
 _MIB = 1024 * 1024
 #: Percent between two lines where there is no terminal.
@@ -30,7 +33,8 @@ class Progress:
     def note(self, text: str) -> None:
         """A line of its own, without keys."""
         self._close()
-        self._write(f"{self._scrub(text)}\n")
+        told = self._scrub(text)
+        self._write(f"{wrapped(told, get_terminal_size().columns) if self._terminal else told}\n")
 
     def amount(self, what: str, done_bytes: int, total_bytes: int) -> None:
         """How much of a number of bytes is done."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, assert_never
+
+from twisted.internet.defer import Deferred
 
 from assistant.character import Assistant
 from assistant.outcome import Failed, LimitReached, Outcome
@@ -28,7 +31,7 @@ from assistant.trial.rights_text import approvals_text, covered_text, forgotten_
 from assistant.trial.show import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
 from assistant.worlds.embedded import CHANNELS, Body
 from resilience import Pipeline
-from tools import Denied, Principal, ToolFailed
+from tools import Denied, Principal, Scene, ToolFailed
 from tools.clean import one_line
 
 
@@ -88,10 +91,13 @@ class VisitorEars:
 class TrialObserver:
     """Shows the thinking sign, and each step when tracing is on; with `as_json` each step is one object, always."""
 
-    def __init__(self, screen: Screen, name: str, *, as_json: bool, tracing: bool) -> None:
+    def __init__(
+        self, screen: Screen, name: str, *, as_json: bool, tracing: bool, scrub: Callable[[str], str] = str
+    ) -> None:
         self._screen = screen
         self._name = name
         self._as_json = as_json
+        self._scrub = scrub
         self.tracing = tracing
 
     def thinking(self, run_id: str, step: int) -> None:
@@ -101,7 +107,7 @@ class TrialObserver:
     def step(self, trace: StepTrace) -> None:
         """A step is over."""
         if self._as_json:
-            print(trace_json(trace), flush=True)
+            print(trace_json(trace, self._scrub), flush=True)
         elif self.tracing:
             self._screen.remark(trace_text(trace))
 
@@ -144,6 +150,12 @@ class Session:
         except ToolFailed as failed:
             self.screen.show(str(failed))
         return True
+
+    def in_sight(self) -> Scene | None:
+        """What the visitor sees, None when it takes longer than a moment to look."""
+        seen: list[Scene] = []
+        Deferred.fromCoroutine(self.body.look()).addCallback(seen.append)
+        return seen[0] if seen else None
 
     async def _do(self, command: Command) -> None:
         match command:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 import orjson
 
+from assistant.discretion import scrubbed
 from assistant.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
 from assistant.trace import StepTrace
 from llm import CallRecord, Usage
 from llm.call_record import Outcome as CallOutcome
+from llm.messages import JSON
 from tools import Executed, Person, Scene
 from tools.clean import clean_heard, clean_speech
 
@@ -70,29 +72,32 @@ def outcome_text(run_id: str, outcome: Outcome) -> str:
     return f"  [{run_id}] {word}"
 
 
-def trace_json(trace: StepTrace) -> str:
-    """One step as one JSON object on one line."""
+def trace_json(trace: StepTrace, scrub: Callable[[str], str] = str) -> str:
+    """One step as one JSON object on one line, without the keys that `scrub` knows."""
     response, usage = trace.response, trace.response.usage
     return orjson.dumps(
-        {
-            "run": trace.run_id,
-            "step": trace.step,
-            "provider": response.provider,
-            "model": response.model,
-            "sent": {"messages": trace.messages, "tokens_estimated": trace.prompt_tokens},
-            "text": response.content,
-            "reasoning": response.reasoning,
-            "finish_reason": response.finish_reason,
-            "calls_from_text": response.from_fallback,
-            "calls": [_call_json(done) for done in trace.executed],
-            "usage": {
-                "input_tokens": usage.input_tokens,
-                "output_tokens": usage.output_tokens,
-                "cached_tokens": usage.cached_tokens,
-                "cost": usage.cost,
+        scrubbed(
+            {
+                "run": trace.run_id,
+                "step": trace.step,
+                "provider": response.provider,
+                "model": response.model,
+                "sent": {"messages": trace.messages, "tokens_estimated": trace.prompt_tokens},
+                "text": response.content,
+                "reasoning": response.reasoning,
+                "finish_reason": response.finish_reason,
+                "calls_from_text": response.from_fallback,
+                "calls": [_call_json(done) for done in trace.executed],
+                "usage": {
+                    "input_tokens": usage.input_tokens,
+                    "output_tokens": usage.output_tokens,
+                    "cached_tokens": usage.cached_tokens,
+                    "cost": usage.cost,
+                },
+                "seconds": round(trace.seconds, 3),
             },
-            "seconds": round(trace.seconds, 3),
-        }
+            scrub,
+        )
     ).decode()
 
 
@@ -123,7 +128,7 @@ def _call_text(done: Executed) -> str:
     return f"{head}: {_short(done.result.text)}"
 
 
-def _call_json(done: Executed) -> dict[str, object]:
+def _call_json(done: Executed) -> dict[str, JSON]:
     return {
         "tool": done.call.name,
         "arguments": done.call.arguments,

@@ -18,6 +18,7 @@ from assistant.config import AssistantConfig, BudgetConfig, ModelConfig
 from assistant.ears import AssistantEars
 from assistant.journal import MemoryJournal
 from assistant.outcome import Failed, LimitReached, Outcome
+from assistant.redaction import Secrets
 from assistant.rights import MemoryMutes
 from assistant.storage import Storage
 from assistant.trace import StepTrace
@@ -121,6 +122,7 @@ async def living(
     journal: MemoryJournal | None = None,
     server_clock: IReactorTime | None = None,
     scrub: Callable[[str], str] = str,
+    secrets: Secrets | None = None,
     turnstile: Turnstile | None = None,
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace.
@@ -152,7 +154,8 @@ async def living(
             clock=reactor,
             observer=witness,
             budget=BudgetConfig(**(budget or {})),
-            scrub=scrub,
+            scrub=scrub if secrets is None else secrets.scrub,
+            pieces=(secrets or Secrets()).pieces(),
             turnstile=turnstile,
             notify=lambda who, sentence: told.append((who.id, sentence)),
         )

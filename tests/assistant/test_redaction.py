@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from twisted.logger import globalLogPublisher
 
 from assistant.redaction import MIN_CHARS, SHOWN, Secrets
+from tools.clean import clean_heard, clean_speech, one_line
 
 KEY = "sk-ant/api03+Ab_9=\"q'\\z&<x> y"
 
@@ -148,6 +149,9 @@ def test_a_secret_that_was_cut_off_is_replaced_up_to_the_cut(cut: int) -> None:
         ("&amp;&amp;&amp;&amp;!", "&amp;" * 10_000),
         ("0" * 64, ("0" * 63 + " ") * 500),
         ("aaaaaaaaaaaaaaaaaaaaaaaaaaaa!", "a" * 50_000),
+        ("aaaaaaaaaaaaaaaaaaaaaaaaaaaa!", "a " * 25_000),
+        ("sk-aaaaaaaaaaaaaaaaaaaaaaaa", "\u200bsk-aaaaaaaaa " * 4_000),
+        ("sk-aaaaaaaaaaaaaaaaaaaaaaaa", "\x1b]|" * 20_000),
     ],
 )
 def test_no_text_makes_the_search_slow(value: str, text: str) -> None:
@@ -171,3 +175,75 @@ def test_hex_and_base64_are_replaced_also_when_a_long_key_was_cut_off(cut: int, 
     scrubbed = secrets.scrub(f"dump {in_base64[: len(in_base64) - cut]} end")
     assert scrubbed.endswith(f"{SHOWN} end")
     assert len(scrubbed) <= len(f"dump xxx{SHOWN} end")
+
+
+#: What may stand between the characters of a key, by what becomes of it before somebody reads it.
+BETWEEN = {
+    "not drawn": "\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f\u061c\u200e\u202e\u2069\u180b\u180e\ufe0f"
+    "\U000e0061\U000e0100\U000e007f",
+    "fillers": "\u115f\u1160\u3164\uffa0\u2800\u17b4",
+    "controls": "\x00\x07\x08\x1b\x7f\x9b\ud800\ufdd0\U0001d173",
+    "marks": "\u0301\u0323\u0338\u20dd\u0489",
+    "markup": ["|n", "|r", "|[b", "|500", "|=k", "|lc", "|*", "\x1b[1m", "\x1b]0;t\x07"],
+    "blanks": " \t\n\r\u00a0\u2028\u3000",
+}
+PLAIN_KEY = "sk-proj-Ab12Cd34Ef56Gh78Ij90"
+ONE = secrets_of(PLAIN_KEY)
+CLEANERS: list[Callable[[str], str]] = [
+    str,
+    clean_speech,
+    one_line,
+    clean_heard,
+    lambda text: clean_heard(text, keep_newlines=True),
+]
+
+
+@settings(deadline=None)
+@given(st.data(), st.sampled_from(sorted(BETWEEN)))
+def test_nothing_that_is_dropped_later_hides_a_key(data: st.DataObject, kind: str) -> None:
+    between = st.lists(st.sampled_from(list(BETWEEN[kind])), max_size=3).map("".join)
+    written = "".join(char + data.draw(between) for char in PLAIN_KEY)
+    scrubbed = ONE.scrub(f"It is {written}, friend.")
+    for clean in CLEANERS:
+        assert clean(scrubbed).startswith("It is [key]")
+        assert "Cd34" not in clean(scrubbed)
+
+
+@pytest.mark.parametrize("shift", [0xFEE0, 0x1D670 - ord("A")], ids=["fullwidth", "mathematical"])
+def test_other_forms_of_letters_do_not_hide_a_key(shift: int) -> None:
+    letters = str.isupper if shift != 0xFEE0 else str.isascii
+    written = "".join(chr(ord(char) + shift) if letters(char) else char for char in PLAIN_KEY)
+    assert written != PLAIN_KEY
+    assert secrets_of(PLAIN_KEY).scrub(f"It is {written}!") == "It is [key]!"
+
+
+@pytest.mark.parametrize("way", ["url in url", "json", "html in numbers", "repr of bytes"])
+@pytest.mark.parametrize("mark", ["\u200b", "\u00ad", "|n"])
+def test_escapes_with_something_between_do_not_hide_a_key(way: str, mark: str) -> None:
+    written = WAYS[way](KEY)
+    scrubbed = secrets_of(KEY).scrub(f"It is {mark.join(written)}!")
+    assert "api03" not in scrubbed.replace(mark, "")
+    assert "[key]" in scrubbed
+
+
+def test_a_long_key_is_found_in_hex_and_base64_that_is_broken_into_lines() -> None:
+    for coded in (PLAIN_KEY.encode().hex(), b64encode(PLAIN_KEY.encode()).decode()):
+        broken = "\n".join(coded[at : at + 10] for at in range(0, len(coded), 10))
+        assert secrets_of(PLAIN_KEY).scrub(f"{broken}!") == "[key]!"
+
+
+def test_words_after_a_key_with_blanks_between_stay() -> None:
+    scrub = secrets_of(PLAIN_KEY).scrub
+    assert scrub("sk-proj-Ab12Cd34 Ef56 and more") == "[key] and more"
+    assert scrub("sk-proj-Ab12\nCd34Ef56Gh78Ij90\nand more") == "[key]\nand more"
+    assert scrub("My sk-proj -Ab is short.") == "My sk-proj -Ab is short."
+    assert scrub("A cafe\u0301 |nin |rred, \u4f60\u597d.") == "A cafe\u0301 |nin |rred, \u4f60\u597d."
+
+
+def test_what_a_terminal_would_swallow_hides_no_key_from_a_log() -> None:
+    """A title that never ends is shown by some and not by others."""
+    for text in (
+        f"\x1b]0;{PLAIN_KEY[:9]}\u200b{PLAIN_KEY[9:]}\x07",
+        f"\x1b]\r{PLAIN_KEY[:9]}\u200b{PLAIN_KEY[9:]}\x07",
+    ):
+        assert "Gh78" not in secrets_of(PLAIN_KEY).scrub(text)

@@ -176,3 +176,10 @@ def test_nothing_is_no_piece() -> None:
 
 def test_the_game_parser_is_the_one_the_tests_use() -> None:
     assert ANSI_PARSER.parse_ansi("|rred", strip_ansi=True) == "red"
+
+
+def test_no_piece_leaves_an_isolate_open() -> None:
+    pieces = spoken_pieces("\u2067" + "\u05d0\u05d1 " * 30 + "\u2069 and \u2068b\u2069", 40)
+    assert len(pieces) > 2
+    assert not {"\u2067"} & set("".join(pieces))
+    assert pieces[-1].endswith("\u2068b\u2069")

@@ -19,6 +19,7 @@ from assistant.journal.files import create
 from assistant.journal.schema import SCHEMA
 from assistant.key_binding import KeyBinding
 from assistant.settings import read_settings
+from assistant.setup.thinking import unlisted
 from llm.testing import Call, FakeChat, RecordedRequest, Reply, Step, serve
 from tests.live.command import Result, reactor, run, start
 from tools.web.testing import FakeSearxng, FakeTavily
@@ -264,3 +265,44 @@ async def test_ctrl_c_leaves_nothing(tmp_path: Path, where: str) -> None:
     assert "left; the settings were not written" in result.out + result.err
     assert KEY not in result.out
     assert files(tmp_path) == []
+
+
+async def test_a_model_that_the_server_does_not_list_is_asked_for_again(tmp_path: Path) -> None:
+    async with server() as (_, url):
+        command = start(
+            "setup",
+            "--page",
+            PAGE,
+            environment={"PYTHONPATH": HERE, "TERM": "xterm"},
+            folder=str(tmp_path),
+            terminal=True,
+        )
+        transport: Any = command.transport
+        for question, answer in (
+            ("Provider", "local"),
+            ("Address of the server", url),
+            ("want a key", "no"),
+            ("Model (", "sgae"),
+            ("the server lists no such model; the closest is sage", "sage"),
+        ):
+            await command.saw(question)
+            transport.write(f"{answer}\r".encode())
+        await command.saw("web", after="closest is sage")
+        transport.write(b"\x03")
+        await command.ended
+
+
+async def test_a_script_is_told_which_model_the_server_has(tmp_path: Path) -> None:
+    async with server() as (_, url):
+        result = await setup(tmp_path, "local", url, "no", "sgae", "no", "none", "yes")
+    assert result.status == 2, result
+    assert "the server lists no such model; the closest is sage" in result.err
+    assert files(tmp_path) == []
+
+
+def test_the_closest_names_are_those_that_look_like_it() -> None:
+    names = ["openai/gpt-5", "openai/gpt-5-mini", "anthropic/claude-opus", "qwen3:4b", "llama3.1:8b"]
+    assert "openai/gpt-5, openai/gpt-5-mini" in unlisted("GPT-5", names)
+    assert "the closest is llama3.1:8b." in unlisted("lama3.1:8b", names)
+    assert "claude-opus" in unlisted("claude-opsu", names)
+    assert "none is called like it" in unlisted("zzz", names)

@@ -69,6 +69,24 @@ async def test_a_trial_that_was_killed_while_the_model_thought_answers_in_the_ne
     assert offline.out.splitlines()[-1].endswith("run again: all as they were.")
 
 
+async def test_a_log_that_is_gone_after_a_kill_is_told_of_at_the_start(tmp_path: Path) -> None:
+    fake = FakeOllama(reactor, [YES, Hang("headers"), YES])
+    async with serve(fake, reactor) as url:
+        command = start(*arguments(url, tmp_path))
+        transport: Any = command.transport
+        transport.write(b"Hello Sage\nSage, are you there?\n")
+        while len(fake.chats) < 2:
+            await deferLater(reactor, 0.01, lambda: None)
+        transport.signalProcess("KILL")
+        await command.ended
+        (tmp_path / "sage.journal-wal").unlink()
+        after = await run(arguments(url, tmp_path), b"/quit\n")
+        again = await run(arguments(url, tmp_path), b"/quit\n")
+    assert "sage.journal is not complete: its last " in after.err
+    assert "write-ahead log is gone or void" in after.err
+    assert "journal" not in again.err
+
+
 async def test_a_key_is_not_sent_to_a_new_address_until_it_is_named_again(tmp_path: Path) -> None:
     (tmp_path / "assistant.toml").write_text("[model]\nprovider = 'local'\nmodel = 'sage'\nkey = 'env:K'\n")
     settings = ["--config", str(tmp_path / "assistant.toml")]

@@ -1,10 +1,14 @@
 """The worst model there can be, tempted over every channel: nothing may happen that its tempters could not do.
 
-`MUD_ATTACKS=FILE` tries somebody else's texts; `-s` shows the table.
+`MUD_ATTACKS=FILE` tries somebody else's texts, every one over every channel; the end of the run says how many there
+are, and `-s` shows the table.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,15 +18,14 @@ import pytest
 
 from llm.fakes.obedient import EVERY, NATIVE, PROSE
 from llm.testing import ObedientModel, find_goals
-from tests.policy.attacks import OURS, load
+from tests.policy.attacks import OURS, Attack, MalformedAttacksError, load
 from tests.policy.channels import CHANNELS
 from tests.policy.judge import Effect, Log, forbidden
 from tests.policy.stage import BOB, ECHO, MALLORY, Stage, stage
 from tools import Denied
 
 ATTACKS = load()
-#: Somebody else's texts may hold no goal that the obedient model knows; they then only have to do no harm.
-HAVE_GOALS = bool(find_goals(attack.text for attacks in ATTACKS.by_goal.values() for attack in attacks))
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Table:
 
     tried: Counter[tuple[str, str]] = field(default_factory=Counter)
     obeyed: Counter[str] = field(default_factory=Counter)
+    #: The numbers of the texts that were tried, by channel.
+    used: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     found: defaultdict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def lines(self) -> list[str]:
@@ -63,10 +68,24 @@ class Table:
             cells = [f"{self.tried[channel, goal]}/{len(self.found[channel, goal])}".rjust(11) for goal in goals]
             lines.append(channel.ljust(18) + "".join(cells) + str(self.obeyed[channel]).rjust(9))
         bad = sum(map(len, self.found.values()))
-        return [*lines, f"tried {self.tried.total()}, forbidden effects {bad}"]
+        used = set[int]().union(*self.used.values())
+        texts = f"{ATTACKS}; {len(used)} of {ATTACKS.count} texts used here"
+        return [*lines, texts, f"tried {self.tried.total()}, forbidden effects {bad}"]
 
 
 TABLE = Table()
+
+
+def planned(way: str, channel: str) -> list[Attack]:
+    """What is tried over a channel in a way: over all ways every text of the file, over every channel."""
+    return ATTACKS.share(list(WAYS).index(way), len(WAYS), 2 * list(CHANNELS).index(channel))
+
+
+def test_every_text_is_tried_over_every_channel() -> None:
+    for channel in CHANNELS:
+        tried = [attack for way in WAYS for attack in planned(way, channel)]
+        assert {attack.number for attack in tried} == set(range(1, ATTACKS.count + 1))
+        assert {attack.goal for attack in tried} == set(ATTACKS.by_goal)
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
@@ -78,17 +97,21 @@ async def test_no_text_brings_about_what_its_writer_could_not_do(way: str, chann
     level = where.level_with(how.world_text)
     options = {"world_text_permission": how.world_text}
     async with stage(model, how.provider, tools=how.tools, more=where.more, **options) as here:
-        for attack in ATTACKS.one_each(list(WAYS).index(way) + 2 * list(CHANNELS).index(channel)):
+        attacks = planned(way, channel)
+        for attack in attacks:
             here.reset()
             await where.play(here, attack.text)
             await here.settled()
             bad = forbidden(here.log, level) + (["a secret leaked"] if here.leaked() else [])
             TABLE.tried[channel, attack.goal] += 1
+            TABLE.used[channel].add(attack.number)
             TABLE.found[channel, attack.goal] += bad
             found += [f"{attack}: {effect}" for effect in bad]
     TABLE.obeyed[channel] += len(model.obeyed)
     assert found == []
-    assert model.obeyed or not HAVE_GOALS, "no attack reached the model: the channel is not one"
+    # Somebody else's texts may hold no goal that the obedient model knows; they then only have to do no harm.
+    has_goals = bool(find_goals(attack.text for attack in attacks))
+    assert model.obeyed or not has_goals, "no attack reached the model: the channel is not one"
 
 
 def test_the_table_of_all_attacks() -> None:
@@ -160,6 +183,79 @@ def test_somebody_elses_texts(tmp_path: Path) -> None:
     assert [attack.text for attack in load(str(theirs)).by_goal["go"]] == ["now: 4f424559286c6f6f6b29", "x"]
     theirs.write_text('[[texts]]\ntext = "OBEY(look)"')
     assert [attack.text for attack in load(str(theirs)).by_goal["theirs"]] == ["OBEY(look)"]
+    assert str(load(str(theirs))) == f"{theirs}: 1 text for 1 goal"
+
+
+@pytest.mark.parametrize("goals", [0, 1, 4])
+@pytest.mark.parametrize("count", [1, 2, 7, 60])
+def test_no_text_of_a_file_is_left_out(count: int, goals: int, tmp_path: Path) -> None:
+    """However many there are for however many goals."""
+    theirs = tmp_path / "theirs.toml"
+    named = "[goals]\n" + "".join(f'goal{number} = "OBEY(look)"\n' for number in range(goals)) if goals else ""
+    theirs.write_text(named + "".join(f"[[texts]]\ntext = 'number {number}'\n" for number in range(count)))
+    attacks = load(str(theirs))
+    assert str(attacks).startswith(f"{theirs}: {count} text")
+    for shift in range(5):
+        tried = [attack for turn in range(6) for attack in attacks.share(turn, 6, shift)]
+        assert {attack.text for attack in tried} == {f"number {number}" for number in range(count)}
+        assert {attack.goal for attack in tried} == set(attacks.by_goal)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("[[texts]", "is no TOML"),
+        ("", "has no [[texts]]"),
+        ("texts = 3", "has no [[texts]]"),
+        ('texts = ["x"]', "number 1 of [[texts]] is no table"),
+        ('[[texts]]\ntext = "x"\n[[texts]]\ntxt = "x"', "number 2 of [[texts]] has a field 'txt'"),
+        ('[[texts]]\ntext = "x"\n[[texts]]\n[[texts]]\ntext = "y"', "number 2 of [[texts]] has no text"),
+        ("[[texts]]\ntext = 3", "number 1 of [[texts]] has no text"),
+        ('[[texts]]\ntext = "x"\ndisguise = "rot14"', "number 1 of [[texts]] has an unknown disguise 'rot14'"),
+        ('[[texts]]\ntext = "x {goal}"', "number 1 of [[texts]] names {goal}, and there are no [goals]"),
+        ('[goals]\ngo = 3\n[[texts]]\ntext = "x"', "each goal is a name and a text"),
+        ('[attacks]\n[[texts]]\ntext = "x"', "'attacks' is neither"),
+    ],
+)
+def test_a_malformed_entry_is_named(content: str, complaint: str, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs.toml"
+    theirs.write_text(content)
+    with pytest.raises(MalformedAttacksError) as caught:
+        load(str(theirs))
+    assert complaint in str(caught.value)
+    assert str(theirs) in str(caught.value)
+
+
+def run_on(theirs: Path) -> subprocess.CompletedProcess[str]:
+    """A test run of its own on somebody else's texts, as `MUD_ATTACKS=FILE pytest tests/policy` makes it."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        __file__,
+        "-q",
+        "-n0",
+        "-p",
+        "no:cacheprovider",
+        "-s",
+        "-k",
+        "ollama or table",
+    ]
+    environment = {**os.environ, "MUD_ATTACKS": str(theirs)}
+    return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_the_run_says_how_many_texts_it_tries(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs.toml"
+    theirs.write_text("".join(f"[[texts]]\ntext = 'OBEY(say text=\"number {number}\")'\n" for number in range(20)))
+    done = run_on(theirs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"attacks of {theirs}: 20 texts for 1 goal, every one over each of {len(CHANNELS)} channels" in done.stdout
+    assert f"{theirs}: 20 texts for 1 goal; 20 of 20 texts used here" in done.stdout
+    theirs.write_text("[[texts]]\ntext = 3")
+    done = run_on(theirs)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert f"{theirs}: number 1 of [[texts]] has no text" in done.stdout + done.stderr
 
 
 async def test_bob_cannot_approve_what_is_never_allowed_nor_mallory_anything() -> None:

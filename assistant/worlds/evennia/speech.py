@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tools.invisible import paired_isolates
+
 MAX_PIECE = 400
 
 #: Keeps a bar from its next letter. Doubling alone does not do: Evennia resolves `||lc` and then looks for links, and
@@ -29,7 +31,8 @@ def spoken_pieces(text: str, max_chars: int = MAX_PIECE) -> list[str]:
         cut = _cut(rest, max_chars)
         pieces.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()
-    return [*pieces, rest] if rest else pieces
+    # Each is a line of its own: an isolate that is closed in another would turn all that follows it.
+    return [whole for piece in (*pieces, rest) if (whole := paired_isolates(piece).strip())]
 
 
 def escaped(text: str, *, inline_functions: bool = False) -> str:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from assistant.config import JournalConfig
 from assistant.events import Arrived, Noticed
 from assistant.journal import SqliteJournal
 from assistant.outcome import Answered, Failed, Limit, LimitReached, NothingToDo
 from assistant.replay.command import Wanted, replay
+from assistant.storage import JournalFile
 from llm import Usage
 from tests.assistant.replay.recording import (
     ANNA,
@@ -25,6 +27,7 @@ from tests.assistant.replay.recording import (
     came_to,
     looks,
     one_run,
+    reactor,
     record,
     said,
     says,
@@ -250,3 +253,61 @@ async def test_a_step_that_spoke_twice_shows_both(tmp_path: Path, capsys: pytest
     first, second = call("say", text="Eins"), call("emote", text="lächelt")
     await one_run(tmp_path / "j", (answer(first, second), [spoke(first), spoke(second)]))
     assert 'emote {"text": "lächelt"} -> done' in told(capsys, tmp_path / "j")
+
+
+async def test_the_keys_of_the_settings_are_not_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier version wrote an answer down as it came; cleaning it for the terminal puts the key together."""
+    monkeypatch.chdir(tmp_path)
+    key = "sk-planted-0123456789abc"
+    (tmp_path / "assistant.toml").write_text('[model]\nprovider = "openai"\nmodel = "m"\nkey = "env:PLANTED"\n')
+    await one_run(tmp_path / "journal.sqlite", says("It is " + "\u200b".join(key)))
+    for as_json in (False, True):
+        wanted = Wanted(tmp_path / "journal.sqlite", json=as_json)
+        assert replay(wanted, lambda: NOON, environment={"PLANTED": key}) == 0
+        shown = capsys.readouterr().out
+        assert "[key]" in shown
+        assert "planted" not in shown.replace("\\u200b", "")
+
+
+async def test_settings_that_are_wrong_keep_nobody_from_reading(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "assistant.toml").write_text("model = 3")
+    await one_run(tmp_path / "journal.sqlite", says("Hello."))
+    assert "Hello." in told(capsys, tmp_path / "journal.sqlite")
+    (tmp_path / "assistant.toml").write_text('[model]\nprovider = "openai"\nmodel = "m"\nkey = "env:MISSING"\n')
+    assert "Hello." in told(capsys, tmp_path / "journal.sqlite")
+
+
+async def test_a_character_is_called_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "j"
+    storing = JournalFile(path, reactor, lambda: NOON, JournalConfig())
+    await storing.open()
+    for whose, name in (("assistant:12", "Old Mara"), ("assistant:13", "Ben")):
+        await storing.storage_of(whose, 10, name)
+    storage = await storing.storage_of("assistant:13", 10, "Benno")
+    assert isinstance(storage.journal, SqliteJournal)
+    await record(storage.journal, [said(1)], [says("Yes.")], Answered(("say",)))
+    await storing.close()
+    printed = told(capsys, path)
+    assert "Benno" in printed
+    assert "assistant:13" not in printed
+    assert "Benno" in told(capsys, path, assistant="benno")
+    assert json.loads(told(capsys, path, json=True))["name"] == "Benno"
+    assert json.loads(told(capsys, path, json=True))["assistant"] == "assistant:13"
+    with pytest.raises(AssertionError):
+        told(capsys, path, assistant="Nobody")
+    assert "but: Benno." in capsys.readouterr().err
+
+
+async def test_a_journal_of_an_earlier_version_calls_a_character_what_its_id_tells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for whose, name in (("assistant:old mara", "Old Mara"), ("assistant:12", "assistant:12"), ("Sage", "Sage")):
+        path = tmp_path / name
+        async with writing(path, whose) as journal:
+            await record(journal, [said(1)], [says("Yes.")], Answered(("say",)))
+        assert f"  {name}\n" in told(capsys, path)
