@@ -17,7 +17,7 @@ from assistant.history import History
 from assistant.journal.shapes import MESSAGE
 from assistant.mind import Mind
 from assistant.prompt import example_messages, system_message
-from assistant.purse import Purse
+from assistant.purse import MinuteCounts, Purse
 from assistant.react import MIN_STREAM_TOKENS
 from assistant.rights import Rights
 from assistant.settings import SettingsError
@@ -58,6 +58,8 @@ class Surroundings:
     wall: Callable[[], float] | None = None
     #: Where runs go on in turn, one for all assistants of the process; None for one that is alone.
     turnstile: Turnstile | None = None
+    #: How often each player was answered lately, one for all assistants of the process; None for one that is alone.
+    minutes: MinuteCounts | None = None
 
 
 def build_assistant(
@@ -128,11 +130,12 @@ def _mind(
         turnstile=Turnstile(around.clock) if around.turnstile is None else around.turnstile,
         random=around.pipeline.random,
         observer=around.observer,
-        purse=Purse(around.budget),
+        purse=Purse(around.budget, around.minutes or MinuteCounts(around.clock.seconds)),
         scrub=around.scrub,
         seen=SeenUrls(),
         excuse=Excuse(around.world, around.clock, settings.excuse, every),
         tired=Excuse(around.world, around.clock, settings.budget_excuse, every),
+        hurried=Excuse(around.world, around.clock, settings.rate_excuse, every),
     )
 
 

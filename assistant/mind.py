@@ -60,9 +60,10 @@ class Mind:
     seen: SeenUrls
     #: Gives a text back without the keys in it.
     scrub: Callable[[str], str]
-    #: Done when the model cannot be asked, and when the budget of the day is used up.
+    #: Done when the model cannot be asked, when the budget of the day is used up, and when a player asks too often.
     excuse: Excuse
     tired: Excuse
+    hurried: Excuse
 
 
 @dataclass(slots=True)
@@ -94,8 +95,10 @@ class Run:
     shrunk: bool = False
     #: The calls made so far with what came of them: a model that repeats one is told so.
     known: set[str] = field(default_factory=set)
-    #: Those for whom nothing more is spent today.
+    #: Those for whom nothing more is spent today, or not now.
     broke: set[str] = field(default_factory=set)
+    #: For whom it was counted that they are answered.
+    counted: str = ""
 
     def __post_init__(self) -> None:
         """Find what follows from the events."""
