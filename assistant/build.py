@@ -19,7 +19,7 @@ from assistant.journal.shapes import MESSAGE
 from assistant.key_pieces import KeyPieces
 from assistant.mind import Mind
 from assistant.prompt import example_messages, system_message
-from assistant.purse import Purse
+from assistant.purse import MinuteCounts, Purse
 from assistant.rights import Rights
 from assistant.settings import SettingsError
 from assistant.storage import Storage
@@ -68,6 +68,8 @@ class Surroundings:
     approvals: Approvals | None = None
     #: Tells a player one sentence outside the story.
     notify: Callable[[Principal, str], None] = lambda _, __: None
+    #: How often each player was answered lately, one for all assistants of the process; None for one that is alone.
+    minutes: MinuteCounts | None = None
 
 
 def build_assistant(
@@ -136,13 +138,14 @@ def _mind(
         turnstile=Turnstile(around.clock) if around.turnstile is None else around.turnstile,
         random=around.pipeline.random,
         observer=around.observer,
-        purse=Purse(around.budget),
+        purse=Purse(around.budget, around.minutes or MinuteCounts(around.clock.seconds)),
         scrub=around.scrub,
         pieces=around.pieces,
         seen=SeenUrls(),
         excuse=Excuse(around.world, around.clock, settings.excuse, every),
         tired=Excuse(around.world, around.clock, settings.budget_excuse, every),
         notify=around.notify,
+        hurried=Excuse(around.world, around.clock, settings.rate_excuse, every),
     )
 
 

@@ -198,6 +198,10 @@ class Assistant:
             if self._on_failure is not None:
                 self._on_failure(outcome)
             await self.mind.tired.make()
+        elif isinstance(outcome, LimitReached) and outcome.limit is Limit.RATE:
+            if self._on_failure is not None:
+                self._on_failure(outcome)
+            await self.mind.hurried.make()
         elif isinstance(outcome, Failed | LimitReached):
             await self.mind.excuse.make()
         return outcome

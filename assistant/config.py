@@ -47,9 +47,17 @@ def _by_reference(value: str) -> str:
 
 
 #: The address of a server, empty for a usual place.
-Address = Annotated[str, AfterValidator(_address)]
+Address = Annotated[
+    str,
+    Field(description="the address of a server, such as http://127.0.0.1:8080/v1; empty for the usual one"),
+    AfterValidator(_address),
+]
 #: A reference to a key, never the key itself: env:NAME, file:PATH or keyring:NAME; empty for none.
-KeyReference = Annotated[str, AfterValidator(_by_reference)]
+KeyReference = Annotated[
+    str,
+    Field(description="where the key is, never the key: env:NAME, file:PATH or keyring:NAME; empty for none"),
+    AfterValidator(_by_reference),
+]
 
 
 class PriceConfig(_Settings):
@@ -76,6 +84,7 @@ class ModelConfig(_Settings):
     context_tokens: int = Field(default=8192, ge=1024, le=2_000_000)
     #: The longest answer in tokens.
     max_answer_tokens: int = Field(default=400, ge=16, le=32_000)
+    #: How freely it chooses its words: 0 is always the likeliest one. Unset: the server's own default.
     temperature: float | None = Field(default=None, ge=0, le=2)
     #: Turns a thinking model's thoughts on or off; unset leaves it to the model.
     think: bool | None = None
@@ -114,8 +123,11 @@ class ModelConfig(_Settings):
     #: How many requests may be on their way to this server; unset: 1 for the embedded model, 4 for a server of your
     #: own, 32 for a provider on the internet.
     max_in_flight: int | None = Field(default=None, ge=1, le=1000)
+    #: How long connecting to the server may take.
     connect_seconds: Seconds = 5.0
+    #: How long the first word may take: loading the model and reading the prompt are in it.
     first_byte_seconds: Seconds = 60.0
+    #: How long the server may be silent in the middle of an answer.
     idle_seconds: Seconds = 60.0
     #: How long nothing but signs of life may come.
     progress_seconds: Seconds = 300.0
@@ -124,8 +136,17 @@ class ModelConfig(_Settings):
 class AssistantConfig(_Settings):
     """Who the assistant is and how it behaves."""
 
-    name: str = Field(default="Sage", min_length=1, max_length=40, pattern=r"^\w[\w' -]*$")
+    #: The name it is called by. In a game it is the name of its character: setting it renames the character.
+    name: str = Field(
+        default="Sage",
+        min_length=1,
+        max_length=40,
+        pattern=r"^\w[\w' -]*$",
+        description="letters, digits, spaces, hyphens and apostrophes, at most 40, the first a letter or a digit",
+    )
+    #: Other names it answers to.
     aliases: tuple[str, ...] = ()
+    #: Who it is and how it talks: what the model is told of its part.
     persona: str = Field(default=DEFAULT_PERSONA, max_length=8000)
     #: What happens to text without a tool call: kept as a thought, spoken, or spoken when the assistant was addressed.
     plain_text: Literal["think", "speak", "speak_if_addressed"] = "speak_if_addressed"
@@ -133,36 +154,57 @@ class AssistantConfig(_Settings):
     speak_early: bool = True
     #: The tools it may use; unset means all there are.
     tools: tuple[str, ...] | None = None
+    #: How often it may ask its model before it must have answered or acted.
     max_steps: int = Field(default=5, ge=1, le=10)
+    #: How long one answer may take in all.
     run_seconds: Seconds = 120.0
+    #: How many tokens one answer may cost in all, read and written.
     max_run_tokens: int = Field(default=60_000, ge=1000)
+    #: How many unreadable tool calls in a row end a run.
     max_format_errors: int = Field(default=3, ge=1, le=10)
     #: Done, as an emote, when the model cannot be reached or loses its thread; at most once in `excuse_every_seconds`.
     excuse: str = Field(default="looks lost in thought and does not answer just now.", min_length=1, max_length=200)
+    #: How much time lies between two of its excuses at least.
     excuse_every_seconds: Seconds = 60.0
     #: Done, as an emote, when the budget of the day is used up; as rarely as the excuse.
     budget_excuse: str = Field(
         default="stifles a yawn: that was enough talk for one day.", min_length=1, max_length=200
     )
+    #: Done, as an emote, when one player asks more often than the budget allows in a minute; as rarely as the excuse.
+    rate_excuse: str = Field(default="raises a hand: one thing at a time, please.", min_length=1, max_length=200)
+    #: How often it takes in what it overhears, while somebody has talked with it lately.
     awake_seconds: Seconds = 5.0
+    #: How often it takes in what it overhears, when nobody talks with it.
     asleep_seconds: Seconds = 60.0
+    #: How long it waits for more: what is said to it this close together is answered at once.
     join_seconds: Annotated[float, Field(ge=0, le=10)] = 0.25
+    #: How many things heard may wait to be dealt with; more are refused.
     inbox_limit: int = Field(default=500, ge=1, le=100_000)
-    #: The permission it acts with at most, on the game's ladder: 0 guest, 1 player ... 5 developer.
+    #: The permission it acts with at most: 0 guest, 1 player, 2 helper, 3 builder, 4 admin, 5 developer.
     permission: int = Field(default=1, ge=0, le=5)
-    #: Whose word the text of rooms and things counts as: a player's, who may have written it.
+    #: Whose word the text of rooms and things counts as: a player's (1), who may have written it. Raise it where only
+    #: builders (3) write.
     world_text_permission: int = Field(default=1, ge=0, le=5)
     #: The permission that a call of a tool takes, where the owner wants another than the tool's own.
     needs: dict[str, Annotated[int, Field(ge=0, le=5)]] = {}
     #: Commands of the game that it never runs, beside those nobody's assistant may run.
     denied_commands: tuple[str, ...] = ()
-    #: Calls of one run: of all kinds, of speech, and over the network.
+    #: How many tools one run may use in all.
     max_calls: int = Field(default=20, ge=1, le=200)
+    #: How often it may speak in one run.
     max_spoken: int = Field(default=3, ge=1, le=20)
+    #: How often one run may search the web or open a page.
     max_network: int = Field(default=6, ge=0, le=50)
+    #: Whom it hears: what those below say is not heard, even when they name it. 0 guest, 1 player, 2 helper,
+    #: 3 builder, 4 admin, 5 developer.
     min_permission: int = Field(default=0, ge=0, le=5)
+    #: What it does with speech in its room that is not meant for it: "trigger" answers it, "context" only takes it in,
+    #: "ignore" does not hear it.
     room_speech: Verdict = Verdict.CONTEXT
+    #: What it does with what is said on channels and not meant for it: "trigger", "context" or "ignore" likewise.
     channel_speech: Verdict = Verdict.CONTEXT
+    #: Who is told of trouble, by the names of their accounts. Empty: the owner of the game.
+    alerts: tuple[str, ...] = ()
 
 
 class AllowanceConfig(_Settings):
@@ -179,6 +221,8 @@ class BudgetConfig(_Settings):
     total: AllowanceConfig = AllowanceConfig()
     assistant: AllowanceConfig = AllowanceConfig()
     player: AllowanceConfig = AllowanceConfig()
+    #: How often one player is answered in a minute, by all assistants together; unset is unlimited.
+    player_per_minute: int | None = Field(default=None, ge=1, le=1000)
     #: When the day ends: midnight, so many hours east of Greenwich.
     utc_offset_hours: float = Field(default=0.0, ge=-14, le=14)
 
@@ -219,14 +263,19 @@ class WebConfig(_Settings):
     url_origin: Literal["seen", "any"] = "seen"
     #: Only these domains and what is below them; empty: all but the blocked ones.
     allow_domains: tuple[str, ...] = ()
+    #: Domains that are never searched or read, with what is below them.
     block_domains: tuple[str, ...] = ()
     #: Networks of your own whose pages may be read, such as 192.168.7.0/24; pages elsewhere must be public.
     allow_private: tuple[IPvAnyNetwork, ...] = ()
+    #: The ports at which pages are read.
     ports: tuple[Annotated[int, Field(ge=1, le=65_535)], ...] = (80, 443)
-    #: How often one assistant may search and open a page in an hour.
+    #: How often one assistant may search in an hour.
     searches_per_hour: int = Field(default=60, ge=0, le=100_000)
+    #: How often one assistant may open a page in an hour.
     pages_per_hour: int = Field(default=60, ge=0, le=100_000)
+    #: How long the hits of a search are kept and not asked for again.
     search_cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 900.0
+    #: How long a page is kept and not fetched again.
     page_cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 3600.0
     #: Keys, addresses and rates by the provider's name.
     providers: dict[str, WebProviderConfig] = {}

@@ -37,6 +37,10 @@ class KeySources:
     open_keyring: Callable[[], Keyring] = import_keyring
 
 
+#: What a changed environment takes; surfaces that know a better word for it put that in its place.
+ANEW = "start the program anew"
+
+
 def check_reference(reference: str) -> None:
     """Nothing. Raises KeyReferenceError, which does not repeat it, for what is no reference; it may be a key."""
     _split(reference)
@@ -86,7 +90,10 @@ async def _read(scheme: str, name: str, sources: KeySources) -> str:
 
 def _variable(name: str, environment: Mapping[str, str]) -> str:
     if not (key := environment.get(name, "").strip()):
-        raise KeyReferenceError(f"the environment has no {name}; set it, for example with: export {name}=...")
+        raise KeyReferenceError(
+            f"the environment has no {name}: the program was started without it; type export {name}=THE_KEY in the "
+            f"shell it is started from, and {ANEW}"
+        )
     return key
 
 

@@ -63,9 +63,10 @@ class Mind:
     scrub: Callable[[str], str]
     #: Keeps it from telling a key piece by piece.
     pieces: KeyPieces
-    #: Done when the model cannot be asked, and when the budget of the day is used up.
+    #: Done when the model cannot be asked, when the budget of the day is used up, and when a player asks too often.
     excuse: Excuse
     tired: Excuse
+    hurried: Excuse
     #: Tells a player one sentence outside the story, where they are: nothing happens for one who is away.
     notify: Callable[[Principal, str], None]
     #: Who is who among those whose words and names were met: to say whose lower what it may do.
@@ -114,8 +115,10 @@ class Run:
     cuts: int = 0
     #: The calls made so far with what came of them: a model that repeats one is told so.
     known: set[str] = field(default_factory=set)
-    #: Those for whom nothing more is spent today.
+    #: Those for whom nothing more is spent today, or not now.
     broke: set[str] = field(default_factory=set)
+    #: For whom it was counted that they are answered.
+    counted: str = ""
 
     def __post_init__(self) -> None:
         """Find what follows from the events."""

@@ -15,6 +15,7 @@ class Limit(StrEnum):
     FORMAT_ERRORS = "format_errors"
     BUDGET = "budget"
     NO_PROGRESS = "no_progress"
+    RATE = "rate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,14 @@ class NothingToDo:
 
 @dataclass(frozen=True, slots=True)
 class LimitReached:
-    """The run used up what it was given; `cause` says more where there is more to say."""
+    """The run used up what it was given; `cause` says more where there is more to say.
+
+    `account` is whose budget is used up, empty for any other limit.
+    """
 
     limit: Limit
     cause: str = ""
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)

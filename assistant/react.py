@@ -23,6 +23,7 @@ from assistant.limits import Meter, RunLimits
 from assistant.mind import Mind, Run, of_one_run
 from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.perception import perceive
+from assistant.purse import A_MINUTE
 from assistant.recovery import MAYBE_HEARD, SAY, Answer, Said, left_of
 from assistant.trace import StepTrace
 from llm import (
@@ -138,7 +139,8 @@ async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outco
             continue
         except BudgetReached as spent:
             if not await _somebody_else_pays(mind, run, spent):
-                return LimitReached(Limit.BUDGET, spent.message)
+                limit = Limit.RATE if spent.what == A_MINUTE else Limit.BUDGET
+                return LimitReached(limit, spent.message, spent.account)
             continue
         run.meter.count_step(response.usage, prompt_tokens)
         await mind.journal.record_response(run.id, run.next_step(), response)
@@ -197,6 +199,7 @@ async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMRespons
 
     Its first sentence may be spoken by then (`early.py`).
     """
+    _count_asker(mind, run)
     mind.window.fit(run)
     stream = mind.history.parts(run.hearers)
     prompt = Joined([*parts_of(mind.front), *stream, *([user(NUDGE)] if run.nudge else ())])
@@ -218,6 +221,15 @@ def _discreet(mind: Mind, response: LLMResponse) -> LLMResponse:
     return kept(response, mind.scrub, most_chars, mind.pieces)
 
 
+def _count_asker(mind: Mind, run: Run) -> None:
+    """Count one answer for the person the run is for, once. Raises BudgetReached when they ask too often."""
+    requester = run.requester
+    if requester is not None and run.counted != requester.id:
+        if why := mind.purse.too_often(requester):
+            raise BudgetReached(why, account=requester.id, what=A_MINUTE)
+        run.counted = requester.id
+
+
 async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> bool:
     """Whether the run goes on for another who waits, because the budget of the one it was for is used up."""
     requester = run.requester
@@ -227,5 +239,5 @@ async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> boo
     if run.trigger is None:
         return False
     _log.warn("{cause}", log_event="budget", cause=spent.message)
-    await mind.tired.make()
+    await (mind.hurried if spent.what == A_MINUTE else mind.tired).make()
     return True

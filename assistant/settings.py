@@ -7,12 +7,13 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from assistant.config import Config
 from assistant.known_providers import AUTO, left_behind
+from assistant.setting_words import problem, table_in
 
 DEFAULT_FILE = Path("assistant.toml")
 
@@ -89,8 +90,7 @@ def _problem(kind: str, message: str, path: _Path) -> str:
     if kind == "extra_forbidden":
         known = _known(path)
         return f"there is no such setting{f'; those there are: {known}' if known else ''}"
-    problem = message.removeprefix("Value error, ")
-    return problem[0].lower() + problem[1:]
+    return problem(Config, path, kind, message)
 
 
 def _known(path: _Path) -> str:
@@ -99,15 +99,8 @@ def _known(path: _Path) -> str:
     for part in path[:-1]:
         if isinstance(part, str):
             field = getattr(table, "model_fields", {}).get(part)
-            table = _table_in(field.annotation) if field else None
+            table = table_in(field.annotation) if field else None
     return ", ".join(getattr(table, "model_fields", {}))
-
-
-def _table_in(annotation: Any) -> type[BaseModel] | None:
-    """The model that a field is, or is a list or an option of."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next(filter(None, (_table_in(part) for part in get_args(annotation))), None)
 
 
 def _name_of(path: _Path) -> str:

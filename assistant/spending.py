@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, Protocol
 
 from twisted.logger import Logger
 
-from assistant.journal import BrokenRecord, JournalError, JournalUnreadable
+from assistant.journal import BrokenRecord, JournalError, JournalUnreadable, StoredUsage
 from resilience import Ledger
 
+_EPOCH = date(1970, 1, 1)
+
 _log = Logger()
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """What one account spent on one day."""
+
+    day: date
+    account: str
+    calls: int
+    tokens: int
+    money: float
+
+
+async def usage_rows(usage: StoredUsage, since: int) -> list[UsageRow]:
+    """What each account spent on each day from `since` on, counted from 1970. Raises JournalError."""
+    rows = await usage.days(since)
+    return [
+        UsageRow(_EPOCH + timedelta(day), account, calls, tokens, money) for day, account, calls, tokens, money in rows
+    ]
 
 
 class Usage(Protocol):

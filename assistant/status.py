@@ -1,85 +1,150 @@
-"""The state of the outside as text for an operator: servers, limits, budgets."""
+"""The state of the outside in plain words for an operator: servers, limits, budgets, what was put aside."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from assistant.events import told
 from assistant.journal import Parked, UnknownEffect
-from resilience import Amount, Snapshot
+from resilience import Amount, Snapshot, State
+from resilience.amounts import Allowance
 from resilience.budget import AccountState
 from resilience.snapshot import QuotaState, UpstreamState
 from tools.clean import clean_heard
 
-#: Outcomes of a server that are shown, and characters of each cause.
+#: Events and effects that are shown, and characters of each cause.
 _SHOWN, _SHOWN_CHARS = 5, 160
+#: The least that a call uses: an account without room for it is used up.
+_SMALLEST = Amount(calls=1, tokens=1)
 
 
-def status_text(snapshot: Snapshot) -> str:
-    """Every server with its circuit, its queue and its last outcomes; what cools down; what was spent today."""
-    lines: list[str] = []
-    for upstream in snapshot.upstreams:
-        lines += _upstream(upstream, snapshot.at)
-        lines += [line for quota in snapshot.quotas if quota.origin == upstream.origin and (line := _quota(quota))]
-    lines += [_account(account) for account in snapshot.accounts]
+def status_text(
+    snapshot: Snapshot, origins: Collection[str] | None = None, names: Mapping[str, str] | None = None
+) -> str:
+    """One line for each server, only those of `origins` when given, and one for each account with what it used today.
+
+    `names` has the names of accounts by their ids; an account without one goes by its id.
+    """
+    lines = servers_text(snapshot, origins)
+    lines += [account_text(account, snapshot.at, names or {}) for account in snapshot.accounts]
     return "\n".join(lines) or "Nothing was asked yet."
 
 
-def trouble_text(parked: Sequence[Parked], unknown: Sequence[UnknownEffect]) -> str:
-    """What an operator must know of the journal; empty when there is nothing."""
-    lines = [f"put aside after crashes: event {event.event_id} ({_short(event.reason)})" for event in parked]
+def servers_text(snapshot: Snapshot, origins: Collection[str] | None = None) -> list[str]:
+    """One line for each server, only those of `origins` when given."""
+    return [
+        _server(upstream, [quota for quota in snapshot.quotas if quota.origin == upstream.origin], snapshot.at)
+        for upstream in snapshot.upstreams
+        if origins is None or upstream.origin in origins
+    ]
+
+
+def key_refusals(snapshot: Snapshot) -> dict[str, str]:
+    """Why each server refuses its key, empty for one that does not."""
+    return {quota.origin: quota.barred for quota in sorted(snapshot.quotas, key=lambda quota: bool(quota.barred))}
+
+
+def account_text(account: AccountState, now: float, names: Mapping[str, str]) -> str:
+    """What an account used today, of how much, and until when it has no more."""
+    limits = account.allowance or Allowance()
+    used = f"{_of('call', account.spent.calls, limits.calls)}, {_of('token', account.spent.tokens, limits.tokens)}"
+    if account.spent.money or limits.money is not None:
+        used += f", {_of('money', round(account.spent.money, 4), limits.money)}"
+    if account.reserved != Amount():
+        used += f"; {_number(account.reserved.tokens)} tokens are set aside for calls on their way"
+    line = f"Used today by {names.get(account.name, account.name)}: {used}"
+    return f"{line}; used up for the next {duration(account.resets_at - now)}" if is_used_up(account) else line
+
+
+def is_used_up(account: AccountState) -> bool:
+    """Whether not even the smallest call has room in the account."""
+    most = account.spent + account.reserved + _SMALLEST
+    return account.allowance is not None and account.allowance.exceeded(most) is not None
+
+
+def trouble_text(
+    parked: Sequence[Parked],
+    unknown: Sequence[UnknownEffect],
+    more: str = "mud-assistant replay FILE --parked, --unknown",
+) -> str:
+    """What an operator must know of the journal; empty when there is nothing. `more` shows what is left out."""
+    lines = [f"Put aside: {parked_text(event)}" for event in parked]
     lines += [
-        f"outcome unknown: {_short(effect.call.name) if effect.call else 'a call'} of {effect.run_id}: the program "
-        "died while it was under way"
+        f"It is not known whether this happened: {_call(effect)}. The program died while it was under way"
         for effect in unknown
     ]
     if len(lines) > _SHOWN:
-        lines = [*lines[:_SHOWN], f"and {len(lines) - _SHOWN} more: mud-assistant replay FILE --parked, --unknown"]
+        lines = [*lines[:_SHOWN], f"and {len(lines) - _SHOWN} more: {more}"]
     return "\n".join(lines)
 
 
-def _upstream(upstream: UpstreamState, now: float) -> list[str]:
-    state = str(upstream.state).replace("_", " ")
-    opened = f" for {upstream.open_for:.0f} s more" if upstream.open_for else ""
-    head = (
-        f"{upstream.origin}: circuit {state}{opened}, {upstream.in_flight} of {upstream.in_flight_limit} requests on "
-        f"their way, {upstream.waiting} waiting"
-    )
-    recent = [
-        f"  {now - ended.at:.0f} s ago: {ended.how}{f', {_short(ended.cause)}' if ended.cause else ''}"
-        for ended in upstream.recent[-_SHOWN:]
-    ]
-    return [head, *recent]
+def parked_text(parked: Parked) -> str:
+    """An event that was put aside: what was heard, and why it is not tried any more."""
+    heard = "something that cannot be read" if parked.accepted is None else _short(told(parked.accepted.event))
+    return f"{heard} ({_short(parked.reason)})"
 
 
-def _quota(quota: QuotaState) -> str:
-    """What is special about a limit, empty when nothing is."""
-    said = []
+def duration(seconds: float) -> str:
+    """A time as people say it: "20 s", "5 min", "3 h"."""
+    if seconds < 100:  # noqa: PLR2004  (100 seconds are still told as seconds)
+        return f"{max(0.0, seconds):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"  # noqa: PLR2004  (the same)
+
+
+def _server(upstream: UpstreamState, quotas: Sequence[QuotaState], now: float) -> str:
+    """How a server is, in one line: what is wrong with it first."""
+    said = list(dict.fromkeys(filter(None, map(_refusal, quotas))))
+    last = next((ended for ended in reversed(upstream.recent) if ended.how != "given back"), None)
+    why = f": {_short(last.cause)}" if last is not None and last.cause else ""
+    if not said and upstream.open_for:
+        said = [f"left alone for {duration(upstream.open_for)}, because it failed{why}"]
+    elif not said and upstream.state is State.HALF_OPEN:
+        said = [f"tried again after it failed{why}"]
+    elif not said and last is not None and last.how == "failure":
+        said = [f"failed {duration(now - last.at)} ago{why}"]
+    said = said or ["answers normally" if last is not None else "was not asked yet"]
+    said += [left for quota in quotas if (left := _left(quota))]
+    if upstream.in_flight:
+        said.append(f"{_counted(upstream.in_flight, 'request')} on the way")
+    if upstream.waiting:
+        said.append(f"{_counted(upstream.waiting, 'request')} waiting for a turn")
+    return f"{upstream.origin}: {', '.join(said)}"
+
+
+def _refusal(quota: QuotaState) -> str:
+    """Why nothing is asked with a key or of a model now, empty when something is."""
     if quota.barred:
-        said.append(f"the key was refused ({_short(quota.barred)}); nothing is asked with it until it changes")
+        return f"left alone until its key or settings change: refused the key ({_short(quota.barred)})"
     if quota.cools_for:
-        said.append(f"left alone for {quota.cools_for:.0f} s more ({_short(quota.cool_why)})")
-    if quota.requests_left is not None:
-        said.append(f"{quota.requests_left} requests left")
-    if quota.tokens_left is not None:
-        said.append(f"{quota.tokens_left} tokens left")
-    return f"  {quota.lane}: {', '.join(said)}" if said else ""
+        return f"left alone for {duration(quota.cools_for)}: {_short(quota.cool_why)}"
+    return ""
 
 
-def _account(account: AccountState) -> str:
-    limits = account.allowance
-    money = limits.money if limits else None
-    parts = [
-        _of("calls", account.spent.calls, limits.calls if limits else None),
-        _of("tokens", account.spent.tokens, limits.tokens if limits else None),
-    ]
-    if account.spent.money or money is not None:
-        parts.append(_of("money", round(account.spent.money, 4), money))
-    held = f", {account.reserved.tokens} tokens set aside" if account.reserved != Amount() else ""
-    return f"today {account.name}: {', '.join(parts)}{held}"
+def _left(quota: QuotaState) -> str:
+    counts = [("request", quota.requests_left), ("token", quota.tokens_left)]
+    said = [f"{_counted(count, what)} left" for what, count in counts if count is not None]
+    return f"{' and '.join(said)} for {quota.lane}" if said else ""
+
+
+def _call(effect: UnknownEffect) -> str:
+    if effect.call is None:
+        return "a call that cannot be read"
+    arguments = ", ".join(f"{name} {value}" for name, value in effect.call.arguments.items())
+    return _short(f"{effect.call.name}{f' ({arguments})' if arguments else ''}")
 
 
 def _of(what: str, spent: float, limit: float | None) -> str:
-    return f"{spent:.12g} {what}" if limit is None else f"{spent:.12g} of {limit:.12g} {what}"
+    if limit is None:
+        return _counted(spent, what)
+    return f"{_number(spent)} of {_counted(limit, what)}"
+
+
+def _counted(count: float, what: str) -> str:
+    return f"{_number(count)} {what}{'' if count == 1 or what == 'money' else 's'}"
+
+
+def _number(count: float) -> str:
+    return f"{int(count):,}" if float(count).is_integer() else f"{count:,.4f}".rstrip("0")
 
 
 def _short(text: str) -> str:

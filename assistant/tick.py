@@ -83,6 +83,8 @@ class Tick:
         self._paused_until = 0.0
         self._crashes = 0
         self._idle_waiters: list[Deferred[None]] = []
+        #: Called when the emergency stop is set.
+        self.on_emergency: Callable[[], None] = lambda: None
 
     @property
     def started(self) -> bool:
@@ -189,6 +191,7 @@ class Tick:
         self._crashes = self._crashes + 1 if crashed else 0
         if self.stopped_by_errors:
             _log.critical("{name} stops after {count} crashed runs in a row", name=self._name, count=self._crashes)
+            self.on_emergency()
         if crashed or isinstance(outcome, Failed):
             self._pause = min(LONGEST_PAUSE, max(FIRST_PAUSE, 2 * self._pause))
             now = self._clock.seconds()

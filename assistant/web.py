@@ -118,6 +118,7 @@ class Web:
         self._now = reactor.seconds
         self._providers = providers
         self._clock = reactor
+        self._allotted: dict[str, tuple[Allotment, Allotment]] = {}
         try:
             search = [PacedSearch(providers.search(name), self._pace(name)) for name in config.search_provider]
             readers = [PacedReader(providers.read(name), self._pace(name)) for name in config.read_provider]
@@ -132,12 +133,24 @@ class Web:
     def tools(self, assistant: str) -> tuple[Tool, ...]:
         """The tools of one assistant, who has a quota of his own."""
         now, config = self._now, self._config
-        searches = Allotment(config.searches_per_hour, now, "searches", whose=assistant)
-        pages = Allotment(config.pages_per_hour, now, "pages", whose=assistant)
+        searches, pages = self._allotments(assistant)
         return (
             web_search_tool(AllottedSearch(self._searching, searches), now),
             open_page_tool(AllottedReader(self._reading, pages), policy_of(config), config.max_page_length, now),
         )
+
+    def left(self, assistant: str) -> tuple[int, int]:
+        """How many searches and pages this assistant has left in this hour."""
+        searches, pages = self._allotments(assistant)
+        return searches.left, pages.left
+
+    def _allotments(self, assistant: str) -> tuple[Allotment, Allotment]:
+        """The searches and pages of one assistant, the same for all its lives."""
+        now, config = self._now, self._config
+        if assistant not in self._allotted:
+            searches = Allotment(config.searches_per_hour, now, "searches", whose=assistant)
+            self._allotted[assistant] = searches, Allotment(config.pages_per_hour, now, "pages", whose=assistant)
+        return self._allotted[assistant]
 
     async def stop(self) -> None:
         """End the threads and the process that the providers need."""

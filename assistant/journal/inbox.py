@@ -114,6 +114,14 @@ def unpark(db: sqlite3.Connection, assistant: str, event_id: str) -> bool:
     return changed.rowcount > 0
 
 
+def discard(db: sqlite3.Connection, assistant: str, event_id: str) -> bool:
+    """Mark a parked event as dealt with; False when it is not parked."""
+    changed = db.execute(
+        "UPDATE events SET state = 'done' WHERE assistant = ? AND id = ? AND state = 'parked'", (assistant, event_id)
+    )
+    return changed.rowcount > 0
+
+
 def settle(db: sqlite3.Connection, run: int) -> None:
     """The events of the run are dealt with."""
     db.execute(

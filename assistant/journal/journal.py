@@ -82,6 +82,14 @@ class Journal(Protocol):
         """The events that are not tried any more."""
         ...
 
+    def unpark(self, event_id: str) -> Awaitable[bool]:
+        """Try a parked event again, in its old place; False when it is not parked."""
+        ...
+
+    def discard(self, event_id: str) -> Awaitable[bool]:
+        """Mark a parked event as dealt with; False when it is not parked."""
+        ...
+
     def unknown_effects(self) -> Awaitable[Sequence[UnknownEffect]]:
         """The effects of finished runs of which nobody knows whether they happened."""
         ...

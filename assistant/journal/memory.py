@@ -116,6 +116,14 @@ class MemoryJournal:
         """None: nothing crashes a process and lives."""
         return ()
 
+    async def unpark(self, event_id: str) -> bool:
+        """Return False: nothing is parked."""
+        return False
+
+    async def discard(self, event_id: str) -> bool:
+        """Return False: nothing is parked."""
+        return False
+
     async def unknown_effects(self) -> Sequence[UnknownEffect]:
         """The effects of finished runs that were begun and never came to a result, oldest first."""
         return tuple(

@@ -146,7 +146,7 @@ def _unpack_outcome(plain: Plain) -> Outcome:
     if cls is Answered:
         return Answered(tuple(plain["acts"]))
     if cls is LimitReached:
-        return LimitReached(Limit(plain["limit"]), plain["cause"])
+        return LimitReached(Limit(plain["limit"]), plain["cause"], plain.get("account", ""))
     outcome: Outcome = cls(**_arguments(plain))
     return outcome
 

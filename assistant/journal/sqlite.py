@@ -136,6 +136,10 @@ class SqliteJournal:
         """Try a parked event again, in its old place; False when it is not parked."""
         return await self.lease.write(lambda db: inbox.unpark(db, self.assistant, event_id))
 
+    async def discard(self, event_id: str) -> bool:
+        """Mark a parked event as dealt with; False when it is not parked."""
+        return await self.lease.write(lambda db: inbox.discard(db, self.assistant, event_id))
+
     async def prune(self, older_than_days: float, max_bytes: int) -> Pruned:
         """What was removed of the finished runs and events that are older, then the oldest beyond `max_bytes`."""
         return await prune(self.lease, older_than_days, max_bytes)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.config import Config
+from assistant.config import Config, WebConfig
 from assistant.redaction import Secrets
 
 
@@ -25,3 +25,5 @@ class Home:
     wall: Callable[[], float]
     secrets: Secrets
     journal: Path
+    #: The settings of the web as their owner changed them since; None where those of `config` count.
+    web: WebConfig | None = None

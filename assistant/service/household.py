@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from datetime import date, timedelta
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
@@ -17,23 +15,26 @@ from assistant.bound_keys import BoundKeys, bindings_of_model
 from assistant.build import Surroundings
 from assistant.choose_model import Chooser, NoModelError
 from assistant.chosen_model import ChosenModel
-from assistant.config import Config, ModelConfig
+from assistant.config import Config, ModelConfig, WebConfig
 from assistant.doctor.asking import asked
 from assistant.doctor.finding import Finding
 from assistant.doctor.run import Visit, examine
 from assistant.journal import JournalError, JournalRefused, Refused, Sound
 from assistant.key_binding import KeyBinding
-from assistant.keys import anchored
+from assistant.keys import anchored, resolve_key
+from assistant.purse import MinuteCounts
 from assistant.service.closing import tell_who_waits, within
 from assistant.service.embedded import EmbeddedPool, MakeServed
 from assistant.service.home import Home
 from assistant.service.member import Member
 from assistant.service.observers import Observers
 from assistant.service.place import Place
-from assistant.spending import Spending
+from assistant.service.troubles import Lookout, Troubles
+from assistant.service.web import SharedWeb
+from assistant.spending import Spending, UsageRow, usage_rows
 from assistant.storage import JournalFile, Storage
 from assistant.turnstile import Turnstile
-from assistant.wiring import bindings_of, embedded_model, key_sources, load_web, web_of
+from assistant.wiring import bindings_of, embedded_model, key_sources
 from llm import Capabilities, LLMError
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, Phase, Progress
@@ -41,27 +42,17 @@ from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Approvals, Registry
 from tools.world import ALL_WORLD_TOOLS
 
-if TYPE_CHECKING:
-    from assistant.web import Web
-
 #: How long closing may take: for the members to write down what they heard, and for the rest, in seconds.
 MEMBERS_SECONDS, REST_SECONDS = 0.25, 0.2
 #: How the owner of a game gives a key anew.
 IN_THE_GAME = "name it again with the command that sets keys: {reference}"
-_EPOCH = date(1970, 1, 1)
+#: What it means that a model answered a question with a tool in words alone.
+NO_TOOL_CALL = (
+    "it did not call the tool it was asked to call: it may talk, and yet not walk, look or use commands, or say aloud "
+    "what it should do; when it does so in the game, choose a model that is made for tools"
+)
 
 _log = Logger()
-
-
-@dataclass(frozen=True, slots=True)
-class UsageRow:
-    """What one account spent on one day."""
-
-    day: date
-    account: str
-    calls: int
-    tokens: int
-    money: float
 
 
 class Household:
@@ -72,6 +63,8 @@ class Household:
         """`make` makes the server of an embedded model; the real one when it is not given."""
         self.home = home
         self.members: dict[str, Member] = {}
+        #: What is wrong and takes a person to mend.
+        self.troubles = Troubles()
         #: Why nobody can live here, in one sentence; empty when all is well.
         self.trouble = ""
         self._reactor = reactor
@@ -82,14 +75,13 @@ class Household:
         self._ledger = Ledger(reactor.seconds, home.wall, home.config.budget.utc_offset_hours * 3600)
         self._spending = Spending(self._ledger, self._journal.usage)
         self.pipeline = Pipeline(reactor, random, self._ledger, self._spending.keep)
+        self.lookout = Lookout(self.troubles, self.scrub, self._journal.store, self.pipeline)
         self.turnstile = Turnstile(reactor)
+        self._minutes = MinuteCounts(reactor.seconds)
         self._keys = key_sources(reactor, home.environment, home.folder, home.secrets)
         self._bound = BoundKeys((), home.folder, IN_THE_GAME)
         self._pool = EmbeddedPool(make or self._embedded)
-        load_web(home.config.web)
-        self._web: Web | None = None
-        #: Held by the one member that makes the web, which may take a while.
-        self._making_web = DeferredLock()
+        self.web = SharedWeb(home.web or home.config.web, self._keys, self._exchange, reactor, random)
         #: What each member has asked leave for: it goes on waiting when the member is started anew.
         self._approvals: dict[str, Approvals] = {}
         self._launcher = Launcher()
@@ -120,6 +112,7 @@ class Household:
     async def stop(self, member_id: str) -> None:
         """Returns when this assistant lives no more; nothing when it did not."""
         member = self.members.pop(member_id, None)
+        self.troubles.forget(member_id)
         if member is not None:
             await member.stop()
             self._journal.release(member_id)
@@ -138,8 +131,7 @@ class Household:
         members = list(self.members.values())
         tell_who_waits(members, self._approvals)
         await within(self.clock, MEMBERS_SECONDS, [member.stop() for member in members], "stopping the assistants")
-        rest: list[Awaitable[None]] = [self.pipeline.kept(), self._launcher.stop(), self._exchange.close()]
-        rest += [self._web.stop()] if self._web is not None else []
+        rest = [self.pipeline.kept(), self._launcher.stop(), self._exchange.close(), self.web.stop()]
         await within(self.clock, REST_SECONDS / 2, rest, "ending connections")
         await within(self.clock, REST_SECONDS / 2, [self._journal.close()], "closing the journal")
 
@@ -159,8 +151,8 @@ class Household:
             if chosen.embedded is not None:
                 await chosen.embedded.stop()
         if isinstance(answer, LLMError):
-            raise NoModelError(self.scrub(f"{chosen.why} does not answer: {answer}"))
-        tools = "" if answer.has_tool_calls else ", but did not call the tool it was asked to call"
+            raise NoModelError(self.scrub(f"{chosen.why} does not answer: {answer}")) from answer
+        tools = "" if answer.has_tool_calls else f", but {NO_TOOL_CALL}"
         return self.scrub(f"{chosen.why}: it answered in {self.clock.seconds() - began:.1f} s{tools}")
 
     async def give_key(self, config: Config, entered: str) -> None:
@@ -171,14 +163,24 @@ class Household:
         await self._ready()
         await self._admit(config, entered)
 
+    async def change_web(self, web: WebConfig, entered: str = "") -> None:
+        """Use other settings of the web from now on; assistants have them when they are started anew.
+
+        `entered` is the reference of a key given just now. Raises SettingsError, KeyReferenceError and JournalError,
+        and changes nothing then.
+        """
+        await self._ready()
+        config = Config(web=web)
+        bound = BoundKeys(self._bound.remembered, self.home.folder, IN_THE_GAME)
+        bound.admit(bindings_of(config, self.home.folder), self._anchored(entered))
+        await resolve_key(entered, self._keys)
+        await self.web.change(web, bound)
+        await self._admit(config, entered)
+
     async def usage(self, days: int) -> list[UsageRow]:
         """What each account spent on the last `days` days, newest first. Raises JournalError."""
         await self._ready()
-        rows = await self._journal.usage.days(self._ledger.day - days + 1)
-        return [
-            UsageRow(_EPOCH + timedelta(day), account, calls, tokens, money)
-            for day, account, calls, tokens, money in rows
-        ]
+        return await usage_rows(self._journal.usage, self._ledger.day - days + 1)
 
     async def doctor(self, member: Member, show: Callable[[Finding], None]) -> bool:
         """Whether no check of this member's settings found anything wrong; each finding is shown as it comes."""
@@ -217,9 +219,7 @@ class Household:
 
     async def surroundings(self, place: Place, config: Config, storage: Storage, watch: Observers) -> Surroundings:
         """What a member is built from. Raises SettingsError and KeyReferenceError."""
-        async with self._making_web:
-            self._web = self._web or await self._made_web()
-        found = self._web.tools(place.me.id) if self._web else ()
+        found = await self.web.tools(place.me.id, self._bound)
         return Surroundings(
             me=place.me,
             world=place.world,
@@ -237,12 +237,8 @@ class Household:
             turnstile=self.turnstile,
             approvals=self._approvals.setdefault(place.me.id, Approvals(self.clock.seconds)),
             notify=lambda who, sentence: place.notify(who, self.scrub(sentence)),
+            minutes=self._minutes,
         )
-
-    async def _made_web(self) -> Web | None:
-        """The web of the game, None when it is to have none. Raises SettingsError and KeyReferenceError."""
-        web = self.home.config.web
-        return await web_of(web, self._bound, self._keys, self._exchange, reactor=self._reactor, random=self._random)
 
     async def _open(self) -> None:
         """Open the journal, and learn what was spent and which key goes where."""
@@ -274,7 +270,8 @@ class Household:
     async def _admit(self, config: Config, entered: str) -> None:
         """Let new keys go where the settings say, and remember it. Keys of all members count, not only of this one."""
         folder = self.home.folder
-        configs = [config, self.home.config, *(member.config for member in self.members.values())]
+        game = self.home.config.model_copy(update={"web": self.web.config})
+        configs = [config, game, *(member.config for member in self.members.values())]
         wanted: list[KeyBinding] = [binding for each in configs for binding in bindings_of(each, folder)]
         self._bound.admit(list(dict.fromkeys(wanted)), self._anchored(entered))
         await self._journal.bindings.remember(self._bound.remembered)

@@ -28,13 +28,12 @@ from assistant.events import Event
 from assistant.excuse import Excuse
 from assistant.journal import Fenced, InboxFullError, JournalError, JournalUnwritable
 from assistant.key_errors import KeyReferenceError
-from assistant.outcome import Answered, Failed, LimitReached, NothingToDo, Outcome
 from assistant.service.doorstep import Doorstep
 from assistant.service.observers import Observers
 from assistant.service.place import Place
+from assistant.service.troubles import Alarms, Lookout
 from assistant.settings import SettingsError
 from assistant.storage import Storage
-from assistant.trace import StepTrace
 from assistant.turnstile import Turnstile
 from assistant.wiring import warm
 from resilience import Launcher
@@ -73,6 +72,11 @@ class Shared(Protocol):
         """Where the members go on in turn."""
         ...
 
+    @property
+    def lookout(self) -> Lookout:
+        """What looks for troubles of everybody."""
+        ...
+
     async def storage_of(self, member: str, inbox_limit: int, name: str) -> Storage:
         """What this member remembers in. Raises JournalError."""
         ...
@@ -101,13 +105,10 @@ class Member:
     ) -> None:
         self.place = place
         self.config = config
-        #: Why it cannot think, in one sentence without a key; empty when it can.
-        self.trouble = ""
         self.models: tuple[ChosenModel, ...] = ()
         #: None until there is a model.
         self.assistant: Assistant | None = None
         self.observers = Observers()
-        self.observers.add(self)
         self._shared = shared
         self._entered = entered
         self._previous = previous
@@ -122,6 +123,8 @@ class Member:
         self._hearing = Launcher()
         self._living = Launcher()
         self._succeeding = Launcher()
+        self.alarms = Alarms(place.me, shared.lookout, self._living.launch)
+        self.observers.add(self.alarms)
         #: Fires when the life before is over; None until its end was begun, and when there was none.
         self._succeeded: Deferred[None] | None = None
 
@@ -133,6 +136,11 @@ class Member:
         return self._state
 
     @property
+    def trouble(self) -> str:
+        """Why it cannot think, in one sentence without a key; empty when it can."""
+        return self.alarms.cause
+
+    @property
     def emergency(self) -> bool:
         """Whether it stopped thinking after too many crashed runs, until `clear`."""
         return self.assistant is not None and self.assistant.tick.stopped_by_errors
@@ -141,6 +149,7 @@ class Member:
         """Lift the emergency stop."""
         if self.assistant is not None:
             self.assistant.tick.clear_errors()
+            self.alarms.lifted()
 
     def start(self) -> None:
         """Begin to live; returns at once."""
@@ -198,7 +207,7 @@ class Member:
                 if self._state is State.STOPPED:  # a server that was asked took being cancelled for a failure
                     return
                 self._state = State.WAITING
-                self.trouble = self._shared.scrub(str(error))
+                self.alarms.cannot_wake(error)
                 _log.warn("{name} cannot think yet: {why}", name=self.place.me.name, why=self.trouble)
                 if self._doorstep is not None:
                     await self._doorstep.cannot_think()
@@ -236,7 +245,7 @@ class Member:
         around = await shared.surroundings(self.place, self.config, self._storage, self.observers)
         self.models = self.models or tuple(await shared.choose(self.config, self._entered))
         await self._turn()  # many may have waited for one model
-        assistant = build_assistant(settings, self.models, around, self._failed)
+        assistant = build_assistant(settings, self.models, around, self.alarms.failed)
         await assistant.rights.load()
         if self.place.gathered is not None and await self._storage.journal.pending():
             await self.place.gathered()
@@ -245,7 +254,8 @@ class Member:
         self.assistant = assistant
         self._storage = replace(self._storage, stream=())  # the history has it, in a fifth of the memory
         assistant.start()
-        self._state, self.trouble = State.AWAKE, ""
+        self._state = State.AWAKE
+        self.alarms.awake(assistant)
         _log.info("{name} thinks with {why}", name=self.place.me.name, why=shared.scrub(self.models[0].why))
         self._tell_waiting()
         if self.models[0].embedded is not None:
@@ -276,6 +286,8 @@ class Member:
             await hearer.hear(event)
         except (InboxFullError, JournalUnwritable, Fenced):
             return  # it was logged, and the excuse made or the world left to another
+        finally:
+            self.alarms.heard()
         if self.assistant is not None and hearer is self._doorstep:
             self.assistant.tick.wake()
 
@@ -283,17 +295,3 @@ class Member:
         waiting, self._waiting = self._waiting, []
         for awake in waiting:
             awake.callback(None)
-
-    def _failed(self, failure: Failed | LimitReached) -> None:
-        self.trouble = self._shared.scrub(failure.cause)
-
-    def thinking(self, run_id: str, step: int) -> None:
-        """The model is about to be asked."""
-
-    def step(self, trace: StepTrace) -> None:
-        """A step is over."""
-
-    def run_ended(self, run_id: str, outcome: Outcome) -> None:
-        """A run that went well ends the trouble."""
-        if isinstance(outcome, Answered | NothingToDo):
-            self.trouble = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from copy import deepcopy
 from difflib import get_close_matches
@@ -10,25 +9,56 @@ from functools import cache
 from inspect import getsource
 from typing import Any, NamedTuple
 
-import orjson
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
-from assistant.config import AssistantConfig, Config, ModelConfig
+from assistant.config import AssistantConfig, Config, ModelConfig, WebConfig
+from assistant.setting_words import allowed, example, problem, read, written
 from assistant.settings import SettingsError
 
 #: The tables whose settings go without their table's name, in the order in which a name is looked for.
 _TABLES: dict[str, type[BaseModel]] = {"assistant": AssistantConfig, "model": ModelConfig}
+#: The tables that count for the whole game only.
+_GAME_TABLES: dict[str, type[BaseModel]] = {"web": WebConfig}
 _NEAR = 5
-_SHOWN_CHARS = 200
+#: What is typed for settings of which neither the default nor the kind gives an example.
+_EXAMPLES = {
+    "provider": "ollama",
+    "model": "qwen3:4b",
+    "url": "http://127.0.0.1:8080/v1",
+    "key": "env:OPENAI_API_KEY",
+    "temperature": "0.7",
+    "prices": "input 0.8, output 4",
+    "aliases": "old one, wizard",
+    "persona": "You are a grumpy cook.",
+    "tools": "say, look, move",
+    "excuse": "scratches their head and says nothing.",
+    "budget_excuse": "yawns and turns away.",
+    "rate_excuse": "holds up a finger and finishes the thought.",
+    "needs": "move 0, say 1",
+    "denied_commands": "give, home",
+    "alerts": "Anna, Ben",
+    "search_provider": "tavily, duckduckgo",
+    "read_provider": "direct, jina",
+    "allow_domains": "wikipedia.org, example.com",
+    "block_domains": "example.com",
+    "allow_private": "192.168.7.0/24",
+}
 
 
 class Option(NamedTuple):
-    """One setting as it stands: its name, its value as TOML writes it, what it means, whether it was set here."""
+    """One setting as it stands: its name, value, meaning, and whether it was set here; and what it may be.
+
+    `value`, `default` and `example` are as a person types them.
+    """
 
     name: str
     value: str
     meaning: str
     is_set: bool
+    default: str
+    allowed: str
+    example: str
 
 
 def merged(base: Mapping[str, Any], *overrides: Mapping[str, Any]) -> Config:
@@ -40,33 +70,40 @@ def merged(base: Mapping[str, Any], *overrides: Mapping[str, Any]) -> Config:
         return Config.model_validate(whole)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        name = ".".join(str(part) for part in first["loc"]) or "the settings"
-        problem = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"{name}: {problem[0].lower()}{problem[1:]}") from error
+        name = ".".join(str(part) for part in first["loc"] if part != "assistant") or "the settings"
+        raise SettingsError(f"{name}: {problem(Config, first['loc'], first['type'], first['msg'])}") from error
 
 
-def with_option(overrides: Mapping[str, Any], name: str, text: str) -> dict[str, Any]:
-    """The overrides with one setting more, typed as it must be. Raises SettingsError that lists names like it.
+def with_option(
+    overrides: Mapping[str, Any], name: str, text: str, tables: Mapping[str, type[BaseModel]] = _TABLES
+) -> dict[str, Any]:
+    """Return the overrides with one setting more, read as people type it: `7`, `yes`, `old one, wizard`, `move 0`.
 
-    The value is read as TOML, and taken as plain text when it is none: `7`, `0.3`, `true`, `["Sage", "Old Sage"]`.
+    Raises SettingsError that says what is allowed and gives an example, or lists names like the one typed.
     """
-    table, field = _place(name)
+    table, field = _place(name, tables)
+    info = tables[table].model_fields[field]
     changed = deepcopy(dict(overrides))
-    changed[table] = {**changed.get(table, {}), field: _typed(text)}
+    changed[table] = {**changed.get(table, {}), field: read(info, text)}
     try:
         merged(changed)
     except SettingsError as error:
-        changed[table][field] = text.strip()  # a text that looks like a number, such as a name
-        try:
-            merged(changed)
-        except SettingsError:
-            raise error from None
+        name, _, what = str(error).partition(": ")
+        said = f"{field}: {what}" if field in name.split(".") else str(error).removeprefix(f"{table}: ")
+        raise SettingsError(f"{said.rstrip('.')}, as in: {field} = {_example(field, info)}") from None
     return changed
 
 
-def without_option(overrides: Mapping[str, Any], name: str) -> dict[str, Any]:
+def with_web_option(overrides: Mapping[str, Any], name: str, text: str) -> dict[str, Any]:
+    """Return the game-wide overrides with one setting of the web more. Raises SettingsError as `with_option` does."""
+    return with_option(overrides, name, text, _GAME_TABLES)
+
+
+def without_option(
+    overrides: Mapping[str, Any], name: str, tables: Mapping[str, type[BaseModel]] = _TABLES
+) -> dict[str, Any]:
     """The overrides without one setting: what the game says counts again. Raises SettingsError for no such setting."""
-    table, field = _place(name)
+    table, field = _place(name, tables)
     changed = deepcopy(dict(overrides))
     changed.get(table, {}).pop(field, None)
     if not changed.get(table, True):
@@ -74,18 +111,41 @@ def without_option(overrides: Mapping[str, Any], name: str) -> dict[str, Any]:
     return changed
 
 
+def without_web_option(overrides: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the game-wide overrides without one setting of the web. Raises SettingsError for no such setting."""
+    return without_option(overrides, name, _GAME_TABLES)
+
+
 def shown_options(config: Config, overrides: Mapping[str, Any]) -> list[Option]:
     """Every setting that can be set for one assistant, with its value."""
+    return [_option(config, overrides, table, name) for table, model in _TABLES.items() for name in model.model_fields]
+
+
+def web_options(config: Config, overrides: Mapping[str, Any]) -> list[Option]:
+    """Every setting of the web but those of single providers, with its value. They are the whole game's."""
     return [
-        Option(
-            name if table == "assistant" else f"{table}.{name}",
-            _written(getattr(getattr(config, table), name)),
-            meanings(model).get(name, ""),
-            name in overrides.get(table, {}),
-        )
-        for table, model in _TABLES.items()
-        for name in model.model_fields
+        _option(config, overrides, "web", name)._replace(name=name)
+        for name in WebConfig.model_fields
+        if name != "providers"
     ]
+
+
+def _option(config: Config, overrides: Mapping[str, Any], table: str, name: str) -> Option:
+    model: type[BaseModel] = {**_TABLES, **_GAME_TABLES}[table]
+    info = model.model_fields[name]
+    return Option(
+        name if table == "assistant" else f"{table}.{name}",
+        written(getattr(getattr(config, table), name)),
+        meanings(model).get(name, ""),
+        name in overrides.get(table, {}),
+        written(info.get_default(call_default_factory=True)),
+        allowed(info),
+        _example(name, info),
+    )
+
+
+def _example(name: str, info: FieldInfo) -> str:
+    return _EXAMPLES.get(name) or example(info)
 
 
 def _lay(under: dict[str, Any], over: Mapping[str, Any]) -> None:
@@ -97,36 +157,18 @@ def _lay(under: dict[str, Any], over: Mapping[str, Any]) -> None:
             under[name] = deepcopy(dict(value)) if isinstance(value, Mapping) else deepcopy(value)
 
 
-def _place(name: str) -> tuple[str, str]:
+def _place(name: str, tables: Mapping[str, type[BaseModel]]) -> tuple[str, str]:
     """The table and the field of a name. Raises SettingsError."""
     wanted = name.strip().casefold().replace("-", "_")
     table, dot, field = wanted.partition(".")
-    if dot and table in _TABLES and field in _TABLES[table].model_fields:
+    if dot and table in tables and field in tables[table].model_fields:
         return table, field
-    for known, model in _TABLES.items():
+    for known, model in tables.items():
         if wanted in model.model_fields:
             return known, wanted
-    names = [option for model in _TABLES.values() for option in model.model_fields]
+    names = [option for model in tables.values() for option in model.model_fields]
     near = get_close_matches(field or wanted, names, n=_NEAR, cutoff=0.5) or sorted(names)
     raise SettingsError(f"there is no setting '{name.strip()[:40]}'; those like it: {', '.join(near)}")
-
-
-def _typed(text: str) -> Any:
-    """The value that a text is in TOML, else the text."""
-    try:
-        return tomllib.loads(f"value = {text.strip()}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text.strip()
-
-
-def _written(value: Any) -> str:
-    """A value as an owner would write it, cut."""
-    if value is None:
-        return "(not set)"
-    if isinstance(value, BaseModel):
-        value = value.model_dump(mode="json", exclude_none=True)
-    text = orjson.dumps(value).decode()
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
 
 
 @cache

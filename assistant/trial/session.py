@@ -204,7 +204,7 @@ class Session:
         elif name == "status":
             journal = self.assistant.mind.journal
             trouble = trouble_text(await journal.parked(), await journal.unknown_effects())
-            self.screen.remark("\n".join(filter(None, [status_text(self.pipeline.snapshot()), trouble])))
+            self.screen.remark("\n".join(filter(None, [self._status(), trouble])))
         elif name == "approvals":
             self.screen.remark(approvals_text(self.assistant.mind.approvals.pending()))
         elif name in {"memory", "forget", "mute", "unmute"}:
@@ -214,6 +214,11 @@ class Session:
             self.screen.remark(f"(tracing is {'on' if self.observer.tracing else 'off'})")
         else:
             self.screen.remark(HELP)
+
+    def _status(self) -> str:
+        """The servers and the budgets, with the names of those who are here."""
+        me, it = self.body.principal, self.assistant.mind.me
+        return status_text(self.pipeline.snapshot(), names={me.id: me.name, it.id: it.name})
 
     def _decided(self, number: int, *, allow: bool) -> str:
         """What came of the visitor's leave, or of his refusal."""

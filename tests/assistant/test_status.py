@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assistant.status import status_text
+from assistant.classify import Attention, Verdict
+from assistant.events import Said
+from assistant.journal import Accepted, Parked
+from assistant.status import account_text, key_refusals, status_text, trouble_text
 from llm.testing import Call, HttpError, Reply, Step
 from resilience import Amount, Snapshot, State
 from resilience.amounts import Allowance
 from resilience.budget import AccountState
 from resilience.circuit import Ended
 from resilience.snapshot import QuotaState, UpstreamState
-from tests.assistant.living import living
+from tests.assistant.living import ANN, SAGE, living
 
-SERVER = UpstreamState("http://127.0.0.1:1", State.CLOSED, 0.0, 0, 0, 1, 8, 2, 10.0, ())
-QUOTA = QuotaState("http://127.0.0.1:1", "k1", "sage", "", 0.0, "", None, None)
+HERE, THERE = "http://127.0.0.1:1", "http://127.0.0.1:2"
+SERVER = UpstreamState(HERE, State.CLOSED, 0.0, 0, 0, 0, 8, 0, 10.0, (Ended(99.0, "success"),))
+QUOTA = QuotaState(HERE, "k1", "sage", "", 0.0, "", None, None)
 ACCOUNT = AccountState("all assistants", Amount(2, 1500, 0.123456), Amount(), None, 900.0)
 
 
@@ -26,68 +30,75 @@ def shown(
 
 def test_before_anything_was_asked() -> None:
     assert status_text(Snapshot(0.0, (), (), ())) == "Nothing was asked yet."
+    assert shown(replace(SERVER, recent=())) == [f"{HERE}: was not asked yet"]
 
 
-def test_a_server_that_is_well_is_one_line() -> None:
-    assert shown() == ["http://127.0.0.1:1: circuit closed, 1 of 8 requests on their way, 2 waiting"]
-
-
-def test_a_server_that_is_given_up_says_for_how_long() -> None:
-    [line] = shown(replace(SERVER, state=State.OPEN, open_for=29.6))
-    assert "circuit open for 30 s more" in line
-    [line] = shown(replace(SERVER, state=State.HALF_OPEN))
-    assert "circuit half open," in line
-
-
-def test_the_last_five_outcomes_are_shown_with_their_causes() -> None:
-    ended = tuple(Ended(float(at), "failure", f"cause {at}") for at in range(90, 97))
-    lines = shown(replace(SERVER, recent=(*ended, Ended(99.0, "success"))))
-    assert lines[1:] == [
-        "  7 s ago: failure, cause 93",
-        "  6 s ago: failure, cause 94",
-        "  5 s ago: failure, cause 95",
-        "  4 s ago: failure, cause 96",
-        "  1 s ago: success",
+def test_a_server_that_is_well_is_one_plain_line() -> None:
+    assert shown() == [f"{HERE}: answers normally"]
+    assert shown(replace(SERVER, in_flight=1, waiting=2)) == [
+        f"{HERE}: answers normally, 1 request on the way, 2 requests waiting for a turn"
     ]
+
+
+def test_a_server_that_failed_says_so_with_its_cause_in_one_line() -> None:
+    failed = (Ended(90.0, "failure", "no route"), Ended(99.0, "given back"))
+    assert shown(replace(SERVER, recent=failed)) == [f"{HERE}: failed 10 s ago: no route"]
+    opened = replace(SERVER, state=State.OPEN, open_for=29.6, recent=failed)
+    assert shown(opened) == [f"{HERE}: left alone for 30 s, because it failed: no route"]
+    assert shown(replace(SERVER, state=State.HALF_OPEN, recent=failed)) == [
+        f"{HERE}: tried again after it failed: no route"
+    ]
+
+
+def test_a_key_that_was_refused_and_a_wish_to_wait_are_told_in_one_line() -> None:
+    assert shown(quotas=(replace(QUOTA, barred="who are you?"),)) == [
+        f"{HERE}: left alone until its key or settings change: refused the key (who are you?)"
+    ]
+    assert shown(quotas=(replace(QUOTA, cools_for=20.3, cool_why="refused the key"),)) == [
+        f"{HERE}: left alone for 20 s: refused the key"
+    ]
+    limits = (replace(QUOTA, requests_left=1, tokens_left=5000), replace(QUOTA, origin=THERE, requests_left=7))
+    assert shown(quotas=limits) == [f"{HERE}: answers normally, 1 request left and 5,000 tokens left for sage"]
+
+
+def test_of_many_servers_only_those_asked_for_are_told() -> None:
+    both = Snapshot(100.0, (SERVER, replace(SERVER, origin=THERE)), (), ())
+    assert status_text(both, {THERE}) == f"{THERE}: answers normally"
 
 
 def test_what_a_server_said_is_shown_clean_and_short() -> None:
     evil = "\x1b[2Jred\u202e " + "x" * 5000 + "\nsecond line"
     lines = shown(replace(SERVER, recent=(Ended(99.0, "failure", evil),)))
-    lines += shown(quotas=(replace(QUOTA, barred=evil), replace(QUOTA, cools_for=9.0, cool_why=evil)))
+    lines += shown(quotas=(replace(QUOTA, barred=evil),))
     text = "".join(lines)
     assert text.isprintable()
     assert max(len(line) for line in lines) < 300
     assert not any("second line" in line for line in lines)
 
 
-def test_a_limit_is_shown_when_there_is_something_to_say() -> None:
-    quotas = (
-        QUOTA,
-        replace(QUOTA, barred="who are you?"),
-        replace(QUOTA, cools_for=12.3, cool_why="slow down"),
-        replace(QUOTA, requests_left=0, tokens_left=5000),
-        replace(QUOTA, origin="http://127.0.0.1:2", requests_left=7),
-    )
-    assert shown(quotas=quotas)[1:] == [
-        "  sage: the key was refused (who are you?); nothing is asked with it until it changes",
-        "  sage: left alone for 12 s more (slow down)",
-        "  sage: 0 requests left, 5000 tokens left",
-    ]
-
-
-def test_accounts_tell_what_was_spent_of_what() -> None:
+def test_accounts_tell_names_what_was_used_of_what_and_until_when_there_is_no_more() -> None:
     limited = replace(ACCOUNT, name="player:1", allowance=Allowance(calls=3, money=0.5), reserved=Amount(1, 800))
-    assert shown(accounts=(ACCOUNT, limited))[1:] == [
-        "today all assistants: 2 calls, 1500 tokens, 0.1235 money",
-        "today player:1: 2 of 3 calls, 1500 tokens, 0.1235 of 0.5 money, 800 tokens set aside",
-    ]
+    names = {"player:1": "Ann"}
+    assert account_text(ACCOUNT, 100.0, names) == "Used today by all assistants: 2 calls, 1,500 tokens, 0.1235 money"
+    assert account_text(limited, 100.0, names) == (
+        "Used today by Ann: 2 of 3 calls, 1,500 tokens, 0.1235 of 0.5 money; 800 tokens are set aside for calls on "
+        "their way; used up for the next 13 min"
+    )
+    one = AccountState("player:1", Amount(1, 1), Amount(), Allowance(calls=1), 7300.0)
+    assert account_text(one, 100.0, names) == "Used today by Ann: 1 of 1 call, 1 token; used up for the next 2 h"
 
 
-def test_large_numbers_are_written_out() -> None:
-    """A rounded number of tokens is no number an owner can compare with a bill."""
-    large = AccountState("all assistants", Amount(1234567, 98765432, 1234.5678), Amount(), None, 0.0)
-    assert shown(accounts=(large,))[1] == "today all assistants: 1234567 calls, 98765432 tokens, 1234.5678 money"
+def test_which_servers_refuse_their_key() -> None:
+    quotas = (replace(QUOTA, barred="no"), QUOTA, replace(QUOTA, origin=THERE))
+    assert key_refusals(Snapshot(0.0, (), quotas, ())) == {HERE: "no", THERE: ""}
+
+
+def test_an_event_that_was_put_aside_is_told_with_what_was_said() -> None:
+    said = Said(id="assistant:1.7", at=0.0, who=ANN, text="hello Sage")
+    parked = Parked("assistant:1.7", Accepted(said, Attention(Verdict.TRIGGER, 9)), 3, "3 runs over it crashed")
+    assert trouble_text([parked], []) == 'Put aside: Ann says: "hello Sage" (3 runs over it crashed)'
+    unread = replace(parked, accepted=None)
+    assert trouble_text([unread] * 7, []).split("\n")[-1] == "and 2 more: mud-assistant replay FILE --parked, --unknown"
 
 
 async def test_a_life_shows_its_server_its_failure_and_its_budget() -> None:
@@ -95,8 +106,10 @@ async def test_a_life_shows_its_server_its_failure_and_its_budget() -> None:
     async with living(script, budget={"player": {"calls": 5}}) as life:
         await life.say("Sage, one")
         await life.say("Sage, two")
-        lines = status_text(life.pipeline.snapshot()).split("\n")
-    assert lines[0].startswith(f"{life.assistant.mind.client.provider.api_url}: circuit closed, 0 of 4")
-    assert lines[1].endswith(": success")
-    assert "failure, ollama/sage: the cause (HTTP 500)" in lines[2]
-    assert lines[-1] == "today player:1: 1 of 5 calls, 100 tokens"
+        lines = status_text(life.pipeline.snapshot(), names={ANN.id: ANN.name, SAGE.id: SAGE.name}).split("\n")
+    assert lines[0].startswith(f"{life.assistant.mind.client.provider.api_url}: failed 0 s ago: ollama/sage: the cause")
+    assert lines[1:] == [
+        "Used today by all assistants: 1 call, 100 tokens",
+        "Used today by Sage: 1 call, 100 tokens",
+        "Used today by Ann: 1 of 5 calls, 100 tokens",
+    ]

@@ -79,6 +79,12 @@ class MortalJournal:
     async def parked(self) -> Sequence[Parked]:
         return await self._journal.parked()
 
+    async def unpark(self, event_id: str) -> bool:
+        return await self._journal.unpark(event_id)
+
+    async def discard(self, event_id: str) -> bool:
+        return await self._journal.discard(event_id)
+
     async def unknown_effects(self) -> Sequence[UnknownEffect]:
         return await self._journal.unknown_effects()
 

@@ -19,7 +19,7 @@ from assistant.service.home import Home
 from assistant.service.household import Household
 from assistant.service.member import Member
 from assistant.service.options import merged
-from assistant.worlds.evennia import house, lives
+from assistant.worlds.evennia import alerts, house, lives
 from assistant.worlds.evennia.commands import all_commands
 from assistant.worlds.evennia.commands.order import WORK
 from assistant.worlds.evennia.principals import principal_of
@@ -113,6 +113,7 @@ async def office(
     household = Household(reactor, home, Random(1))  # noqa: S311  (jitter)
     household.open()
     house._Door.household = household
+    alerts.attach()
     village = Village()
     try:
         admin = village.player("Boss", "Admin")

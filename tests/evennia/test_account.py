@@ -65,11 +65,11 @@ async def test_an_account_is_made_shown_and_deleted(tmp_path: Path, public: Any)
         assert accounts.open_account(creation.assistants()[0]) == accounts.account_of(creation.assistants()[0])
         await here.settled()
         assert {"page", "channel"} <= set(sage_now().assistant.mind.registry.names())  # type: ignore[union-attr]
-        assert "has no account: " in await here.orders("assistant/account Sage = off")
+        assert "has no account: " in await here.orders("assistant/account Sage = off yes")
         assert not AccountDB.objects.filter(username="Sage").exists()
         await here.settled()
         assert "page" not in sage_now().assistant.mind.registry.names()  # type: ignore[union-attr]
-        assert "Sage has no account." in await here.orders("assistant/account Sage = off")
+        assert "Sage has no account, so nothing was done." in await here.orders("assistant/account Sage = off")
 
 
 async def test_nobody_logs_in_to_it_whatever_password_it_was_given(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ async def test_what_is_asked_is_shown_literally_and_done_once_it_is_allowed(tmp_
         shown = await here.orders("assistant/approve Sage")
         assert "number 1: @create old ||rlamp (for Anna; a builder may allow it)" in shown
         assert "To decide: assistant/approve Sage NUMBER" in shown
-        assert "1 requests wait for leave" in await here.orders("assistant/status Sage")
+        assert "1 request waits for leave" in await here.orders("assistant/status Sage")
         assert lamps() == 0
         assert "Sage may do this once: @create old ||rlamp" in await here.orders("assistant/approve Sage 1")
         await member.settled()

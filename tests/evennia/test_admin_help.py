@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from assistant.worlds.evennia.commands import all_commands
-from assistant.worlds.evennia.commands.assistant import SWITCHES, CmdAssistant
+from assistant.worlds.evennia.commands.assistant import CmdAssistant
+from assistant.worlds.evennia.commands.switches import SWITCHES
 from tests.evennia.office import office
 
 PAGE = (Path(__file__).parents[2] / "docs/evennia-commands.md").read_text()

@@ -32,7 +32,7 @@ async def test_an_assistant_is_made_where_its_maker_stands_and_lives_at_once(tmp
         ("assistant/create", "Give it a name: assistant/create NAME"),
         ("assistant/create Each", "assistant/budget means others by Each"),
         ("assistant/create Boss", "A player is named Boss"),
-        ("assistant/create ../x", "assistant.name"),
+        ("assistant/create ../x", "name: give letters, digits, spaces"),
         ("assistant/status", "There is no assistant yet. Make one with: assistant/create"),
         ("assistant/start Nobody", "There is no assistant yet"),
         ("assistant/fly", "There is no switch 'fly'. There are: create, list"),
@@ -84,7 +84,7 @@ async def test_deleting_takes_the_whole_name_and_a_yes(tmp_path: Path) -> None:
     async with office(tmp_path) as here:
         await here.orders("assistant/create Sage")
         assert "type the whole name: Sage" in await here.orders("assistant/delete Sa = yes")
-        assert "Type: assistant/delete Sage = yes" in await here.orders("assistant/delete Sage")
+        assert "type: assistant/delete Sage = yes" in await here.orders("assistant/delete Sage")
         assert len(creation.assistants()) == 1
         assert "what it remembered stays" in await here.orders("assistant/delete Sage = yes")
         assert creation.assistants() == []
@@ -146,7 +146,7 @@ async def test_everything_of_ours_can_be_taken_out_of_the_game(tmp_path: Path) -
     async with office(tmp_path) as here:
         await here.orders("assistant/create Sage")
         await here.orders("assistant/account Sage = on")
-        assert "Type: assistant/uninstall = yes" in await here.orders("assistant/uninstall")
+        assert "type: assistant/uninstall = yes" in await here.orders("assistant/uninstall")
         assert "install(globals())" in await here.orders("assistant/uninstall = yes")
         assert creation.assistants() == []
         assert not AccountDB.objects.filter(username="Sage").exists()

@@ -42,7 +42,7 @@ async def test_an_option_is_set_by_its_name_or_its_beginning(
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ("Sage/max_steps = 99", "less than or equal to 10"),
+        ("Sage/max_steps = 99", "max_steps: give a whole number from 1 to 10, as in: max_steps = 10"),
         ("Sage/max_steps = many", "max_steps"),
         ("Sage/max_ = 1", "'max_' is the beginning of max_steps"),
         ("Sage/stepps = 1", "there is no setting 'stepps'; those like it: max_steps"),

@@ -41,7 +41,7 @@ async def test_a_limit_of_one_assistant_counts_at_once(tmp_path: Path) -> None:
     fake = ollama()
     async with office(tmp_path) as here, serve(fake, reactor) as url:
         await here.sage(url)
-        assert "may use in a day: 1 calls." in await here.orders("assistant/budget Sage = 1 calls")
+        assert "may use in a day: 1 call." in await here.orders("assistant/budget Sage = 1 calls")
         (sage,) = creation.assistants()
         member = house.member_of(sage)
         assert member is not None

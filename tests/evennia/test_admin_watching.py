@@ -30,7 +30,7 @@ async def test_the_status_of_one_tells_what_it_thinks_with_and_what_waits(tmp_pa
         assert "in Hall: awake" in told
         assert f"Thinks with: Ollama at {url}, model sage" in told
         assert "0 things heard wait to be dealt with; 2 are in mind." in told
-        assert f"{url}: circuit closed" in told
+        assert f"{url}: answers normally" in told
 
 
 async def test_why_an_assistant_cannot_think_is_told_in_one_sentence(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ async def test_why_an_assistant_cannot_think_is_told_in_one_sentence(tmp_path: P
             await _turn()
         told = await here.orders("assistant/status Sage")
         assert "in Hall: waiting" in told
-        assert "Trouble: cannot connect to http://127.0.0.1:9" in told
+        assert "Trouble: Cannot connect to http://127.0.0.1:9" in told
         assert "is not awake yet (waiting: cannot connect" in await here.orders("assistant/history Sage")
 
 

@@ -30,7 +30,7 @@ async def test_nothing_of_ours_is_left(tmp_path: Path) -> None:
         create.create_object(AssistantCharacter, key="A shell", location=village.hall)
         keep_game_overrides({"budget": {"total": {"calls": 100}}})
         said = await uninstall()
-        assert "2 assistants and 1 other objects" in said
+        assert "2 assistants and 1 other object of" in said
         assert LINE in said
         assert str(tmp_path / "server/assistants.sqlite3") in said
         assert house.household().members == {}

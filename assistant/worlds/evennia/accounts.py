@@ -187,6 +187,16 @@ def open_account(character: Any) -> AssistantAccount:
     return account
 
 
+def rename_account(character: Any, name: str) -> None:
+    """Give the account of this assistant, if it has one, another name. Raises AccountTaken."""
+    there = account_of(character)
+    if there is None or there.key == name:
+        return
+    if AccountDB.objects.filter(username__iexact=name).exclude(pk=there.pk).exists():
+        raise AccountTaken(f"there is an account named {name} already: choose another name")
+    there.key = name
+
+
 def close_account(character: Any) -> bool:
     """Whether the assistant had an account, which is deleted."""
     account = account_of(character)

@@ -36,8 +36,7 @@ def create_assistant(
     name = " ".join(name.split())
     tables = dict(overrides or {})
     config_with(tables, name)
-    if any(other.key.casefold() == name.casefold() for other in assistants()):
-        raise SettingsError(f"there is an assistant named {name} already: choose another name")
+    check_new_name(name)
     place = location or _room(settings.START_LOCATION) or _room(settings.DEFAULT_HOME)
     character: AssistantCharacter = create.create_object(
         AssistantCharacter, key=name, location=place, home=home or place
@@ -68,6 +67,30 @@ async def delete_assistant(character: AssistantCharacter, *, forget: bool = Fals
     if character.pk:
         accounts.close_account(character)
         character.delete()
+
+
+def check_new_name(name: str, character: Any = None) -> None:
+    """Raise SettingsError when an assistant other than this one has the name, or none could have it."""
+    config_with({}, " ".join(name.split()))
+    if any(other.key.casefold() == name.casefold() and other != character for other in assistants()):
+        raise SettingsError(f"there is an assistant named {name} already: choose another name")
+
+
+def rename_assistant(character: AssistantCharacter, name: str) -> None:
+    """Give an assistant's character, and its account, another name; a living one starts anew with it.
+
+    Raises SettingsError when it cannot have the name, and AccountTaken; nothing is changed then.
+    """
+    name = " ".join(name.split())
+    check_new_name(name, character)
+    accounts.rename_account(character, name)
+    script = _script(character)
+    tables = script.overrides
+    tables.get("assistant", {}).pop("name", None)
+    script.overrides = tables
+    character.key = name
+    if house.member_of(character) is not None:
+        lives.restart(character)
 
 
 def assistants() -> list[AssistantCharacter]:

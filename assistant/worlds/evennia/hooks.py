@@ -19,7 +19,7 @@ def at_server_start() -> None:
     # Evennia loads this module before it has loaded itself: what needs the rest of it waits until here.
     from django.conf import settings  # noqa: PLC0415
 
-    from assistant.worlds.evennia import cmdsets, house, pragmas  # noqa: PLC0415
+    from assistant.worlds.evennia import alerts, cmdsets, house, pragmas  # noqa: PLC0415
     from assistant.worlds.evennia.install import CMDSET  # noqa: PLC0415
 
     try:
@@ -29,6 +29,8 @@ def at_server_start() -> None:
         finding = pragmas.finding()
         if finding.state is State.WRONG:
             _log.warn("{sentence}", sentence=finding.sentence)
+        if house.is_open():
+            alerts.attach()
         settle_heap()
     except CancelledError:
         raise

@@ -15,12 +15,13 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger, globalLogPublisher
 
 from assistant import log_redaction
-from assistant.config import Config
+from assistant.config import Config, WebConfig
 from assistant.heap import settle_heap
 from assistant.redaction import Secrets
 from assistant.service.home import Home
 from assistant.service.household import Household
 from assistant.service.member import Member
+from assistant.service.options import merged
 from assistant.settings import SettingsError, read_settings
 from assistant.worlds.evennia.install import CONFIG, JOURNAL
 
@@ -121,7 +122,19 @@ def home_of_the_game() -> Home:
     path = config_path()
     config = read_settings(path, {}) if path.exists() else Config()
     wall = time.time  # noqa: TID251  (the composition root)
-    return Home(config, path.parent, os.environ, wall, SECRETS, journal_path(config))
+    return Home(config, path.parent, os.environ, wall, SECRETS, journal_path(config), _web_of_the_game(config))
+
+
+def _web_of_the_game(config: Config) -> WebConfig | None:
+    """The settings of the web with what was changed in the game; None, which is logged, where they clash by now."""
+    from assistant.worlds.evennia.game_wide import game_overrides  # noqa: PLC0415  (needs the game's database)
+
+    changed = {"web": game_overrides().get("web", {})}
+    try:
+        return merged(config.model_dump(exclude_unset=True), changed).web
+    except SettingsError as error:
+        _log.error("the web is as assistant.toml has it, and not as set in the game: {why}", why=str(error))
+        return None
 
 
 def config_path() -> Path:

@@ -19,8 +19,9 @@ CMDSET = f"{APP}.cmdsets.AccountCmdSet"
 #: From the game's folder: the settings of all assistants, which need not be there, and what the assistants remember.
 CONFIG = "server/conf/assistant.toml"
 JOURNAL = "server/assistants.sqlite3"
-#: Hides what follows `assistant/key NAME =` from Evennia's own contrib that writes all input to a log.
-AUDIT_MASK = {"assistant": r"^[@\s]*assistant(?:/\w+)*/k\w*\s[^=]*=\s*(?P<secret>[\w.:/~-]+)"}
+#: Hides what follows `assistant/key NAME =` and `assistant/web key NAME =` from Evennia's own contrib that writes all
+#: input to a log.
+AUDIT_MASK = {"assistant": r"^[@\s]*assistant(?:/\w+)*/(?:k\w*|w\w*\s+k\w*)\s[^=]*=\s*(?P<secret>[\w.:/~-]+)"}
 
 #: What a game's settings have, told from any other module's names.
 _NEEDED = ("INSTALLED_APPS", "AT_SERVER_STARTSTOP_MODULE", "SERVER_SERVICES_PLUGIN_MODULES", "CMDSET_ACCOUNT")

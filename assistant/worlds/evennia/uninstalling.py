@@ -11,7 +11,8 @@ from evennia.scripts.models import ScriptDB
 from assistant.worlds.evennia import cmdsets, creation, house
 from assistant.worlds.evennia.accounts import AssistantAccount
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.game_wide import keep_game_overrides
+from assistant.worlds.evennia.commands.showing import counted
+from assistant.worlds.evennia.game_wide import forget_all
 from assistant.worlds.evennia.install import APP
 from assistant.worlds.evennia.scripts import AssistantScript
 
@@ -32,12 +33,12 @@ async def uninstall(*, forget: bool = False) -> str:
     left = _leftovers()
     for thing in left:
         thing.delete()
-    keep_game_overrides({})
+    forget_all()
     cmdsets.take_from_all()
     files = f" Then delete {journal} and the files beside it of the same name." if journal else ""
     return (
-        f"{len(there)} assistants and {len(left)} other objects of mud-assistant are deleted. Now remove this line "
-        f"from server/conf/settings.py and reload the game: {LINE}{files}"
+        f"Deleted: {counted(len(there), 'assistant')} and {counted(len(left), 'other object')} of mud-assistant. Now "
+        f"remove this line from server/conf/settings.py and reload the game: {LINE}{files}"
     )
 
 

@@ -13,7 +13,7 @@ from assistant.events import Arrived, ChannelSaid, Emoted, Left, Noticed, Paged,
 from assistant.journal import BrokenRecord, NewerRecord
 from assistant.journal.codec import Codec, sealed
 from assistant.journal.shapes import ATTENTION, CALL, EVENT, EXECUTED, MESSAGE, MESSAGES, OUTCOME, RESPONSE
-from assistant.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo
+from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
 from llm import FinishReason, LLMResponse, Message, Role, ToolCall
 from llm.messages import (
     Citation,
@@ -121,7 +121,7 @@ executions = made(
 outcomes = st.one_of(
     made(Answered, acts=st.lists(words, max_size=3).map(tuple)),
     made(NothingToDo),
-    made(LimitReached, cause=words),
+    made(LimitReached, cause=words, account=words),
     made(Failed, cause=words, retry_at=st.none() | numbers, lasting=st.booleans(), bug=st.booleans()),
     made(Cancelled),
 )
@@ -135,6 +135,11 @@ def test_an_event_comes_back_as_it_was(value: Any) -> None:
 @given(made(Attention))
 def test_attention_comes_back_as_it_was(value: Attention) -> None:
     assert ATTENTION.decode(ATTENTION.encode(value)) == value
+
+
+def test_a_limit_that_an_earlier_version_wrote_is_read() -> None:
+    record = sealed(b'{"v":1,"k":"limit","limit":"budget","cause":"spent"}')
+    assert OUTCOME.decode(record) == LimitReached(Limit.BUDGET, "spent")
 
 
 @given(st.lists(messages, max_size=3).map(tuple))

@@ -2,40 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from evennia.commands.default.muxcommand import MuxCommand
 
-from assistant.worlds.evennia.commands import deciding, making, setting, spending, thinking, watching
 from assistant.worlds.evennia.commands.naming import meant
 from assistant.worlds.evennia.commands.order import Answer, Order
-
-#: What each switch does. A switch may be shortened to where it is still the only one.
-SWITCHES: dict[str, Callable[[Order], Answer]] = {
-    "create": making.create,
-    "list": making.list_all,
-    "start": making.start,
-    "stop": making.stop,
-    "status": watching.status,
-    "provider": thinking.provider,
-    "model": thinking.model,
-    "key": thinking.key,
-    "set": setting.set_option,
-    "show": setting.show,
-    "persona": setting.persona,
-    "tools": setting.tools,
-    "budget": spending.budget,
-    "usage": spending.usage,
-    "history": watching.history,
-    "trace": watching.trace,
-    "approve": deciding.approve,
-    "deny": deciding.deny,
-    "account": making.account,
-    "reset": making.reset,
-    "doctor": watching.examine,
-    "delete": making.delete,
-    "uninstall": making.uninstall_all,
-}
+from assistant.worlds.evennia.commands.switches import SWITCHES
 
 
 class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
@@ -54,7 +25,7 @@ class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
     Its life:
       /create <name> [= <who it is>]     where you stand
       /list, /status [<name>]            all, or one of them
-      /start <name>, /stop <name>        /stop lasts through restarts
+      /start <name>, /stop <name>        /stop lasts through restarts; or: all
       /delete <name> = yes               or: = yes, forget
       /reset <name>                      lifts the emergency stop
 
@@ -70,17 +41,22 @@ class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
       /tools <name> = +move -whisper     or: all
       /account <name> = on               lets it be paged and hear channels; off, join <channel>, leave <channel>
 
+    What it finds on the web, the same for all:
+      /web on, /web off, /web provider = tavily, /web key tavily = env:VARIABLE
+
     What it costs:
       /budget <name> = 200 calls 100000 tokens 2.50 money       in a day; or: none
-      /budget all = ..., /budget each = ..., /budget player = ...
+      /budget all = ..., /budget each = ..., /budget player = ..., /budget player = 6 a minute
       /usage [<name>] [<days>]
 
     What it does:
       /history <name> [<how many>], /trace <name>
       /approve <name> [<number>], /deny <name> [<number>]
       /doctor [<name>]                   says what is wrong, and what to do
+      /parked <name> [= retry <number>]  what crashed it; or: clear <number>
       /uninstall = yes                   takes everything out of the game
 
+    One of these whole, or an option: /help <switch>, /help <option>
     Names and switches may be shortened: assistant/stat sa. Without a switch all assistants are listed.
     """
 
@@ -91,9 +67,9 @@ class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
 
     def func(self) -> None:
         """Do what the switch says."""
-        order = Order(self.caller, self.character, self.lhs or "", self.rhs)
+        order = Order(self.caller, self.character, self.lhs or "", self.rhs, width=self.client_width())
         order.run(self._done, f"assistant/{'/'.join(self.switches)[:40] or 'list'}")
 
     def _done(self, order: Order) -> Answer:
         switch = self.switches[0] if self.switches else ("status" if order.left else "list")
-        return SWITCHES[meant(switch, SWITCHES, "switch")](order)
+        return SWITCHES[meant(switch, SWITCHES, "switch")].does(order)

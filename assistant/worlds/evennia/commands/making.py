@@ -8,6 +8,7 @@ from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 
 from assistant.service.options import with_option
+from assistant.settings import SettingsError
 from assistant.worlds.evennia import accounts, creation, far_speech, house, lives
 from assistant.worlds.evennia.commands.naming import exactly_named, member_of, named
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
@@ -21,6 +22,7 @@ DELETE_USAGE = "assistant/delete NAME = yes (or: yes, forget)"
 ACCOUNT_USAGE = "assistant/account NAME = on (or: off, join CHANNEL, leave CHANNEL)"
 UNINSTALL_USAGE = "assistant/uninstall = yes (or: yes, forget)"
 _YES, _FORGET = "yes", "forget"
+_ALL = "all"
 
 
 def create(order: Order) -> Answer:
@@ -28,10 +30,8 @@ def create(order: Order) -> Answer:
     name = " ".join(order.left.split())
     if not name:
         raise Refused(f"Give it a name: {CREATE_USAGE}")
-    if name.casefold() in GAME_WIDE:
-        raise Refused(f"assistant/budget means others by {cut(name)}: choose another name.")
-    if AccountDB.objects.filter(username__iexact=name).exists() or _is_played(name):
-        raise Refused(f"A player is named {cut(name)}, and the two could not be told apart: choose another name.")
+    if taken := why_no_name(name):
+        raise Refused(taken)
     overrides = with_option({}, "persona", order.right) if order.right else {}
     where = order.character.location if order.character is not None else None
     character = creation.create_assistant(name, where, overrides=overrides)
@@ -44,17 +44,33 @@ def create(order: Order) -> Answer:
     )
 
 
+def why_no_name(name: str) -> str:
+    """Why no assistant may have this name, empty when one may."""
+    if name.casefold() in GAME_WIDE:
+        return f"assistant/budget means others by {cut(name)}: choose another name."
+    theirs = AccountDB.objects.filter(username__iexact=name)
+    if any(not isinstance(one, accounts.AssistantAccount) for one in theirs) or _is_played(name):
+        return f"A player is named {cut(name)}, and the two could not be told apart: choose another name."
+    return ""
+
+
 def _is_played(name: str) -> bool:
     """Whether a character of this name belongs to a player."""
     return any(is_played(one) for one in ObjectDB.objects.filter(db_key__iexact=name))
 
 
-def list_all(_: Order) -> Answer:
+def list_all(order: Order) -> Answer:
+    """Show every assistant."""
+    return list_text(order)
+
+
+def list_text(order: Order) -> str:
     """Every assistant: where it is, how it is, what it thinks with."""
     there = creation.assistants()
     if not there:
         return f"There is no assistant yet. Make one with: {CREATE_USAGE}"
-    return table(("name", "where", "state", "thinks with"), [_line(character) for character in there])
+    head = ("name", "where", "state", "thinks with")
+    return table(head, [_line(character) for character in there], order.width, wraps=True)
 
 
 def _line(character: Any) -> tuple[str, str, str, str]:
@@ -74,22 +90,57 @@ def state_of(character: Any) -> str:
 
 
 def start(order: Order) -> Answer:
-    """Let an assistant live, now and after every restart of the game."""
-    character = named(order.left, "assistant/start NAME")
+    """Let an assistant, or all of them, live, now and after every restart of the game."""
+    if order.left.casefold() == _ALL:
+        return _start_all()
+    character = named(order.left, "assistant/start NAME (or: all)")
     if house.member_of(character) is not None:
         return f"{character.key} runs already. See: assistant/status {character.key}"
     creation.start_assistant(character)
     return f"{character.key} starts. See: assistant/status {character.key}"
 
 
+def _start_all() -> str:
+    """Start each assistant that does not run; one that cannot live keeps no other from it."""
+    house.household()
+    started, failed = [], []
+    for character in creation.assistants():
+        if house.member_of(character) is not None:
+            continue
+        try:
+            creation.start_assistant(character)
+        except SettingsError as error:
+            failed.append(f"{character.key} cannot live: {error}")
+        else:
+            started.append(character.key)
+    if not started and not failed:
+        return "Every assistant runs already. See: assistant/list"
+    return "\n".join([f"Started: {listed(started)}. See: assistant/list", *failed])
+
+
 def stop(order: Order) -> Answer:
-    """Stop an assistant until somebody starts it."""
-    return _stop(named(order.left, "assistant/stop NAME"))
+    """Stop an assistant, or all of them, until somebody starts it."""
+    if order.left.casefold() != _ALL:
+        return _stop([named(order.left, "assistant/stop NAME (or: all)")])
+    living = [one for one in creation.assistants() if house.member_of(one) is not None]
+    if not living:
+        return "No assistant runs, so nothing was done."
+    if not _sure(order.right)[0]:
+        raise Refused(
+            f"This stops {listed(one.key for one in living)}, through restarts as well, and nothing was done yet. If "
+            "you are sure, type: assistant/stop all = yes. To undo it afterwards: assistant/start all"
+        )
+    return _stop(living)
 
 
-async def _stop(character: Any) -> str:
-    await creation.stop_assistant(character)
-    return f"{character.key} is stopped, and stays so through restarts. Start it with: assistant/start {character.key}"
+async def _stop(characters: list[Any]) -> str:
+    for character in characters:
+        await creation.stop_assistant(character)
+    names = listed(character.key for character in characters)
+    again = characters[0].key if len(characters) == 1 else _ALL
+    is_one = len(characters) == 1
+    verb, stays = ("is", "stays") if is_one else ("are", "stay")
+    return f"{names} {verb} stopped, and {stays} so through restarts. Start again with: assistant/start {again}"
 
 
 def reset(order: Order) -> Answer:
@@ -108,8 +159,8 @@ def delete(order: Order) -> Answer:
     sure, forget = _sure(order.right)
     if not sure:
         raise Refused(
-            f"This deletes {character.key} for good. Its memory stays in the journal unless it is to be forgotten as "
-            f"well. Type: {DELETE_USAGE.replace('NAME', character.key)}"
+            f"This deletes {character.key} for good, and nothing was done yet. Its memory stays in the journal unless "
+            f"it is to be forgotten as well. If you are sure, type: {DELETE_USAGE.replace('NAME', character.key)}"
         )
     return _delete(character, forget=forget)
 
@@ -123,7 +174,7 @@ async def _delete(character: Any, *, forget: bool) -> str:
 def account(order: Order) -> Answer:
     """Show an assistant's account, make it, delete it, or let it join and leave channels."""
     character = named(order.left, ACCOUNT_USAGE)
-    word, _, rest = (order.right or "").partition(" ")
+    word, _, rest = (order.right or "").replace(",", " ").partition(" ")
     there = accounts.account_of(character)
     if order.right is not None and not order.right:
         raise Refused(f"Type: {ACCOUNT_USAGE}")
@@ -137,9 +188,7 @@ def account(order: Order) -> Answer:
                 raise Refused(f"{taken}."[0].upper() + f"{taken}."[1:]) from taken
             _start_anew(character)
         case "off":
-            if not accounts.close_account(character):
-                return f"{character.key} has no account."
-            _start_anew(character)
+            return _close_account(character, there, sure=_sure(rest)[0])
         case "join" | "leave" if there is None:
             raise Refused(f"{character.key} has no account yet. Make one with: assistant/account {character.key} = on")
         case "join":
@@ -149,6 +198,27 @@ def account(order: Order) -> Answer:
         case _:
             raise Refused(f"Type: {ACCOUNT_USAGE}")
     return _account(character)
+
+
+def _close_account(character: Any, there: Any, *, sure: bool) -> str:
+    """Delete the account of an assistant. Raises Refused, which asks, unless the owner is sure."""
+    if there is None:
+        return f"{character.key} has no account, so nothing was done."
+    if not sure:
+        raise Refused(_before_off(character, there))
+    accounts.close_account(character)
+    _start_anew(character)
+    return _account(character)
+
+
+def _before_off(character: Any, there: Any) -> str:
+    """What is asked before the account of an assistant is deleted."""
+    channels = listed((channel.key for channel in far_speech.channels_of(there)), "no channels")
+    return (
+        f"This deletes the account of {character.key}: it can be paged no more, and leaves {channels}. Nothing was "
+        f"done yet. If you are sure, type: assistant/account {character.key} = off yes. To undo it afterwards: "
+        f"assistant/account {character.key} = on, and join its channels again."
+    )
 
 
 def _start_anew(character: Any) -> None:
@@ -188,7 +258,11 @@ def uninstall_all(order: Order) -> Answer:
     """Delete everything of ours from the game, and say which line to remove."""
     sure, forget = _sure(order.right)
     if not sure:
-        raise Refused(f"This deletes all assistants from the game. Type: {UNINSTALL_USAGE}")
+        names = listed(one.key for one in creation.assistants())
+        raise Refused(
+            f"This deletes all assistants from the game ({names}) and cannot be undone. Nothing was done yet. If you "
+            f"are sure, type: {UNINSTALL_USAGE}"
+        )
     return _uninstall(forget=forget)
 
 

@@ -14,7 +14,7 @@ from assistant.journal import JournalError
 from assistant.key_errors import KeyReferenceError
 from assistant.settings import SettingsError
 from assistant.worlds.evennia import house
-from assistant.worlds.evennia.commands.showing import safe
+from assistant.worlds.evennia.commands.showing import WIDTH, in_game_words, safe
 from assistant.worlds.evennia.house import HouseNotOpen
 from resilience import Launcher
 
@@ -64,7 +64,8 @@ Answer = str | Coroutine[Deferred[Any], Any, str]
 class Order:
     """A command as it was typed: `left` and `right` of its "=", `right` None without one.
 
-    `account` is who typed it, `character` whom he plays just now, None when nobody.
+    `account` is who typed it, `character` whom he plays just now, None when nobody. `width` is how many columns their
+    screen has.
     """
 
     # Any: Evennia has no types.
@@ -73,6 +74,7 @@ class Order:
     left: str = ""
     right: str | None = None
     work: Work = field(default=WORK)
+    width: int = WIDTH
 
     @property
     def who(self) -> Any:
@@ -121,7 +123,7 @@ def _sentence(error: Exception, what: str) -> str:
     if isinstance(error, Refused):
         return str(error)
     if isinstance(error, _TOLD):
-        sentence = " ".join(str(error).split()).rstrip(".")
+        sentence = " ".join(in_game_words(str(error)).split()).rstrip(".")
         return f"That did not work: {sentence}."
     _log.failure("{what} failed", what=what)
     return FAULT

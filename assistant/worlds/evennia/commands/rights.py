@@ -15,6 +15,7 @@ from assistant.rights import Remembered
 from assistant.service.member import State
 from assistant.trial.rights_text import forgotten_text, remembered_text
 from assistant.worlds.evennia import creation, house
+from assistant.worlds.evennia.alerts import may_mend, troubles_of
 from assistant.worlds.evennia.commands.naming import named_among
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
 from assistant.worlds.evennia.commands.showing import table
@@ -38,7 +39,9 @@ class _PlayerCommand(Command):  # type: ignore[misc]  # Evennia has no types
         """Answer."""
         account = getattr(self.caller, "account", None) or self.caller
         character = self.caller if self.caller is not account else None
-        Order(account, character, self.args.strip()).run(self.answer, f"the command {self.key}")
+        Order(account, character, self.args.strip(), width=self.client_width()).run(
+            self.answer, f"the command {self.key}"
+        )
 
 
 class CmdAssistants(_PlayerCommand):
@@ -70,12 +73,15 @@ class CmdAssistants(_PlayerCommand):
         if not rows:
             return "No AI character is in the game."
         rows.sort(key=lambda row: (row[2] != "here", row[0].casefold()))
-        return table(("name", "", "where", ""), rows)
+        shown = table(("name", "", "where", ""), rows, order.width)
+        return "\n".join([shown, *(troubles_of(None) if may_mend(order.who) else ())])
 
 
 def _how(character: Any) -> str:
+    """What a player is told of an assistant that does not answer; the reason is the owner's matter."""
     member = house.member_of(character)
-    return "" if member is not None and member.state is State.AWAKE else "cannot think just now"
+    is_well = member is not None and member.state is State.AWAKE and not member.emergency
+    return "" if is_well else "cannot think just now"
 
 
 class CmdMute(_PlayerCommand):

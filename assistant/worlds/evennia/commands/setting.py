@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from assistant.service.options import Option, shown_options, with_option, without_option
-from assistant.worlds.evennia import creation, house
-from assistant.worlds.evennia.commands import thinking
+from assistant.worlds.evennia import accounts, creation, house
+from assistant.worlds.evennia.commands import making, thinking
 from assistant.worlds.evennia.commands.naming import meant, named, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
-from assistant.worlds.evennia.commands.showing import cut, listed, table
+from assistant.worlds.evennia.commands.showing import cut, listed, paragraph, sentence, table
 from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 SET_USAGE = "assistant/set NAME/option = value"
@@ -18,6 +20,11 @@ TOOLS_USAGE = "assistant/tools NAME = +tool -tool (or: all, or a list of tools)"
 #: Characters of a value and of a persona that are shown.
 _VALUE_CHARS, _PERSONA_CHARS = 60, 8000
 _ALL = "all"
+_NAME = "name"
+#: Characters of a value in a table, which leaves room for the meaning.
+_CELL = 18
+#: So many options are shown whole, and more as a table.
+_WHOLE = 3
 
 
 def set_option(order: Order) -> Answer:
@@ -27,8 +34,10 @@ def set_option(order: Order) -> Answer:
         raise Refused(f"Type: {SET_USAGE} (nothing behind the = takes it back). All options: {SHOW_USAGE}")
     character = named(name.strip(), SET_USAGE)
     known = meant_option(option, character)
-    if known == "model.key":
-        return thinking.key(Order(order.account, order.character, name.strip(), order.right, order.work))
+    if known in _ELSEWHERE and order.right:
+        return _ELSEWHERE[known](replace(order, left=name.strip()))
+    if known == _NAME and order.right:
+        return _rename(character, order.right)
     overrides = creation.settings_of(character)
     taken_back = not order.right
     overrides = without_option(overrides, known) if taken_back else with_option(overrides, known, order.right)
@@ -38,18 +47,53 @@ def set_option(order: Order) -> Answer:
     return f"{character.key}: {known} = {cut(shown.value, _VALUE_CHARS)} ({how})."
 
 
+def _rename(character: Any, name: str) -> str:
+    """Give the assistant's character another name. Raises Refused and SettingsError."""
+    old = character.key
+    creation.check_new_name(name, character)
+    if (taken := making.why_no_name(name)) and name.casefold() != old.casefold():
+        raise Refused(taken)
+    try:
+        creation.rename_assistant(character, name)
+    except accounts.AccountTaken as error:
+        raise Refused(f"{sentence(str(error))}") from error
+    return (
+        f"{old} is named {character.key} now, and remembers what it did. To let it answer to the old name as well: "
+        f"assistant/set {character.key}/aliases = {old}"
+    )
+
+
 def show(order: Order) -> Answer:
-    """The options with their values and meanings; those set for this assistant are marked."""
+    """The options with their values; one or a few with all that is to be known of them."""
     left, slash, pattern = order.left.partition("/")
     character, rest = named_and_rest(left.strip(), SHOW_USAGE)
-    wanted = (pattern if slash else order.right or rest).strip().casefold()
-    found = [one for one in options_of(character) if wanted in one.name.casefold()]
+    wanted = (pattern if slash else order.right or rest).strip().casefold().replace("-", "_")
+    there = options_of(character)
+    exact = [one for one in there if wanted and wanted in {one.name, one.name.rpartition(".")[2]}]
+    found = exact or [one for one in there if wanted in one.name.casefold()]
     if not found:
         raise Refused(
             f"No option of {character.key} has '{cut(wanted)}' in its name. All: assistant/show {character.key}"
         )
-    rows = [("*" if one.is_set else "", one.name, one.value, one.meaning) for one in found]
-    return f"{table(('', 'option', 'value', 'meaning'), rows)}\n* is set here. To change one: {SET_USAGE}"
+    command = f"assistant/set {character.key}/"
+    if len(found) <= _WHOLE:
+        return "\n\n".join(option_text(one, command, order.width) for one in found)
+    rows = [("*" if one.is_set else "", one.name, cut(one.value, _CELL), one.meaning) for one in found]
+    how = f"* is set here. To read one whole: assistant/show {character.key} OPTION. To change one: {SET_USAGE}"
+    return f"{table(('*', 'option', 'value', 'meaning'), rows, order.width)}\n{paragraph(how, order.width)}"
+
+
+def option_text(option: Option, command: str, width: int) -> str:
+    """All there is to know of an option; `command` is what stands before its name where it is set."""
+    here = ", set here" if option.is_set else ""
+    lines = [
+        f"{option.name} = {cut(option.value, _PERSONA_CHARS)}{here}",
+        option.meaning,
+        f"Allowed: {option.allowed}.",
+        f"Without a setting: {option.default}",
+        f"Example: {command}{option.name} = {option.example}",
+    ]
+    return "\n".join(paragraph(line, width, "  ") for line in lines)
 
 
 def options_of(character: Any) -> list[Option]:
@@ -139,3 +183,12 @@ def _chosen(text: str, has: frozenset[str], there: tuple[str, ...]) -> list[str]
     else:
         chosen = {meant(word, there, "tool") for word in words}
     return [name for name in there if name in chosen]
+
+
+#: Options that have a command of their own, which checks what it is given.
+_ELSEWHERE: dict[str, Callable[[Order], Answer]] = {
+    "tools": tools,
+    "model.provider": thinking.provider,
+    "model.model": thinking.model,
+    "model.key": thinking.key,
+}

@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 
 from django.conf import settings
 
+from assistant.keys import ANEW
 from assistant.worlds.evennia.speech import escaped
 from tools.clean import clean_speech, one_line
 
 #: Characters and lines of one answer.
 MAX_CHARS, MAX_LINES = 12_000, 300
-#: Characters of one cell of a table.
-MAX_CELL = 40
+#: Columns of a screen of which nothing is known, and the fewest that anything is made for.
+WIDTH, MIN_WIDTH = 78, 40
+#: Characters of one cell of a table, and of one that wraps.
+MAX_CELL, MAX_TEXT = 40, 1000
+#: A last column that wraps is made no narrower than this before the others are.
+_LEAST_WRAPPED = 24
 _BETWEEN = "  "
+#: How the environment of the Server is changed.
+ANEW_IN_THE_GAME = "start the game anew (evennia stop, evennia start: a reload is not enough)"
+#: What a cause says of the command line, and what is typed in the game instead.
+_IN_GAME = {
+    " with --url": "",
+    "--url ": "",
+    "leave --model out": "leave the model out",
+    " with --model": " after the provider",
+    "--model NAME": "name it after the provider",
+    " with --key env:NAME": "",
+    "--key ": "",
+    "the program was": "the Server was",
+    ANEW: ANEW_IN_THE_GAME,
+}
 
 
 def safe(text: str) -> str:
@@ -27,16 +47,46 @@ def cut(text: str, most: int = MAX_CELL) -> str:
     return one_line(text, max_chars=most)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]], widest: int = MAX_CELL) -> str:
-    """Rows below a head, each column as wide as its widest cell; cells are cut, the last one at twice the width."""
-    last = len(head) - 1
-    lines = [tuple(head)] + [
-        tuple(cut(str(cell), 2 * widest if at == last else widest) for at, cell in enumerate(row)) for row in rows
-    ]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
-    shown = [_BETWEEN.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)) for line in lines]
-    shown.insert(1, _BETWEEN.join("-" * width for width in widths))
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], width: int = WIDTH, *, wraps: bool = False) -> str:
+    """Rows below a head, no line longer than `width` columns.
+
+    Where that is too narrow, the widest columns are cut; with `wraps` the last one goes on in the next line instead.
+    """
+    lines = [tuple(head)] + [tuple(one_line(str(cell), max_chars=MAX_TEXT) for cell in row) for row in rows]
+    widths = _fitting([max(len(line[at]) for line in lines) for at in range(len(head))], width, wraps=wraps)
+    shown = [text for line in lines for text in _row(line, widths, wraps=wraps)]
+    shown.insert(1, _BETWEEN.join("-" * each for each in widths))
     return "\n".join(line.rstrip() for line in shown)
+
+
+def _fitting(widths: list[int], width: int, *, wraps: bool) -> list[int]:
+    """The widths of columns, made smaller until all of them fit; the last one first when it may wrap."""
+    widths = [min(each, MAX_CELL) for each in widths[:-1]] + widths[-1:]
+    room = max(width, MIN_WIDTH) - len(_BETWEEN) * (len(widths) - 1)
+    while sum(widths) > room:
+        can_wrap = wraps and widths[-1] > _LEAST_WRAPPED
+        at = len(widths) - 1 if can_wrap else max(range(len(widths)), key=lambda one: widths[one])
+        widths[at] -= 1
+    return widths
+
+
+def _row(line: Sequence[str], widths: Sequence[int], *, wraps: bool) -> list[str]:
+    """One row as lines: more than one when its last cell wraps."""
+    lasts = (wrap(line[-1], widths[-1]) if wraps else [cut(line[-1], widths[-1])]) or [""]
+    cells = [cut(cell, each) for cell, each in zip(line[:-1], widths, strict=False)]
+    first = [f"{cell:<{each}}" for cell, each in zip(cells, widths, strict=False)]
+    blank = [" " * each for each in widths[:-1]]
+    return [_BETWEEN.join([*(blank if at else first), last]) for at, last in enumerate(lasts)]
+
+
+def paragraph(text: str, width: int = WIDTH, indent: str = "") -> str:
+    """The text in lines of at most `width` columns, all but the first behind `indent`."""
+    return "\n".join(wrap(text, max(width, MIN_WIDTH), subsequent_indent=indent))
+
+
+def counted(count: int, what: str, plural: str = "") -> str:
+    """A number with what it counts: "1 thing", "2 things"."""
+    return f"{number(count)} {what if count == 1 else plural or f'{what}s'}"
 
 
 def number(value: float) -> str:
@@ -49,3 +99,16 @@ def number(value: float) -> str:
 def listed(names: Iterable[str], otherwise: str = "none") -> str:
     """Names in a row."""
     return ", ".join(names) or otherwise
+
+
+def in_game_words(cause: str) -> str:
+    """The cause in the words of the game, which knows no options of a command line."""
+    for words, ours in _IN_GAME.items():
+        cause = cause.replace(words, ours)
+    return cause
+
+
+def sentence(text: str) -> str:
+    """The text on one line as a sentence: a capital letter first, a full stop last."""
+    line = " ".join(text.split()).rstrip(".")
+    return f"{line[:1].upper()}{line[1:]}."

@@ -10,30 +10,39 @@ from typing import Any
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 
-from assistant.config import AllowanceConfig
+from assistant.config import AllowanceConfig, BudgetConfig
 from assistant.purse import TOTAL
-from assistant.service.household import UsageRow
+from assistant.spending import UsageRow
 from assistant.worlds.evennia import creation, house
 from assistant.worlds.evennia.commands.naming import named, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
-from assistant.worlds.evennia.commands.showing import number, table
+from assistant.worlds.evennia.commands.showing import counted, number, paragraph, table
 from assistant.worlds.evennia.game_wide import game_overrides, keep_game_overrides
 from resilience.budget import AccountState
 
 USAGE = "assistant/budget NAME (or: all, each, player) = 200 calls 100000 tokens 2.50 money (or: none)"
+MINUTE_USAGE = "assistant/budget player = 6 a minute"
 #: What is limited for the whole game, and where in its settings.
 GAME_WIDE = {"all": "total", "each": "assistant", "player": "player"}
 _MEANINGS = {"all": "all assistants together", "each": "each assistant", "player": "each player"}
 _UNITS = ("calls", "tokens", "money")
 _NONE = {"none", "no limit", "unlimited"}
 _DAYS, _MOST_DAYS = 7, 366
+_PLAYER, _PER_MINUTE = "player", "player_per_minute"
+#: So many players are shown by name, those who used most.
+_MOST_PLAYERS = 10
+_A_MINUTE = re.compile(r"\b([1-9]\d{0,2})\s*(?:times\s*)?(?:a|an|per|each|/)\s*min(?:ute)?\b", re.IGNORECASE)
 _AMOUNT = re.compile(r"(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z]+)[\s,;]*")
 
 
 def budget(order: Order) -> Answer:
     """Show the limits of a day with what is used of them, or set one."""
+    if order.right is None and (not order.left or order.left.casefold() in GAME_WIDE):
+        return _limits(order, creation.assistants())
     if order.right is None:
-        return _limits([named(order.left, USAGE)] if order.left else creation.assistants())
+        return _limits(order, [named(order.left, USAGE)])
+    if order.left.casefold() == _PLAYER:
+        return _player(order.right)
     wanted = allowance(order.right)
     if (table_name := GAME_WIDE.get(order.left.casefold())) is not None:
         tables = game_overrides()
@@ -83,10 +92,26 @@ def _for_the_game(tables: dict[str, Any], which: str) -> str:
         keep_game_overrides(before)
         raise
     creation.restart_all()
-    return f"In a day {_MEANINGS[which]} may use: {_limit(getattr(config.budget, GAME_WIDE[which]))}."
+    minute = f" In a minute they are answered {_per_minute(config.budget)}." if which == _PLAYER else ""
+    limit = _limit(getattr(config.budget, GAME_WIDE[which])).replace("it wants", "they want")
+    return f"In a day {_MEANINGS[which]} may use: {limit}.{minute}"
 
 
-def _limits(characters: Iterable[Any]) -> str:
+def _player(text: str) -> str:
+    """Keep what each player may use in a day, in a minute, or both; what is not named stays as it is."""
+    tables = game_overrides()
+    found = _A_MINUTE.search(text)
+    rest = " ".join(_A_MINUTE.sub(" ", text).split()).strip(" ,;")
+    if text.strip().casefold() in _NONE or rest:
+        _put(tables, _PLAYER, allowance(rest))
+    if found is not None:
+        tables.setdefault("budget", {})[_PER_MINUTE] = int(found.group(1))
+    elif text.strip().casefold() in _NONE:
+        tables.setdefault("budget", {})[_PER_MINUTE] = None
+    return _for_the_game(tables, _PLAYER)
+
+
+def _limits(order: Order, characters: Iterable[Any]) -> str:
     """A table of the limits and what is used of them today."""
     used = {account.name: account for account in house.household().pipeline.snapshot().accounts}
     game = creation.config_with({}).budget
@@ -94,11 +119,28 @@ def _limits(characters: Iterable[Any]) -> str:
     for character in characters:
         mine = creation.config_of(character).budget.assistant
         rows.append((character.key, *_row(mine, used.get(house.id_of(character)))))
-    rows.append(("each player", *_row(game.player, None)))
-    return f"{table(('today', *_UNITS), rows)}\nTo change a limit: {USAGE}"
+    rows.append(("each player", *_row(game.player, None, is_used=False)))
+    players = [account for name, account in used.items() if name != TOTAL and not name.startswith("assistant:")]
+    players.sort(key=lambda account: (-account.spent.calls, account.name))
+    rows += [(f"player {name_of(account.name)}", *_row(game.player, account)) for account in players[:_MOST_PLAYERS]]
+    lines = [table(("today", *_UNITS), rows, order.width)]
+    if len(players) > _MOST_PLAYERS:
+        lines.append(f"and {counted(len(players) - _MOST_PLAYERS, 'more player')} who used less: assistant/usage 1")
+    lines.append(paragraph(f"In a minute, each player is answered {_per_minute(game)}.", order.width))
+    lines.append(paragraph(f"To change a limit: {USAGE}; {MINUTE_USAGE}", order.width))
+    return "\n".join(lines)
 
 
-def _row(limits: AllowanceConfig, used: AccountState | None) -> tuple[str, ...]:
+def _per_minute(budget: BudgetConfig) -> str:
+    most = budget.player_per_minute
+    return "as often as they ask" if most is None else f"{counted(most, 'time')} at most"
+
+
+def _row(limits: AllowanceConfig, used: AccountState | None, *, is_used: bool = True) -> tuple[str, ...]:
+    """The cells of one line; without anybody who uses it only the limits."""
+    if not is_used:
+        most = [getattr(limits, unit) for unit in _UNITS]
+        return tuple("no limit" if one is None else f"up to {number(one)}" for one in most)
     spent = used.spent.plain() if used is not None else {}
     return tuple(_of(spent.get(unit, 0), getattr(limits, unit)) for unit in _UNITS)
 
@@ -108,7 +150,11 @@ def _of(spent: float, limit: float | None) -> str:
 
 
 def _limit(limits: AllowanceConfig) -> str:
-    parts = [f"{number(amount)} {unit}" for unit in _UNITS if (amount := getattr(limits, unit)) is not None]
+    parts = [
+        f"{number(amount)} {unit.removesuffix('s') if amount == 1 else unit}"
+        for unit in _UNITS
+        if (amount := getattr(limits, unit)) is not None
+    ]
     return ", ".join(parts) or "as much as it wants"
 
 
@@ -125,34 +171,34 @@ def usage(order: Order) -> Answer:
         days = int(rest) if rest else _DAYS
     if not 1 <= days <= _MOST_DAYS:
         raise Refused(f"Give a number of days from 1 to {_MOST_DAYS}.")
-    return _usage(character, days)
+    return _usage(order, character, days)
 
 
-async def _usage(character: Any, days: int) -> str:
+async def _usage(order: Order, character: Any, days: int) -> str:
     """The tables of /usage. Raises JournalError."""
     rows = await house.household().usage(days)
     span = "today" if days == 1 else f"the last {days} days"
     if character is not None:
         mine = [row for row in rows if row.account == house.id_of(character)]
-        return _by_day(mine, f"{character.key}, {span}")
+        return _by_day(order, mine, f"{character.key}, {span}")
     total = [row for row in rows if row.account == TOTAL]
     others = [row for row in rows if row.account != TOTAL]
     assistants = [row for row in others if row.account.startswith("assistant:")]
     players = [row for row in others if not row.account.startswith("assistant:")]
-    parts = [_by_day(total, f"All assistants, {span}")]
-    parts += [_by_account(assistants, "By assistant")] if assistants else []
-    parts += [_by_account(players, "By player")] if players else []
+    parts = [_by_day(order, total, f"All assistants, {span}")]
+    parts += [_by_account(order, assistants, "By assistant")] if assistants else []
+    parts += [_by_account(order, players, "By player")] if players else []
     return "\n\n".join(parts)
 
 
-def _by_day(rows: list[UsageRow], head: str) -> str:
+def _by_day(order: Order, rows: list[UsageRow], head: str) -> str:
     if not rows:
         return f"{head}: nothing was used."
     shown = [(row.day.isoformat(), number(row.calls), number(row.tokens), number(row.money)) for row in rows]
-    return f"{head}:\n{table(('day', *_UNITS), shown)}"
+    return f"{head}:\n{table(('day', *_UNITS), shown, order.width)}"
 
 
-def _by_account(rows: list[UsageRow], head: str) -> str:
+def _by_account(order: Order, rows: list[UsageRow], head: str) -> str:
     """One line for each account, who used most first."""
     sums: dict[str, list[float]] = defaultdict(lambda: [0, 0, 0.0])
     for row in rows:
@@ -160,7 +206,7 @@ def _by_account(rows: list[UsageRow], head: str) -> str:
             sums[row.account][at] += amount
     most_first = sorted(sums.items(), key=lambda one: (-one[1][1], one[0]))
     shown = [(name_of(account), *map(number, amounts)) for account, amounts in most_first]
-    return f"{head}:\n{table(('who', *_UNITS), shown)}"
+    return f"{head}:\n{table(('who', *_UNITS), shown, order.width)}"
 
 
 def name_of(account: str) -> str:

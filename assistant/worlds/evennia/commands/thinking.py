@@ -14,17 +14,19 @@ from assistant.config import ModelConfig
 from assistant.key_errors import KeyReferenceError
 from assistant.keys import check_reference
 from assistant.known_providers import AUTO, EMBEDDED, known_names, left_behind, special_settings
+from assistant.service.household import IN_THE_GAME
 from assistant.settings import SettingsError
 from assistant.worlds.evennia import creation, house
 from assistant.worlds.evennia.commands.naming import meant, named
 from assistant.worlds.evennia.commands.order import WORK, Answer, Order, Refused
-from assistant.worlds.evennia.commands.showing import cut, listed
+from assistant.worlds.evennia.commands.showing import ANEW_IN_THE_GAME, cut, in_game_words, listed, sentence
+from llm import BadCredential
 
 USAGE = "assistant/provider NAME = PROVIDER [MODEL] [URL] [env:VARIABLE or file:PATH]"
 KEY_USAGE = "assistant/key NAME = env:VARIABLE (or file:PATH)"
 NO_LITERAL_KEY = (
     "A key is never typed out here: nothing was changed, and what you typed is not repeated. Put the key into an "
-    f"environment variable of the server or into a file that only it may read, then type: {KEY_USAGE}. If it was a "
+    "environment variable of the server or into a file that only it may read, then type: {usage}. If it was a "
     "real key, replace it at its provider: the line you typed may stand in logs and in your scrollback."
 )
 #: With this word at the end a change is kept without being tried.
@@ -35,16 +37,6 @@ _LIKE_A_KEY = re.compile(
     r"(?:sk|pk|rk|gsk|xai|tvly|pplx|hf|key)[-_]\w[\w-]{11,}|AIza[\w-]{20,}|(?=[^\d\s]*\d)(?=[\d_-]*[A-Za-z])\w{28,}"
 )
 _SHORTEST_TO_HIDE = 16
-#: What a cause says of the command line, and what is typed in the game instead.
-_OPTIONS = {
-    " with --url": "",
-    "--url ": "",
-    "leave --model out": "leave the model out",
-    " with --model": " after the provider",
-    "--model NAME": "name it after the provider",
-    " with --key env:NAME": "",
-    "--key ": "",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +55,7 @@ def parsed(text: str) -> Wanted:
     words = text.split()
     force = bool(words) and words[-1].casefold() == FORCE
     words = words[:-1] if force else words
-    _refuse_keys(words)
+    refuse_keys(words)
     urls = [word for word in words if "://" in word]
     keys = [word for word in words if _REFERENCE.match(word) and word not in urls]
     rest = [word for word in words if word not in urls and word not in keys]
@@ -97,7 +89,7 @@ def model(order: Order) -> Answer:
     words = order.right.split()
     force = len(words) > 1 and words[-1].casefold() == FORCE
     words = words[:-1] if force else words
-    _refuse_keys(words)
+    refuse_keys(words)
     if len(words) > 1:
         raise Refused(f"Give one model, without spaces in its name: {usage}")
     return _change(order, character, Wanted(model="".join(words), force=force))
@@ -117,16 +109,21 @@ def key(order: Order) -> Answer:
     return _change(order, character, Wanted(key=reference, force=force))
 
 
-def _check(reference: str, config: ModelConfig, name: str) -> None:
-    """Nothing. Raises Refused for what is no reference, without repeating it, and where no key is needed."""
+def check_reference_typed(reference: str, usage: str) -> None:
+    """Refuse what is no reference to a key, without repeating it; `usage` is what to type. Raises Refused."""
     bare = reference.partition(":")[2] if _REFERENCE.match(reference) else reference
     if bare == reference or _LIKE_A_KEY.fullmatch(bare):
         _hide(bare)
-        raise Refused(NO_LITERAL_KEY)
+        raise Refused(NO_LITERAL_KEY.format(usage=usage))
     try:
         check_reference(reference)
     except KeyReferenceError as error:
-        raise Refused(f"{error}. Type: {KEY_USAGE}") from None
+        raise Refused(f"{sentence(str(error))} Type: {usage}") from None
+
+
+def _check(reference: str, config: ModelConfig, name: str) -> None:
+    """Refuse what is no reference to a key, and any key where none is needed. Raises Refused."""
+    check_reference_typed(reference, KEY_USAGE)
     if config.provider in {AUTO, EMBEDDED} and not config.url:
         raise Refused(
             f"The provider {config.provider} takes no key. Name one that does, with its key in the same line: "
@@ -134,12 +131,12 @@ def _check(reference: str, config: ModelConfig, name: str) -> None:
         )
 
 
-def _refuse_keys(words: Sequence[str]) -> None:
-    """Nothing. Raises Refused when one of the words looks like a key."""
+def refuse_keys(words: Sequence[str], usage: str = KEY_USAGE) -> None:
+    """Refuse what was typed when one of its words looks like a key. Raises Refused."""
     if found := [word for word in words if _LIKE_A_KEY.fullmatch(word)]:
         for word in found:
             _hide(word)
-        raise Refused(NO_LITERAL_KEY)
+        raise Refused(NO_LITERAL_KEY.format(usage=usage))
 
 
 def _hide(key: str) -> None:
@@ -175,7 +172,7 @@ async def _tried(character: Any, config: ModelConfig, wanted: Wanted) -> str:
     try:
         answered = await house.household().try_model(config, wanted.key or "")
     except (NoModelError, KeyReferenceError, SettingsError) as error:
-        raise Refused(_told(str(error), character.key, config)) from error
+        raise Refused(_told(error, character.key, config)) from error
     if not character.pk:
         raise Refused("It answered, but the assistant was deleted meanwhile.")
     # Whatever else was set while the model was asked stays set.
@@ -231,18 +228,21 @@ def _is_elsewhere(now: ModelConfig, wanted: Wanted) -> bool:
     return bool(given) and (before is None or after is None or before.origin != after.origin)
 
 
-def _told(cause: str, name: str, config: ModelConfig) -> str:
-    """The cause in the words of the game: it knows no options of a command line."""
-    for option, word in _OPTIONS.items():
-        cause = cause.replace(option, word)
-    hints = [f"The old setting stays: {cause.rstrip('.')}."]
-    if "key" in cause and config.key:
-        hints.append(f"If it is the right key for this address, give it anew: assistant/key {name} = {config.key}.")
-    elif "key" in cause:
+def _told(error: Exception, name: str, config: ModelConfig) -> str:
+    """Say why the change was not kept, and what else can be done: never what just failed."""
+    hints = [f"The old setting stays. {sentence(in_game_words(str(error)))}"]
+    if IN_THE_GAME.partition(":")[0] in str(error):
+        hints.append(f"If it may have the key all the same: assistant/key {name} = {config.key}")
+    elif isinstance(error.__cause__, BadCredential) and config.key:
+        hints.append(
+            f"See that {config.key} holds a key of this provider. A new file counts at once, a new value of a variable "
+            f"when you {ANEW_IN_THE_GAME}."
+        )
+    elif not config.key and (isinstance(error.__cause__, BadCredential) or "needs a key" in str(error)):
         usual = f"env:{config.provider.upper()}_API_KEY"
-        hints.append(f"Name the key in the same line, as in: assistant/provider {name} = {_words(config)} {usual}.")
+        hints.append(f"Name the key in the same line, as in: assistant/provider {name} = {_words(config)} {usual}")
     hints.append(f"To keep the change all the same, put the word {FORCE} at its end.")
-    return " ".join(hints)
+    return "\n".join(hints)
 
 
 def _words(config: ModelConfig) -> str:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from assistant.doctor.finding import Finding, State
 from assistant.entries import Entry
 from assistant.journal import JournalError
+from assistant.purse import TOTAL
 from assistant.service.member import Member
-from assistant.status import status_text, trouble_text
+from assistant.status import account_text, is_used_up, servers_text, trouble_text
 from assistant.worlds.evennia import creation, doctor, house, lives
-from assistant.worlds.evennia.commands.making import list_all, state_of
+from assistant.worlds.evennia.alerts import troubles_of
+from assistant.worlds.evennia.commands.making import list_text, state_of
 from assistant.worlds.evennia.commands.naming import awake, member_of, named, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
-from assistant.worlds.evennia.commands.showing import cut
+from assistant.worlds.evennia.commands.showing import counted, cut, in_game_words, sentence
 from assistant.worlds.evennia.commands.tracing import Watch, watch_of
 from llm.messages import Message
+from resilience.request import origin_of
 
 _ENTRIES, _MOST_ENTRIES = 10, 100
 #: Characters of one line of a history, and of one cause.
@@ -28,26 +30,25 @@ def status(order: Order) -> Answer:
     """How one assistant is, or all of them with the servers of their models."""
     if order.left:
         return _one(named(order.left, "assistant/status [NAME]"))
-    return f"{list_all(order)}\n{_servers()}"
+    return "\n".join([list_text(order), *troubles_of(None), *_servers(None)])
 
 
 async def _one(character: Any) -> str:
     """All that is known of one assistant, in a few lines."""
     where = character.location.key if character.location is not None else "nowhere"
     lines = [f"{character.key} (#{character.pk}) in {where}: {state_of(character)}"]
-    if trouble := lives.trouble_of(character):
-        lines.append(f"Trouble: {cut(trouble, _CAUSE)}")
+    troubles = troubles_of(house.id_of(character))
+    trouble = in_game_words(lives.trouble_of(character)).rstrip(".")
+    if trouble and not any(trouble.casefold() in line.casefold() for line in troubles):
+        lines.append(f"Trouble: {cut(sentence(trouble), _CAUSE)}")
+    lines += troubles
     member = house.member_of(character)
     if member is None:
-        lines.append(f"Start it with: assistant/start {character.key}")
-        return "\n".join([*lines, _servers()])
+        return "\n".join([*lines, f"Start it with: assistant/start {character.key}"])
     lines += [f"{'Thinks with' if at == 0 else 'Falls back on'}: {one.why}" for at, one in enumerate(member.models)]
-    if member.emergency:
-        lines.append(
-            f"It crashed five times in a row and thinks no more. Lift that with: assistant/reset {character.key}"
-        )
     lines += await _of_mind(member, character.key)
-    return "\n".join([*lines, _servers()])
+    lines += _budgets(character)
+    return "\n".join([*lines, *_servers(member)])
 
 
 async def _of_mind(member: Member, name: str) -> list[str]:
@@ -58,23 +59,41 @@ async def _of_mind(member: Member, name: str) -> list[str]:
     lines = []
     try:
         waiting = len(await mind.journal.pending())
-        lines.append(f"{waiting} things heard wait to be dealt with; {len(mind.history)} are in mind.")
-        if trouble := trouble_text(await mind.journal.parked(), await mind.journal.unknown_effects()):
+        waits = f"{counted(waiting, 'thing')} heard {'waits' if waiting == 1 else 'wait'} to be dealt with"
+        held = len(mind.history)
+        lines.append(f"{waits}; {held} {'is' if held == 1 else 'are'} in mind.")
+        if trouble := trouble_text((), await mind.journal.unknown_effects(), "mud-assistant replay FILE --unknown"):
             lines.append(trouble)
     except JournalError as error:
         lines.append(f"Its journal cannot be read: {cut(str(error), _CAUSE)}")
     if asked := len(mind.approvals.pending()):
-        lines.append(f"{asked} requests wait for leave: assistant/approve {name}")
+        verb = "waits" if asked == 1 else "wait"
+        lines.append(f"{counted(asked, 'request')} {verb} for leave: assistant/approve {name}")
     return lines
 
 
-def _servers() -> str:
-    """The servers of the models; what was spent is for /budget and /usage."""
+def _budgets(character: Any) -> list[str]:
+    """The budgets that apply to an assistant and are used up, with what lifts them."""
+    names = {house.id_of(character): character.key, TOTAL: TOTAL}
+    snapshot = house.household().pipeline.snapshot()
+    lifts = {house.id_of(character): character.key, TOTAL: "all"}
+    return [
+        f"{account_text(account, snapshot.at, names)}. To lift that now: assistant/budget {lifts[account.name]} = none"
+        for account in snapshot.accounts
+        if account.name in names and is_used_up(account)
+    ]
+
+
+def _servers(member: Member | None) -> list[str]:
+    """The servers of one assistant's models, or of all; what was spent is for /budget and /usage."""
     try:
         snapshot = house.household().pipeline.snapshot()
     except house.HouseNotOpen as why:
-        return f"No assistant can live now: {why}."
-    return status_text(replace(snapshot, accounts=()))
+        return [f"No assistant can live now: {why}."]
+    if member is None:
+        return servers_text(snapshot) or ["No model was asked yet."]
+    origins = {origin_of(one.provider.api_url) for one in member.models if one.provider.api_url}
+    return servers_text(snapshot, origins) or ([f"{one}: was not asked yet" for one in sorted(origins)])
 
 
 def history(order: Order) -> Answer:
@@ -139,6 +158,9 @@ async def _examine(order: Order, character: Any) -> str:
 
     for finding in await doctor.findings():
         show(finding)
+    for line in troubles_of(house.id_of(character) if character is not None else None):
+        wrong += 1
+        order.say(line)
     member = house.member_of(character) if character is not None else None
     if member is not None:
         await house.household().doctor(member, show)
@@ -149,5 +171,7 @@ async def _examine(order: Order, character: Any) -> str:
     elif creation.assistants():
         order.say("To look at one assistant and its model as well: assistant/doctor NAME")
     return (
-        "Nothing is wrong." if not wrong else f"{wrong} {'thing is' if wrong == 1 else 'things are'} wrong, see above."
+        "Nothing is wrong."
+        if not wrong
+        else f"{counted(wrong, 'thing')} {'is' if wrong == 1 else 'are'} wrong, see above."
     )

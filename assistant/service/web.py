@@ -1,0 +1,79 @@
+"""The web of a process, which its owner may change while assistants live."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.defer import DeferredLock
+
+from assistant.bound_keys import BoundKeys
+from assistant.config import WebConfig
+from assistant.keys import KeySources
+from assistant.off_thread import in_daemon_thread
+from assistant.wiring import load_web, web_of
+from resilience import HttpExchange
+from tools import Tool
+
+if TYPE_CHECKING:
+    from assistant.web import Web
+
+#: How long loading the modules of the web may take when it is switched on while assistants live, in seconds.
+_LOAD_SECONDS = 60.0
+
+
+class SharedWeb:
+    """Makes the web of the settings at its first use, and another one when the settings change."""
+
+    # Any: the reactor as clock, and as what makes connections, threads and processes.
+    def __init__(
+        self, config: WebConfig, keys: KeySources, exchange: HttpExchange, reactor: Any, random: Random
+    ) -> None:
+        self.config = config
+        self._keys = keys
+        self._exchange = exchange
+        self._reactor = reactor
+        self._random = random
+        self._web: Web | None = None
+        #: The webs of former settings: runs that go may still use them.
+        self._former: list[Web] = []
+        #: Held while a web is made, which may take a while.
+        self._making = DeferredLock()
+        load_web(config)
+
+    async def tools(self, assistant: str, bound: BoundKeys) -> tuple[Tool, ...]:
+        """The tools of one assistant, none without a search provider. Raises SettingsError and KeyReferenceError."""
+        async with self._making:
+            if self._web is None:
+                self._web = await self._made(self.config, bound)
+        return self._web.tools(assistant) if self._web else ()
+
+    async def change(self, config: WebConfig, bound: BoundKeys) -> None:
+        """Use these settings from now on. Raises SettingsError and KeyReferenceError, and changes nothing then."""
+        await in_daemon_thread(self._reactor, _LOAD_SECONDS, lambda: load_web(config))
+        async with self._making:
+            made = await self._made(config, bound)
+            if self._web is not None:
+                self._former.append(self._web)
+            self._web, self.config = made, config
+
+    def left(self, assistant: str) -> tuple[int, int]:
+        """How many searches and pages the assistant has left in this hour."""
+        if self._web is None:
+            return self.config.searches_per_hour, self.config.pages_per_hour
+        return self._web.left(assistant)
+
+    async def end_former(self) -> None:
+        """End what the webs of former settings need: nobody uses them any more."""
+        former, self._former = self._former, []
+        for web in former:
+            await web.stop()
+
+    async def stop(self) -> None:
+        """End all threads and processes that the web needs."""
+        await self.end_former()
+        if self._web is not None:
+            await self._web.stop()
+
+    async def _made(self, config: WebConfig, bound: BoundKeys) -> Web | None:
+        return await web_of(config, bound, self._keys, self._exchange, reactor=self._reactor, random=self._random)

@@ -1,0 +1,158 @@
+"""Tells of troubles whoever can help: at once when they are in the game, else when they next come; each once.
+
+What was told to whom is kept in the game's database, so that a reload tells nothing twice and forgets nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evennia.accounts.models import AccountDB
+from evennia.server.models import ServerConfig
+from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
+
+from assistant.service.troubles import EVERYBODY, Kind, Trouble
+from assistant.settings import SettingsError
+from assistant.worlds.evennia import creation, house
+from assistant.worlds.evennia.commands.showing import in_game_words, safe, sentence
+from assistant.worlds.evennia.game_wide import KEPT_ALERTS, kept_as
+
+#: What can be done in a game, by the kind of trouble.
+REMEDIES = {
+    Kind.EMERGENCY: "The log of the Server has the cause. To let it think again: assistant/reset {name}",
+    Kind.PARKED: "To see what was said, try it again or clear it: assistant/parked {name}",
+    Kind.NO_MODEL: "To look closer: assistant/doctor {name}. To use another model: assistant/provider {name}",
+    Kind.MODEL: "To look closer: assistant/doctor {name}. To use another model or key: assistant/provider {name}",
+    Kind.KEY: "To give it another key: assistant/key {name} = env:VARIABLE",
+    Kind.BUDGET: "It goes on at midnight. To lift it now: assistant/budget {whose} = none",
+    Kind.JOURNAL: "Make room on the disk, or see who may write there: the log of the Server says more.",
+}
+#: Records that are kept at most: the oldest go first.
+_MOST = 20
+
+_log = Logger()
+
+
+def attach() -> None:
+    """Listen to the household's troubles and to who comes into the game. Once for each household."""
+    troubles = house.household().troubles
+    troubles.restore(_trouble(one) for one in _kept() if not one["over"])
+    if _happened not in troubles.listeners:
+        troubles.listeners.append(_happened)
+    SIGNAL_ACCOUNT_POST_LOGIN.connect(_came, dispatch_uid="mud-assistant alerts")
+
+
+def may_mend(who: Any) -> bool:
+    """Whether they have the command `assistant`, and are shown what is wrong."""
+    return bool(who.locks.check_lockstring(who, "dummy:perm(Admin)"))
+
+
+def troubles_of(subject: str | None) -> list[str]:
+    """The troubles of one assistant and of everybody, or all there are: a line each, with what to do."""
+    if not house.is_open():
+        return []
+    troubles = house.household().troubles
+    return [f"Trouble: {_text(one)}" for one in (troubles if subject is None else troubles.of(subject))]
+
+
+def receivers(trouble: Trouble) -> list[Any]:
+    """The accounts that are told: those that `alerts` names, else the owners of the game."""
+    wanted = _names(trouble.subject)
+    found = [account for name in wanted for account in AccountDB.objects.filter(username__iexact=name.strip())]
+    return found or list(AccountDB.objects.filter(is_superuser=True))
+
+
+def _names(subject: str) -> Iterable[str]:
+    """The setting `alerts` of the assistant that is meant, or of the game."""
+    mine = [one for one in creation.assistants() if house.id_of(one) == subject]
+    try:
+        config = creation.config_of(mine[0]) if mine else creation.config_with({})
+    except SettingsError:
+        return ()
+    return config.assistant.alerts
+
+
+def _text(trouble: Trouble) -> str:
+    """What is wrong and what to do, in the words of the game."""
+    whose = "all" if trouble.subject == EVERYBODY else trouble.name
+    remedy = REMEDIES[trouble.kind].format(name=trouble.name, whose=whose)
+    return f"{sentence(in_game_words(trouble.sentence))} {remedy}"
+
+
+def _happened(trouble: Trouble, over: bool) -> None:
+    """Keep that a trouble began or is over, and tell those who are there."""
+    try:
+        records = _kept()
+        if over:
+            for record in records:
+                if (record["kind"], record["subject"]) == trouble.key:
+                    record["over"] = True
+        else:
+            records = [one for one in records if (one["kind"], one["subject"]) != trouble.key]
+            fields = {"kind": trouble.kind.value, "subject": trouble.subject}
+            records.append({**fields, "name": trouble.name, "sentence": trouble.sentence, "over": False, "told": {}})
+        for account in receivers(trouble):
+            if account.sessions.count():
+                _tell(account, records)
+        _keep(records)
+    except CancelledError:
+        raise
+    except Exception:  # noqa: BLE001  (the border: telling of a trouble must not make another one)
+        _log.failure("nobody could be told of a trouble: {what}", what=trouble.sentence)
+
+
+def _came(sender: Any = None, **_: Any) -> None:
+    """Tell an account that has just come what it has not been told."""
+    try:
+        records = _kept()
+        if records and sender is not None:
+            _tell(sender, records)
+            _keep(records)
+    except CancelledError:
+        raise
+    except Exception:  # noqa: BLE001  (the border: nobody is kept from logging in)
+        _log.failure("{name} could not be told of a trouble", name=getattr(sender, "key", "somebody"))
+
+
+def _tell(account: Any, records: list[dict[str, Any]]) -> None:
+    """Tell an account what it has not been told of these records, and write down that it was."""
+    for record in records:
+        trouble, told = _trouble(record), record["told"].get(account.pk, "")
+        now = "over" if record["over"] else "there"
+        if told == now or account not in receivers(trouble):
+            continue
+        record["told"][account.pk] = now
+        if now == "there":
+            text = f"Trouble: {_text(trouble)}"
+        elif told:
+            text = f"This is over: {in_game_words(trouble.sentence)}."
+        else:
+            text = f"This happened while you were away, and is over: {in_game_words(trouble.sentence)}."
+        account.msg(safe(house.SECRETS.scrub(f"[AI characters] {text}")))
+
+
+def _trouble(record: Mapping[str, Any]) -> Trouble:
+    return Trouble(Kind(record["kind"]), record["subject"], record["name"], record["sentence"])
+
+
+def _kept() -> list[dict[str, Any]]:
+    """What was kept, without records of kinds that another version knew."""
+    kept = kept_as(KEPT_ALERTS)
+    known = {kind.value for kind in Kind}
+    return [one for one in kept if one.get("kind") in known] if isinstance(kept, list) else []
+
+
+def _keep(records: list[dict[str, Any]]) -> None:
+    """Keep the records; one that is over goes when all who are to know were told."""
+    left = [
+        one
+        for one in records
+        if not one["over"] or any(one["told"].get(who.pk) != "over" for who in receivers(_trouble(one)))
+    ][-_MOST:]
+    if left:
+        ServerConfig.objects.conf(KEPT_ALERTS, left)
+    elif ServerConfig.objects.conf(KEPT_ALERTS) is not None:
+        ServerConfig.objects.conf(KEPT_ALERTS, delete=True)

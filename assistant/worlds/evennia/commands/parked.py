@@ -1,0 +1,63 @@
+"""Events that were put aside after crashes: shown with what was said, tried again, or cleared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assistant.journal import Parked
+from assistant.status import parked_text
+from assistant.worlds.evennia.commands.naming import awake, member_of, named
+from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.showing import counted, paragraph
+
+USAGE = "assistant/parked NAME = retry NUMBER (or: clear NUMBER, retry all, clear all)"
+_RETRY, _CLEAR, _ALL = "retry", "clear", "all"
+
+
+def parked(order: Order) -> Answer:
+    """Show what was put aside, try it again, or clear it."""
+    character = named(order.left, USAGE)
+    words = (order.right or "").casefold().split()
+    if order.right is None:
+        return _shown(order, character)
+    if len(words) != 2 or words[0] not in {_RETRY, _CLEAR}:  # noqa: PLR2004  (what to do, and with which)
+        raise Refused(f"Type: {USAGE.replace('NAME', character.key)}")
+    return _done(character, words[0], words[1])
+
+
+async def _shown(order: Order, character: Any) -> str:
+    """The list with numbers. Raises JournalError."""
+    there = await awake(character).mind.journal.parked()
+    if not there:
+        return f"Nothing that {character.key} heard is put aside."
+    lines = [paragraph(f"{at}. {parked_text(one)}", order.width, "   ") for at, one in enumerate(there, 1)]
+    how = (
+        f"To let {character.key} deal with one after all: assistant/parked {character.key} = retry NUMBER. To forget "
+        f"about it: assistant/parked {character.key} = clear NUMBER. Instead of a number: all"
+    )
+    return "\n".join([*lines, paragraph(how, order.width)])
+
+
+async def _done(character: Any, what: str, which: str) -> str:
+    """Try again or clear what is meant. Raises JournalError."""
+    assistant = awake(character)
+    chosen = _chosen(await assistant.mind.journal.parked(), which, character.key)
+    change = assistant.mind.journal.unpark if what == _RETRY else assistant.mind.journal.discard
+    done = sum([await change(one.event_id) for one in chosen])
+    await member_of(character).alarms.look()
+    if what == _CLEAR:
+        return f"{counted(done, 'thing')} cleared: {character.key} does not deal with {'it' if done == 1 else 'them'}."
+    assistant.tick.wake()
+    return f"{character.key} tries {counted(done, 'thing')} again, and is stopped no sooner than by three more crashes."
+
+
+def _chosen(there: Sequence[Parked], which: str, name: str) -> Sequence[Parked]:
+    """What a number or "all" means. Raises Refused."""
+    if not there:
+        raise Refused(f"Nothing that {name} heard is put aside.")
+    if which == _ALL:
+        return there
+    if not (which.isdigit() and len(which) < len("1000000") and 1 <= int(which) <= len(there)):
+        raise Refused(f"Give a number from 1 to {len(there)}, or all: see assistant/parked {name}")
+    return [there[int(which) - 1]]

@@ -1,0 +1,195 @@
+"""Whether and how the assistants of the game search and read the web: shown and set, taking effect at once."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from assistant.bound_keys import usual_url
+from assistant.service.options import Option, merged, web_options, with_web_option, without_web_option
+from assistant.settings import SettingsError
+from assistant.worlds.evennia import creation, house, lives
+from assistant.worlds.evennia.commands.naming import meant
+from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.setting import option_text
+from assistant.worlds.evennia.commands.showing import cut, listed, paragraph, table
+from assistant.worlds.evennia.commands.thinking import check_reference_typed, refuse_keys
+from assistant.worlds.evennia.game_wide import (
+    game_overrides,
+    keep_game_overrides,
+    keep_last_search_providers,
+    last_search_providers,
+)
+from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
+
+USAGE = (
+    "assistant/web on, assistant/web off, assistant/web provider = tavily, assistant/web reader = direct, "
+    "assistant/web key tavily = env:TAVILY_API_KEY, assistant/web url searxng = http://..., "
+    "assistant/web OPTION = VALUE"
+)
+KEY_USAGE = "assistant/web key NAME = env:VARIABLE (or file:PATH)"
+#: What is searched with when the web is switched on and nothing was chosen: it takes no key.
+USUAL = "duckduckgo"
+#: What people call the two settings that name providers.
+_WORDS = {
+    "provider": "search_provider",
+    "search": "search_provider",
+    "reader": "read_provider",
+    "read": "read_provider",
+}
+_OF_PROVIDER = ("key", "url")
+_OFF, _ON = "off", "on"
+#: Characters of a value that are shown, alone and in a table.
+_SHOWN, _CELL = 200, 18
+_LACKS_KEY = re.compile(r"(\w+) needs a key")
+_SPLIT = re.compile(r"[\s,]+")
+
+
+def web(order: Order) -> Answer:
+    """Show the web of the game, or change it."""
+    words = order.left.split()
+    value = order.right
+    if not words and value is not None and value.casefold() in {_ON, _OFF}:
+        words, value = [value.casefold()], None
+    if not words:
+        return _shown(order)
+    first = words[0].casefold()
+    if first in {_ON, _OFF} and len(words) == 1 and value is None:
+        return _switched(first == _ON)
+    if first in _OF_PROVIDER and len(words) == 2 and value is not None:  # noqa: PLR2004  (what, and of which provider)
+        return _of_provider(first, words[1], value)
+    name = _meant_option(" ".join(words))
+    if value is None:
+        return _one(order, name)
+    refuse_keys(_SPLIT.split(value), KEY_USAGE)
+    tables = game_overrides()
+    if name in _WORDS.values():
+        value = ", ".join(filter(None, _SPLIT.split(value)))
+    tables = with_web_option(tables, name, value) if value else without_web_option(tables, name)
+    return _changed(tables, name)
+
+
+def _meant_option(text: str) -> str:
+    """The setting of the web that is meant. Raises Refused."""
+    wanted = text.casefold().replace("-", "_").replace(" ", "_")
+    names = [option.name for option in web_options(creation.config_with({}), {})]
+    known = _WORDS.get(wanted) or meant(wanted, [*names, *_WORDS, _ON, _OFF, *_OF_PROVIDER], "setting of the web")
+    if known in {_ON, _OFF, *_OF_PROVIDER}:
+        raise Refused(f"Type: {USAGE}")
+    return _WORDS.get(known, known)
+
+
+def _one(order: Order, name: str) -> str:
+    option = next(one for one in _options() if one.name == name)
+    return option_text(option, "assistant/web ", order.width)
+
+
+def _options() -> list[Option]:
+    return web_options(creation.config_with({}), game_overrides())
+
+
+def _shown(order: Order) -> str:
+    """Whether the web is on, with what, and how much of it is left."""
+    household = house.household()
+    config = household.web.config
+    if not config.search_provider:
+        lines = ["The web is off: no assistant searches or reads it.", "To switch it on: assistant/web on"]
+    else:
+        lines = [
+            "The web is on. To switch it off: assistant/web off",
+            f"Search: {listed(map(_named, config.search_provider))}",
+            f"Reading: {listed(map(_named, config.read_provider))}",
+        ]
+        there = [one for one in creation.assistants() if house.member_of(one) is not None]
+        rows = [
+            (
+                one.key,
+                *(f"{left} of {most}" for left, most in zip(household.web.left(house.id_of(one)), most, strict=True)),
+            )
+            for one in there
+            for most in [(config.searches_per_hour, config.pages_per_hour)]
+        ]
+        if rows:
+            lines.append(table(("left in this hour", "searches", "pages"), rows, order.width))
+    lines.append(f"There are, for searches: {listed(SEARCH_PROVIDERS)}; for pages: {listed(READ_PROVIDERS)}.")
+    rows = [("*" if one.is_set else "", one.name, cut(one.value, _CELL), one.meaning) for one in _options()]
+    lines += [table(("*", "option", "value", "meaning"), rows, order.width)]
+    lines += [f"* is set in the game. To read one whole: assistant/web OPTION. To change it: {USAGE}"]
+    return "\n".join(line if "\n" in line else paragraph(line, order.width) for line in lines)
+
+
+def _named(name: str) -> str:
+    """A provider with where its key is, and its address if it has one of its own."""
+    setting = house.household().web.config.providers.get(name)
+    if setting is None:
+        return name
+    said = [f"key {setting.key}"] if setting.key else []
+    said += [f"at {setting.url}"] if setting.url else []
+    return f"{name} ({', '.join(said)})" if said else name
+
+
+def _switched(on: bool) -> Answer:
+    """Switch the web on, with the providers it had before, or off."""
+    tables = game_overrides()
+    mine = tables.setdefault("web", {})
+    now = list(house.household().web.config.search_provider)
+    if on and now:
+        return "The web is on already. See: assistant/web"
+    if not on and not now:
+        return "The web is off already. To switch it on: assistant/web on"
+    if on:
+        mine["search_provider"] = last_search_providers() or [USUAL]
+    else:
+        keep_last_search_providers(now)
+        mine["search_provider"] = []
+    return _changed(tables, "search_provider")
+
+
+def _of_provider(what: str, name: str, value: str) -> Answer:
+    """Set where the key of a provider is, or the address of a server of your own; nothing takes it back."""
+    known = meant(name, dict.fromkeys((*SEARCH_PROVIDERS, *READ_PROVIDERS)), "provider of the web")
+    value = value.strip()
+    if what == "key" and value:
+        check_reference_typed(value, KEY_USAGE.replace("NAME", known))
+    else:
+        refuse_keys(value.split(), KEY_USAGE)
+    if what == "key" and value and not usual_url(known) and not _has_url(known):
+        raise Refused(
+            f"{known} takes no key, or needs the address of its server first: assistant/web url {known} = ..."
+        )
+    tables = game_overrides()
+    providers = tables.setdefault("web", {}).setdefault("providers", {})
+    providers[known] = {**providers.get(known, {}), what: value}
+    return _changed(tables, known, entered=value if what == "key" else "")
+
+
+def _has_url(name: str) -> bool:
+    setting = house.household().web.config.providers.get(name)
+    return setting is not None and bool(setting.url)
+
+
+async def _changed(tables: dict[str, Any], what: str, entered: str = "") -> str:
+    """Let the settings count for every assistant, then keep them; `what` is the option or provider that was changed.
+
+    Raises SettingsError, KeyReferenceError and JournalError, and keeps nothing then.
+    """
+    before = game_overrides()
+    household = house.household()
+    config = merged(lives.base(), {"web": tables.get("web", {})}).web
+    try:
+        await household.change_web(config, entered)
+    except SettingsError as error:
+        if not (lacking := _LACKS_KEY.search(str(error))):
+            raise
+        key = f"assistant/web key {lacking[1]} = env:{lacking[1].upper()}_API_KEY"
+        raise Refused(f"{lacking[1]} needs a key. Say first where it is, as in: {key}") from error
+    keep_game_overrides({**game_overrides(), "web": tables.get("web", {})})
+    if before.get("web") != tables.get("web"):
+        creation.restart_all()
+        await household.web.end_former()
+    shown = [one.value for one in _options() if one.name == what] or [_named(what)]
+    kept = f"Kept: {f'{what} = ' if hasattr(config, what) else ''}{cut(shown[0], _SHOWN)}."
+    if not config.search_provider:
+        return f"{kept} The web is off: no assistant searches or reads it. To switch it on: assistant/web on"
+    how = f"searched with {listed(config.search_provider)} and read with {listed(config.read_provider)}"
+    return f"{kept} From now on the web is {how}. To try it: assistant/doctor NAME"
