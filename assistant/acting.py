@@ -51,6 +51,7 @@ async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple
 
 async def carry_out(mind: Mind, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past) -> tuple[Executed, ...]:
     """What came of the calls, each written down under this step before and after."""
+    mind.waking.answered()
     return await run.dispatcher.answer_all(calls, _context(mind, run), log=_Written(mind, run, step), past=past)
 
 

@@ -12,7 +12,7 @@ from assistant.chosen_model import ChosenModel
 from assistant.classify import Manners
 from assistant.compaction import Compactor, summary_tokens
 from assistant.config import AssistantConfig, BudgetConfig
-from assistant.excuse import Excuse
+from assistant.excuse import Excuse, Waking
 from assistant.history import History
 from assistant.journal.shapes import MESSAGE
 from assistant.mind import Mind
@@ -24,6 +24,7 @@ from assistant.settings import SettingsError
 from assistant.storage import Storage
 from assistant.trace import Observer
 from assistant.turnstile import Turnstile
+from assistant.warming import Warmer
 from llm import CallOptions, Capabilities, Link, Message, ModelChain, UnifiedLLMClient
 from llm.packed import Joined, Part
 from llm.packing import pack
@@ -58,6 +59,10 @@ class Surroundings:
     wall: Callable[[], float] | None = None
     #: Where runs go on in turn, one for all assistants of the process; None for one that is alone.
     turnstile: Turnstile | None = None
+    #: What has the beginning of prompts read ahead, one for all assistants of the process.
+    warmer: Warmer = field(default_factory=Warmer)
+    #: What tells those who wait that it is waking up; None for one that is told of from now on.
+    waking: Waking | None = None
 
 
 def build_assistant(
@@ -109,6 +114,9 @@ def _mind(
     approvals = Approvals(around.clock.seconds)
     history.load(around.storage.stream)
     every = settings.excuse_every_seconds
+    waking = around.waking or Waking(around.world, around.clock, settings)
+    if not models[0].is_local:
+        waking.end()
     return Mind(
         me=around.me,
         world=around.world,
@@ -133,6 +141,7 @@ def _mind(
         seen=SeenUrls(),
         excuse=Excuse(around.world, around.clock, settings.excuse, every),
         tired=Excuse(around.world, around.clock, settings.budget_excuse, every),
+        waking=waking,
     )
 
 
@@ -187,6 +196,7 @@ def _link(chosen: ChosenModel, around: Surroundings) -> Link:
         pipeline=around.pipeline,
         retry=RetryConfig(max_attempts=config.max_attempts),
         upstream=chosen.upstream,
+        is_local=chosen.is_local,
     )
     asked = {
         "tool_choice": config.tool_choice,

@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from assistant.classify import Verdict
 from assistant.config import AssistantConfig, ModelConfig
-from assistant.excuse import Excuse
+from assistant.excuse import Excuse, Waking
 from assistant.history import History
 from assistant.journal import Accepted, Journal
 from assistant.limits import Meter
@@ -63,6 +63,8 @@ class Mind:
     #: Done when the model cannot be asked, and when the budget of the day is used up.
     excuse: Excuse
     tired: Excuse
+    #: Told that somebody waits while the model was never heard yet.
+    waking: Waking
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assistant.bound_keys import BoundKeys
 from assistant.choose_model import LOOK_SECONDS, PROBE_SECONDS
+from assistant.chosen_model import question_seconds
 from assistant.config import ModelConfig
 from assistant.doctor.asking import asked
 from assistant.doctor.embedded import file_there, runs_here
@@ -69,7 +70,7 @@ class ModelChecks:
             return self._skip(("key accepted", "name", "tools", "context"), "its server cannot be used")
         if self._provider is None:
             return await self._embedded()
-        seconds = self.config.first_byte_seconds + ANSWER_SECONDS
+        seconds = question_seconds(self.config, self._provider) + ANSWER_SECONDS
         if not await check(f"{place} key accepted", seconds, self._accepted):
             return self._skip(("name", "tools", "context"), "its server refuses the key")
         if not await check(f"{place} name", LOOK_SECONDS, self._named):

@@ -33,6 +33,7 @@ from assistant.service.place import Place
 from assistant.spending import Spending
 from assistant.storage import JournalFile, Storage
 from assistant.turnstile import Turnstile
+from assistant.warming import Warmer
 from assistant.wiring import bindings_of, embedded_model, key_sources, load_web, web_of
 from llm import Capabilities, LLMError
 from llm.embedded.errors import EmbeddedUnavailable
@@ -83,6 +84,7 @@ class Household:
         self._spending = Spending(self._ledger, self._journal.usage)
         self.pipeline = Pipeline(reactor, random, self._ledger, self._spending.keep)
         self.turnstile = Turnstile(reactor)
+        self._warmer = Warmer()
         self._keys = key_sources(reactor, home.environment, home.folder, home.secrets)
         self._bound = BoundKeys((), home.folder, IN_THE_GAME)
         self._pool = EmbeddedPool(make or self._embedded)
@@ -233,6 +235,7 @@ class Household:
             scrub=self.scrub,
             wall=self.home.wall,
             turnstile=self.turnstile,
+            warmer=self._warmer,
         )
 
     async def _made_web(self) -> Web | None:

@@ -25,7 +25,7 @@ from assistant.choose_model import NoModelError
 from assistant.chosen_model import ChosenModel
 from assistant.config import Config
 from assistant.events import Event
-from assistant.excuse import Excuse
+from assistant.excuse import Excuse, Waking
 from assistant.journal import Fenced, InboxFullError, JournalError, JournalUnwritable
 from assistant.key_errors import KeyReferenceError
 from assistant.outcome import Answered, Failed, LimitReached, NothingToDo, Outcome
@@ -36,7 +36,6 @@ from assistant.settings import SettingsError
 from assistant.storage import Storage
 from assistant.trace import StepTrace
 from assistant.turnstile import Turnstile
-from assistant.wiring import warm
 from resilience import Launcher
 
 #: First and longest pause before a model is looked for again, in seconds.
@@ -113,6 +112,7 @@ class Member:
         self._previous = previous
         self._storage: Storage | None = None
         self._doorstep: Doorstep | None = None
+        self._waking = Waking(place.world, shared.clock, config.assistant)
         self._state = State.OPENING
         self._heard = 0
         #: What was perceived before the storage was open, with the time.
@@ -181,6 +181,7 @@ class Member:
         await DeferredList(list(self._on_the_way_in))
         if self.assistant is not None:
             await self.assistant.stop()
+        await self._waking.stop()
         await self._hearing.stop()
         for model in self.models:
             if model.embedded is not None:
@@ -229,14 +230,14 @@ class Member:
             storage = await shared.storage_of(self.place.me.id, settings.inbox_limit)
             muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
             excuse = Excuse(self.place.world, shared.clock, settings.excuse, settings.excuse_every_seconds)
-            self._doorstep = Doorstep(storage, manners_of(settings, self.place.me), muted, excuse)
+            self._doorstep = Doorstep(storage, manners_of(settings, self.place.me), muted, excuse, self._waking)
             self._open_door(storage)
         assert self._storage is not None
         await self._turn()  # the whole game may be starting
         around = await shared.surroundings(self.place, self.config, self._storage, self.observers)
         self.models = self.models or tuple(await shared.choose(self.config, self._entered))
         await self._turn()  # many may have waited for one model
-        assistant = build_assistant(settings, self.models, around, self._failed)
+        assistant = build_assistant(settings, self.models, replace(around, waking=self._waking), self._failed)
         await assistant.rights.load()
         if self.place.gathered is not None and await self._storage.journal.pending():
             await self.place.gathered()
@@ -248,8 +249,7 @@ class Member:
         self._state, self.trouble = State.AWAKE, ""
         _log.info("{name} thinks with {why}", name=self.place.me.name, why=shared.scrub(self.models[0].why))
         self._tell_waiting()
-        if self.models[0].embedded is not None:
-            self._living.launch(warm(assistant, shared.clock), "warming the model")
+        self._living.launch(around.warmer.warm(assistant.mind, self.models[0]), "warming the model")
 
     async def _turn(self) -> None:
         if (turn := self._shared.turnstile.turn()) is not None:

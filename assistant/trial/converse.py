@@ -24,7 +24,7 @@ from assistant.trial.lines import PipeLines
 from assistant.trial.plain import PlainScreen
 from assistant.trial.session import Screen, Session, TrialObserver, VisitorEars
 from assistant.trial.show import scene_text
-from assistant.wiring import warm
+from assistant.warming import Warmer
 from assistant.worlds.embedded import EmbeddedWorld
 from llm import Capabilities
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
@@ -173,6 +173,5 @@ class Trial:
         self._assistant = assistant
         await assistant.rights.load()
         assistant.start()
-        if self._models[0].embedded is not None:
-            self._launcher.launch(warm(assistant, self._reactor), "warming the model")
+        self._launcher.launch(Warmer().warm(assistant.mind, self._models[0]), "warming the model")
         return Session(body, assistant, settings.name, observer, screen, self._pipeline)
