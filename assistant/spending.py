@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
 from typing import Any, Protocol
 
 from twisted.logger import Logger
@@ -11,6 +13,17 @@ from assistant.journal import BrokenRecord, JournalError, JournalUnreadable
 from resilience import Ledger
 
 _log = Logger()
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """What one account spent on one day."""
+
+    day: date
+    account: str
+    calls: int
+    tokens: int
+    money: float
 
 
 class Usage(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
@@ -30,8 +29,9 @@ from assistant.service.home import Home
 from assistant.service.member import Member
 from assistant.service.observers import Observers
 from assistant.service.place import Place
-from assistant.spending import Spending
+from assistant.spending import Spending, UsageRow
 from assistant.storage import JournalFile, Storage
+from assistant.troubles import Troubles
 from assistant.turnstile import Turnstile
 from assistant.warming import Warmer
 from assistant.wiring import bindings_of, embedded_model, key_sources, load_web, web_of
@@ -54,17 +54,6 @@ _EPOCH = date(1970, 1, 1)
 _log = Logger()
 
 
-@dataclass(frozen=True, slots=True)
-class UsageRow:
-    """What one account spent on one day."""
-
-    day: date
-    account: str
-    calls: int
-    tokens: int
-    money: float
-
-
 class Household:
     """The assistants of a process by their ids. `open` is called once, `close` ends everything."""
 
@@ -75,11 +64,13 @@ class Household:
         self.members: dict[str, Member] = {}
         #: Why nobody can live here, in one sentence; empty when all is well.
         self.trouble = ""
+        #: What is wrong with what all share; whoever watches it is told.
+        self.troubles = Troubles()
         self._reactor = reactor
         self._random = random
         self._exchange = HttpExchange(reactor)
         self._capabilities = Capabilities()
-        self._journal = JournalFile(home.journal, reactor, home.wall, home.config.journal)
+        self._journal = JournalFile(home.journal, reactor, home.wall, home.config.journal, self.troubles)
         self._ledger = Ledger(reactor.seconds, home.wall, home.config.budget.utc_offset_hours * 3600)
         self._spending = Spending(self._ledger, self._journal.usage)
         self.pipeline = Pipeline(reactor, random, self._ledger, self._spending.keep)

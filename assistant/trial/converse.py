@@ -24,6 +24,7 @@ from assistant.trial.lines import PipeLines
 from assistant.trial.plain import PlainScreen
 from assistant.trial.session import Screen, Session, TrialObserver, VisitorEars
 from assistant.trial.show import scene_text
+from assistant.troubles import Troubles
 from assistant.warming import Warmer
 from assistant.worlds.embedded import EmbeddedWorld
 from llm import Capabilities
@@ -82,6 +83,7 @@ class Trial:
         *,
         journal: JournalFile | None,
         web: Web | None,
+        troubles: Troubles,
     ) -> None:
         self._reactor = reactor
         self._options = options
@@ -89,6 +91,7 @@ class Trial:
         self._exchange = exchange
         self._journal = journal
         self._web = web
+        self._troubles = troubles
         offset = options.config.budget.utc_offset_hours * 3600
         ledger = Ledger(reactor.seconds, options.wall, offset)
         self._spending = Spending(ledger, journal.usage) if journal else None
@@ -151,7 +154,9 @@ class Trial:
         me = Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
         visitor = Principal("player:1", "Visitor", Kind.PLAYER, self._options.visitor_permission)
         storage = await self._storage(me)
-        observer = TrialObserver(screen, settings.name, as_json=self._options.as_json, tracing=self._options.tracing)
+        observer = TrialObserver(
+            screen, settings.name, self._troubles, as_json=self._options.as_json, tracing=self._options.tracing
+        )
         home = world.add(me, description=f"This is {settings.name}, who keeps the library.")
         around = Surroundings(
             me=me,
@@ -174,4 +179,6 @@ class Trial:
         await assistant.rights.load()
         assistant.start()
         self._launcher.launch(Warmer().warm(assistant.mind, self._models[0]), "warming the model")
-        return Session(body, assistant, settings.name, observer, screen, self._pipeline)
+        session = Session(body, assistant, settings.name, observer, screen, self._pipeline, self._troubles)
+        self._troubles.watch(session.troubled)
+        return session

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, assert_never
 
 from assistant.character import Assistant
+from assistant.journal import JournalError
 from assistant.outcome import Failed, LimitReached, Outcome
 from assistant.status import status_text, trouble_text
 from assistant.trace import StepTrace
@@ -26,10 +27,15 @@ from assistant.trial.commands import (
 )
 from assistant.trial.rights_text import approvals_text, forgotten_text, remembered_text
 from assistant.trial.show import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
+from assistant.troubles import Trouble, Troubles
 from assistant.worlds.embedded import CHANNELS, Body
 from resilience import Pipeline
 from tools import Denied, Principal, ToolFailed
 from tools.clean import one_line
+
+#: What a trouble of the journal means for the visitor, and what is said when it is over.
+MEANWHILE = "until that is over {name} may neither take in what is said nor answer it"
+OVER = "the journal can be written again: what is said is taken in as before"
 
 
 class Screen(Protocol):
@@ -88,8 +94,9 @@ class VisitorEars:
 class TrialObserver:
     """Shows the thinking sign, and each step when tracing is on; with `as_json` each step is one object, always."""
 
-    def __init__(self, screen: Screen, name: str, *, as_json: bool, tracing: bool) -> None:
+    def __init__(self, screen: Screen, name: str, troubles: Troubles, *, as_json: bool, tracing: bool) -> None:
         self._screen = screen
+        self._troubles = troubles
         self._name = name
         self._as_json = as_json
         self.tracing = tracing
@@ -112,8 +119,10 @@ class TrialObserver:
             self._screen.remark(outcome_text(run_id, outcome))
 
     def failed(self, failure: Failed | LimitReached) -> None:
-        """The model could not be asked: the one sentence that says why."""
+        """The model could not be asked: the one sentence that says why, unless it was said as a trouble."""
         self._screen.thinking(None)
+        if failure.cause in self._troubles.now.values():
+            return
         if isinstance(failure, LimitReached):
             self._screen.remark(f"({self._name} was not asked: {failure.cause}.)")
             return
@@ -131,6 +140,12 @@ class Session:
     observer: TrialObserver
     screen: Screen
     pipeline: Pipeline
+    troubles: Troubles
+
+    def troubled(self, trouble: Trouble) -> None:
+        """Something is wrong with the program, or is so no longer: what that means for what is said."""
+        said = OVER if trouble.is_over else f"{trouble.sentence}; {MEANWHILE.format(name=self.assistant_name)}"
+        self.screen.remark(f"({said}.)")
 
     async def obey(self, line: str) -> bool:
         """Do what one line says; False when the visitor wants to leave. The assistant's answer comes by itself."""
@@ -143,6 +158,8 @@ class Session:
             await self._do(command)
         except ToolFailed as failed:
             self.screen.show(str(failed))
+        except JournalError as error:
+            self.screen.remark(f"({error}.)")
         return True
 
     async def _do(self, command: Command) -> None:
@@ -190,9 +207,7 @@ class Session:
         if name == "who":
             self.screen.show(who_text(await self.body.who()))
         elif name == "status":
-            journal = self.assistant.mind.journal
-            trouble = trouble_text(await journal.parked(), await journal.unknown_effects())
-            self.screen.remark("\n".join(filter(None, [status_text(self.pipeline.snapshot()), trouble])))
+            await self._status()
         elif name == "approvals":
             self.screen.remark(approvals_text(self.assistant.mind.approvals.pending()))
         elif name in {"memory", "forget", "mute", "unmute"}:
@@ -202,6 +217,18 @@ class Session:
             self.screen.remark(f"(tracing is {'on' if self.observer.tracing else 'off'})")
         else:
             self.screen.remark(HELP)
+
+    async def _status(self) -> None:
+        """Show the servers, what is wrong now, and what the journal has to tell as far as it can be read."""
+        journal = self.assistant.mind.journal
+        lines = [status_text(self.pipeline.snapshot())]
+        lines += [f"trouble with the {about}: {sentence}" for about, sentence in self.troubles.now.items()]
+        try:
+            lines.append(trouble_text(await journal.parked(), await journal.unknown_effects()))
+        except JournalError as error:
+            if str(error) not in self.troubles.now.values():
+                lines.append(str(error))
+        self.screen.remark("\n".join(filter(None, lines)))
 
     def _decided(self, number: int, *, allow: bool) -> str:
         """What came of the visitor's leave, or of his refusal."""

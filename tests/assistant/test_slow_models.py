@@ -158,7 +158,8 @@ async def test_the_prompt_is_read_before_anybody_speaks_at_nobodys_expense(tmp_p
         assert here.reader.tokens_read - read < 200
         [warming], [chat] = here.fake.warmings, here.fake.chats
         assert chat.messages[: len(warming.messages)] == warming.messages
-        assert warming.body["options"] == {**chat.body["options"], "num_predict": 1}
+        asked: Any = chat.body["options"]
+        assert warming.body["options"] == {**asked, "num_predict": 1}
         rest = {"messages", "options"}
         assert {k: v for k, v in warming.body.items() if k not in rest} == {
             k: v for k, v in chat.body.items() if k not in rest

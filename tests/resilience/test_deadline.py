@@ -116,7 +116,7 @@ def test_remaining_never_goes_below_zero() -> None:
 def test_progress_puts_it_off_until_all_the_time_is_over() -> None:
     clock = Clock()
     deadline = Deadline.after(clock, 5, 12)
-    bound = deadline.bound(Deferred())
+    bound: Deferred[None] = deadline.bound(Deferred())
     for _ in range(3):
         clock.advance(4)
         deadline.renew()
@@ -127,7 +127,7 @@ def test_progress_puts_it_off_until_all_the_time_is_over() -> None:
 def test_silence_ends_it_so_long_after_the_last_progress() -> None:
     clock = Clock()
     deadline = Deadline.after(clock, 5, 60)
-    bound = deadline.bound(Deferred())
+    bound: Deferred[None] = deadline.bound(Deferred())
     clock.advance(4)
     deadline.renew()
     clock.advance(4.5)
@@ -140,7 +140,7 @@ def test_held_it_waits_to_the_end_and_renewed_it_counts_silence_again() -> None:
     clock = Clock()
     deadline = Deadline.after(clock, 5, 100)
     deadline.hold()
-    bound = deadline.bound(Deferred())
+    bound: Deferred[None] = deadline.bound(Deferred())
     clock.advance(50)
     assert deadline.remaining() == 50
     deadline.renew()

@@ -37,7 +37,7 @@ def packages() -> Finding:
 def whole_house() -> Finding:
     """Whether assistants can live at all."""
     try:
-        trouble = house.household().trouble
+        trouble = house.household().trouble or "; ".join(house.household().troubles.now.values())
     except house.HouseNotOpen as error:
         trouble = str(error)
     said = trouble or f"open; what the assistants remember is in {house.household().home.journal}"

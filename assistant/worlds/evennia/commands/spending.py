@@ -12,7 +12,7 @@ from evennia.objects.models import ObjectDB
 
 from assistant.config import AllowanceConfig
 from assistant.purse import TOTAL
-from assistant.service.household import UsageRow
+from assistant.spending import UsageRow
 from assistant.worlds.evennia import creation, house
 from assistant.worlds.evennia.commands.naming import named, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused

@@ -37,6 +37,8 @@ async def _one(character: Any) -> str:
     lines = [f"{character.key} (#{character.pk}) in {where}: {state_of(character)}"]
     if trouble := lives.trouble_of(character):
         lines.append(f"Trouble: {cut(trouble, _CAUSE)}")
+    if house.is_open():
+        lines += [f"Trouble: {cut(shared, _CAUSE)}" for shared in house.household().troubles.now.values()]
     member = house.member_of(character)
     if member is None:
         lines.append(f"Start it with: assistant/start {character.key}")
