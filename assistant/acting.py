@@ -90,6 +90,7 @@ def _audience(mind: Mind, run: Run, executed: Sequence[Executed]) -> tuple[Audie
 
 async def carry_out(mind: Mind, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past) -> tuple[Executed, ...]:
     """What came of the calls, each written down under this step before and after."""
+    mind.waking.answered()
     return await run.dispatcher.answer_all(calls, _context(mind, run), log=_Written(mind, run, step), past=past)
 
 

@@ -12,7 +12,7 @@ from assistant.chosen_model import ChosenModel, call_options
 from assistant.classify import Manners
 from assistant.compaction import Compactor, summary_tokens
 from assistant.config import AssistantConfig, BudgetConfig
-from assistant.excuse import Excuse
+from assistant.excuse import Excuse, Waking
 from assistant.granting import request_text
 from assistant.history import History
 from assistant.journal.shapes import MESSAGE
@@ -25,6 +25,7 @@ from assistant.settings import SettingsError
 from assistant.storage import Storage
 from assistant.trace import Observer
 from assistant.turnstile import Turnstile
+from assistant.warming import Warmer
 from assistant.window import MIN_STREAM_TOKENS, Front, Window
 from llm import CallOptions, Capabilities, Link, Message, ModelChain, UnifiedLLMClient
 from llm.packed import Joined, Part
@@ -70,6 +71,10 @@ class Surroundings:
     notify: Callable[[Principal, str], None] = lambda _, __: None
     #: How often each player was answered lately, one for all assistants of the process; None for one that is alone.
     minutes: MinuteCounts | None = None
+    #: What has the beginning of prompts read ahead, one for all assistants of the process.
+    warmer: Warmer = field(default_factory=Warmer)
+    #: What tells those who wait that it is waking up; None for one that is told of from now on.
+    waking: Waking | None = None
 
 
 def build_assistant(
@@ -121,6 +126,9 @@ def _mind(
     approvals = Approvals(around.clock.seconds) if around.approvals is None else around.approvals
     history.load(around.storage.stream)
     every = settings.excuse_every_seconds
+    waking = around.waking or Waking(around.world, around.clock, settings)
+    if not models[0].is_local:
+        waking.end()
     return Mind(
         me=around.me,
         world=around.world,
@@ -146,6 +154,7 @@ def _mind(
         tired=Excuse(around.world, around.clock, settings.budget_excuse, every),
         notify=around.notify,
         hurried=Excuse(around.world, around.clock, settings.rate_excuse, every),
+        waking=waking,
     )
 
 
@@ -222,5 +231,6 @@ def _link(chosen: ChosenModel, around: Surroundings) -> Link:
         pipeline=around.pipeline,
         retry=RetryConfig(max_attempts=config.max_attempts),
         upstream=chosen.upstream,
+        is_local=chosen.is_local,
     )
     return Link(client, {"tool_choice": config.tool_choice, **call_options(config)})

@@ -59,6 +59,7 @@ class Assistant:
     async def stop(self) -> None:
         """Cancel what goes on; returns when nothing does. Pending events stay in the journal."""
         await self.tick.stop()
+        await self.mind.waking.stop()
         await self._launcher.stop()
 
     async def hear(self, event: Event) -> Attention:
@@ -93,6 +94,8 @@ class Assistant:
         if attention.verdict is Verdict.TRIGGER:
             if self.tick.paused:
                 self._launcher.launch(self._excused(), "excuse")
+            else:
+                self.mind.waking.asked(event)
             self.tick.wake()
         return attention
 

@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from assistant import known_providers
 from assistant.bound_keys import BoundKeys
-from assistant.chosen_model import ChosenModel, Served, provider_of, with_keys
+from assistant.chosen_model import LOCAL_SECONDS, ChosenModel, Served, provider_of, with_keys
 from assistant.config import ModelConfig
 from assistant.counting import load_table
 from assistant.keys import KeyReferenceError, KeySources, resolve_key
@@ -34,9 +34,8 @@ from resilience import Deadline, HttpExchange
 #: How long to wait for a server to say what it has, in seconds. A local Ollama answers in milliseconds.
 LOOK_SECONDS = 10.0
 PROBE_SECONDS = 2.0
-#: The embedded model: its context in tokens, and the seconds its first word may take on a busy machine.
+#: The context of the embedded model, in tokens.
 EMBEDDED_CONTEXT = 4096
-EMBEDDED_FIRST_BYTE_SECONDS = 300.0
 #: A very small model takes noop as the easy way out of every question, and types speech as a command; each tool more
 #: makes it choose worse.
 EMBEDDED_WITHHELD = frozenset({"noop", "execute_command", "page", "channel"})
@@ -233,8 +232,8 @@ class Chooser:
         patient = config.model_copy(
             update={
                 "context_tokens": min(config.context_tokens, EMBEDDED_CONTEXT),
-                "first_byte_seconds": max(config.first_byte_seconds, EMBEDDED_FIRST_BYTE_SECONDS),
-                "idle_seconds": max(config.idle_seconds, EMBEDDED_FIRST_BYTE_SECONDS),
+                "first_byte_seconds": config.first_byte_seconds and max(config.first_byte_seconds, LOCAL_SECONDS),
+                "idle_seconds": config.idle_seconds and max(config.idle_seconds, LOCAL_SECONDS),
                 "temperature": 0.2 if config.temperature is None else config.temperature,
                 "max_answer_tokens": min(config.max_answer_tokens, 200),
                 "tool_choice": "required",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from twisted.internet.defer import Deferred
 
@@ -14,6 +16,16 @@ from assistant.model_options import expanded_tools, token_references, with_token
 from llm import LLMProvider, get_provider
 from llm.embedded.progress import Endpoint
 from resilience import BreakerConfig, InFlightConfig, Limits, UpstreamConfig
+
+#: How long a server may be silent, in seconds: one of the owner's, and any other. The owner's say nothing while they
+#: load a model and read a prompt: llama.cpp, Ollama, LM Studio and vLLM send nothing before the first token.
+LOCAL_SECONDS, HOSTED_SECONDS = 900.0, 60.0
+#: How long nothing but signs of life may come from a server that is not the owner's, in seconds.
+HOSTED_PROGRESS_SECONDS = 300.0
+#: How long one short question may wait for an answer of the owner's own server, in seconds.
+LOCAL_QUESTION_SECONDS = 300.0
+#: Ends of names that only a network of one's own has.
+_PRIVATE_NAMES = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 
 
 def provider_of(config: ModelConfig, key: str, name: str = "", url: str = "") -> LLMProvider:
@@ -48,6 +60,34 @@ def call_options(config: ModelConfig) -> dict[str, Any]:
     }
 
 
+def is_local(provider: LLMProvider) -> bool:
+    """Whether the provider's server is one of the owner's own: of a kind that runs there, at a private address."""
+    host = urlsplit(provider.api_url).hostname or ""
+    if provider.hosted or not host:
+        return False
+    try:
+        return not ip_address(host.partition("%")[0]).is_global
+    except ValueError:
+        return "." not in host or host.endswith(_PRIVATE_NAMES)
+
+
+def limits_of(config: ModelConfig, provider: LLMProvider) -> Limits:
+    """The limits of one exchange with this server."""
+    local = is_local(provider)
+    silence = LOCAL_SECONDS if local else HOSTED_SECONDS
+    return Limits(
+        config.connect_seconds,
+        config.first_byte_seconds or silence,
+        config.idle_seconds or silence,
+        progress_seconds=config.progress_seconds or (LOCAL_SECONDS if local else HOSTED_PROGRESS_SECONDS),
+    )
+
+
+def question_seconds(config: ModelConfig, provider: LLMProvider) -> float:
+    """How long a short question may wait for the first word of its answer."""
+    return config.first_byte_seconds or (LOCAL_QUESTION_SECONDS if is_local(provider) else HOSTED_SECONDS)
+
+
 class Served(Protocol):
     """A model whose server is ours to start and to stop."""
 
@@ -76,24 +116,32 @@ class ChosenModel:
     @property
     def limits(self) -> Limits:
         """The limits of one exchange with it."""
-        config = self.config
-        return Limits(
-            config.connect_seconds,
-            config.first_byte_seconds,
-            config.idle_seconds,
-            progress_seconds=config.progress_seconds,
-        )
+        return limits_of(self.config, self.provider)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its server is the owner's own, which reads a prompt in silence and as slowly as it must."""
+        return is_local(self.provider)
+
+    @property
+    def may_be_warmed(self) -> bool:
+        """Whether it may read a prompt that nobody asked for: where that costs nothing, or its settings say so."""
+        if self.config.warm is not None:
+            return self.config.warm
+        is_paid = self.config.key or self.config.prices or self.provider.model.endswith(("-cloud", ":cloud"))
+        return self.is_local and self.is_there and not is_paid
 
     @property
     def upstream(self) -> UpstreamConfig:
         """How its server is treated.
 
-        A call counts as hanging after half the time that the server has for a sign of life. The owner's own cap is
-        used from the beginning; the usual one is approached.
+        A call counts as hanging after half the time that the server has for a sign of life, one to a server of the
+        owner's, which may be reading until then, after all of it. The owner's own cap is used from the beginning; the
+        usual one is approached.
         """
         config = self.config
         most = config.max_in_flight or (1 if self.embedded else self.provider.in_flight)
-        hang = min(config.first_byte_seconds, config.idle_seconds) / 2
+        hang = min(self.limits.first_byte_seconds, self.limits.idle_seconds) / (1 if self.is_local else 2)
         return UpstreamConfig(
             BreakerConfig(hang_seconds=hang), InFlightConfig(most, config.max_in_flight or InFlightConfig().first)
         )

@@ -125,12 +125,16 @@ class ModelConfig(_Settings):
     max_in_flight: int | None = Field(default=None, ge=1, le=1000)
     #: How long connecting to the server may take.
     connect_seconds: Seconds = 5.0
-    #: How long the first word may take: loading the model and reading the prompt are in it.
-    first_byte_seconds: Seconds = 60.0
-    #: How long the server may be silent in the middle of an answer.
-    idle_seconds: Seconds = 60.0
-    #: How long nothing but signs of life may come.
-    progress_seconds: Seconds = 300.0
+    #: Whether the server reads the unchanging beginning of every prompt as soon as an assistant starts; unset: a server
+    #: of your own does, unless a key or prices say that somebody pays for it.
+    warm: bool | None = None
+    #: How long the server may be silent until it answers; unset: 900 for a server of your own, which says nothing
+    #: while it loads the model and reads the prompt, else 60.
+    first_byte_seconds: Seconds | None = None
+    #: How long the server may be silent between two pieces of an answer; unset: 900 for a server of your own, else 60.
+    idle_seconds: Seconds | None = None
+    #: How long nothing but signs of life may come; unset: 900 for a server of your own, else 300.
+    progress_seconds: Seconds | None = None
 
 
 class AssistantConfig(_Settings):
@@ -156,8 +160,10 @@ class AssistantConfig(_Settings):
     tools: tuple[str, ...] | None = None
     #: How often it may ask its model before it must have answered or acted.
     max_steps: int = Field(default=5, ge=1, le=10)
-    #: How long one answer may take in all.
+    #: How long a run may go on without progress; a server of your own makes progress while it reads the prompt.
     run_seconds: Seconds = 120.0
+    #: How long a run may take in all, whatever progress it makes.
+    run_total_seconds: Seconds = 1800.0
     #: How many tokens one answer may cost in all, read and written.
     max_run_tokens: int = Field(default=60_000, ge=1000)
     #: How many unreadable tool calls in a row end a run.
@@ -166,6 +172,11 @@ class AssistantConfig(_Settings):
     excuse: str = Field(default="looks lost in thought and does not answer just now.", min_length=1, max_length=200)
     #: How much time lies between two of its excuses at least.
     excuse_every_seconds: Seconds = 60.0
+    #: Done, as an emote, when somebody waits longer than `waking_after_seconds` while the model is loaded or reads its
+    #: first prompt; as rarely as the excuse. Who paged is paged it.
+    waking: str = Field(default="is waking up, and will answer in a while.", min_length=1, max_length=200)
+    #: How long somebody waits before they are told that it is waking up.
+    waking_after_seconds: Annotated[float, Field(ge=0, le=3600)] = 3.0
     #: Done, as an emote, when the budget of the day is used up; as rarely as the excuse.
     budget_excuse: str = Field(
         default="stifles a yawn: that was enough talk for one day.", min_length=1, max_length=200

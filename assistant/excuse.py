@@ -1,10 +1,13 @@
-"""The short in-character line when no answer comes: at most once in a while, and never a word about the cause."""
+"""The short in-character lines when no answer comes yet, or none at all: seldom, and never a word about the cause."""
 
 from __future__ import annotations
 
-from twisted.internet.interfaces import IReactorTime
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
+from assistant.config import AssistantConfig
+from assistant.events import Event, Paged
+from resilience import Launcher
 from tools import ToolFailed, World
 
 _log = Logger()
@@ -32,3 +35,67 @@ class Excuse:
             _log.info("the excuse was refused: {why}", why=str(failed))
             return False
         return True
+
+
+class Waking:
+    """Tells those who speak to the character that it is waking up, until its model has answered for the first time.
+
+    Nothing is said to somebody who is answered within `waking_after_seconds`; the room is told at most once in
+    `excuse_every_seconds`, and so is each person who pages.
+    """
+
+    def __init__(self, world: World, clock: IReactorTime, settings: AssistantConfig) -> None:
+        self._world = world
+        self._clock = clock
+        self._settings = settings
+        self._room = Excuse(world, clock, settings.waking, settings.excuse_every_seconds)
+        #: When each person who paged was told, in clock seconds.
+        self._paged: dict[str, float] = {}
+        self._timers: list[IDelayedCall] = []
+        self._launcher = Launcher()
+        self.is_over = self.has_answered = False
+
+    def asked(self, event: Event) -> None:
+        """Somebody wants an answer to this."""
+        self._timers = [timer for timer in self._timers if timer.active()]
+        if not self.is_over:
+            after = self._settings.waking_after_seconds
+            self._timers.append(self._clock.callLater(after, self._launch, event))
+
+    def answered(self) -> None:
+        """Its model has answered: it is awake, for good."""
+        self.has_answered = True
+        self.end()
+
+    def end(self) -> None:
+        """Nobody is told any more."""
+        self.is_over = True
+        self.forget()
+
+    def forget(self) -> None:
+        """Do not tell those who wait now."""
+        timers, self._timers = self._timers, []
+        for timer in timers:
+            if timer.active():
+                timer.cancel()
+
+    async def stop(self) -> None:
+        """Say nothing more; returns when nothing is being said."""
+        self.end()
+        await self._launcher.stop()
+
+    def _launch(self, event: Event) -> None:
+        self._launcher.launch(self._tell(event), "telling that it wakes up")
+
+    async def _tell(self, event: Event) -> None:
+        if not isinstance(event, Paged):
+            await self._room.make()
+            return
+        now = self._clock.seconds()
+        if now < self._paged.get(event.who.id, now):
+            return
+        self._paged[event.who.id] = now + self._settings.excuse_every_seconds
+        try:
+            await self._world.page(event.who.name, f"({self._settings.name} {self._settings.waking})")
+        except ToolFailed as failed:
+            _log.info("the waking line was refused: {why}", why=str(failed))

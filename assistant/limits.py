@@ -16,7 +16,10 @@ MAX_STUCK = 3
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """The limits of one run; tokens are input and output of all its steps together."""
+    """The limits of one run; tokens are input and output of all its steps together.
+
+    `seconds` are those in which nothing is heard of the model.
+    """
 
     max_steps: int = 5
     seconds: float = 120.0

@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from assistant.classify import Verdict
 from assistant.config import AssistantConfig, ModelConfig
 from assistant.events import Noticed, hearers_of, told
-from assistant.excuse import Excuse
+from assistant.excuse import Excuse, Waking
 from assistant.history import History
 from assistant.journal import Accepted, Journal
 from assistant.key_pieces import KeyPieces
@@ -67,6 +67,8 @@ class Mind:
     excuse: Excuse
     tired: Excuse
     hurried: Excuse
+    #: Told that somebody waits while the model was never heard yet.
+    waking: Waking
     #: Tells a player one sentence outside the story, where they are: nothing happens for one who is away.
     notify: Callable[[Principal, str], None]
     #: Who is who among those whose words and names were met: to say whose lower what it may do.

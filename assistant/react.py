@@ -68,7 +68,7 @@ async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outco
         on_more()
     settings = mind.settings
     limits = RunLimits(settings.max_steps, settings.run_seconds, settings.max_run_tokens, settings.max_format_errors)
-    meter = Meter(limits, Deadline.after(mind.clock, settings.run_seconds))
+    meter = Meter(limits, Deadline.after(mind.clock, settings.run_seconds, settings.run_total_seconds))
     sight = Sight()
     dispatcher = Dispatcher(mind.registry, mind.rules, mind.clock, meter.deadline, sight, scrub=mind.scrub)
     run_id = left.id if left else await mind.journal.open_run(events)

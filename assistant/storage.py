@@ -29,6 +29,7 @@ from assistant.journal import (
 )
 from assistant.journal.erasure import erase
 from assistant.rights import MemoryMutes, Mutes
+from assistant.troubles import Troubles
 from resilience import Launcher
 from tools import MemoryNotes, Notes
 
@@ -54,11 +55,21 @@ def in_memory(now: Callable[[], float], inbox_limit: int) -> Storage:
 
 
 class JournalFile:
-    """One journal on disk, for all assistants of a process. `wall` gives seconds since 1970, on any thread."""
+    """One journal on disk, for all assistants of a process. `wall` gives seconds since 1970, on any thread.
+
+    `troubles` are told when it cannot be written or read.
+    """
 
     # Any: the reactor as clock and as what other threads call into.
-    def __init__(self, path: Path, reactor: Any, wall: Callable[[], float], config: JournalConfig) -> None:
-        self.store = Store(path, reactor, wall)
+    def __init__(
+        self,
+        path: Path,
+        reactor: Any,
+        wall: Callable[[], float],
+        config: JournalConfig,
+        troubles: Troubles | None = None,
+    ) -> None:
+        self.store = Store(path, reactor, wall, on_trouble=(troubles or Troubles()).of_journal)
         self.bindings = StoredBindings(self.store)
         self.usage = StoredUsage(self.store)
         self._reactor = reactor

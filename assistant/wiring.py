@@ -8,10 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from twisted.internet.interfaces import IReactorTime
-
 from assistant.bound_keys import BoundKeys, binding_of_provider, bindings_of_model
-from assistant.character import Assistant
 from assistant.choose_model import EMBEDDED_CONTEXT
 from assistant.config import Config, WebConfig
 from assistant.key_binding import KeyBinding
@@ -19,20 +16,17 @@ from assistant.keys import KeySources, resolve_key
 from assistant.off_thread import in_daemon_thread
 from assistant.redaction import Secrets
 from assistant.settings import SettingsError
-from llm import LLMError
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.models import default_data_dir
 from llm.embedded.progress import Endpoint, Progress
 from llm.embedded.supervisor import EmbeddedModel
-from resilience import Caller, Deadline, HttpExchange
+from resilience import HttpExchange
 
 if TYPE_CHECKING:
     from assistant.web import Web
 
 #: How long a key may take that somebody must unlock first, in seconds.
 KEY_SECONDS = 60.0
-#: How long warming the embedded model's cache may take, in seconds.
-WARM_SECONDS = 300.0
 
 
 # Any: the reactor as clock and as what other threads call into.
@@ -97,19 +91,3 @@ def embedded_model(
         on_restart=moved,
         on_lost=lost,
     )
-
-
-async def warm(assistant: Assistant, clock: IReactorTime) -> None:
-    """Let the embedded model read the unchanging front of every prompt before somebody waits for it."""
-    mind = assistant.mind
-    try:
-        await mind.client.links[0].client.chat_completion(
-            mind.front,
-            mind.registry.specs(mind.rules.grant),
-            mind.model.tool_choice,
-            deadline=Deadline.after(clock, WARM_SECONDS),
-            caller=Caller(mind.me.id, is_urgent=False),
-            max_tokens=1,
-        )
-    except LLMError:
-        return  # only a matter of speed; the first real call will say what is wrong

@@ -34,10 +34,13 @@ class AnswerSink:
         *,
         clock: IReactorTime,
         progress_seconds: float = 300.0,
+        on_progress: Callable[[], None] | None = None,
     ) -> None:
+        """`on_progress` is called whenever a part of the answer came."""
         self._clock = clock
         self._progress_seconds = progress_seconds
         self._progress_at = clock.seconds()
+        self._on_progress = on_progress
         self._provider = provider
         self._parser: StreamParser | None = None
         self._listener = listener
@@ -86,6 +89,8 @@ class AnswerSink:
         if events:
             self._decoded = True
             self._progress_at = self._clock.seconds()
+            if self._on_progress is not None:
+                self._on_progress()
         else:
             self._check_progress()
         if self._listener is None:

@@ -36,6 +36,7 @@ from resilience import (
     ConnectionLost,
     CoolingDown,
     DeadlineExceeded,
+    GaveWay,
     HttpExchange,
     Limits,
     Passage,
@@ -175,7 +176,7 @@ def not_made(error: ResilienceError, provider: LLMProvider, now: float) -> LLMEr
             return RateLimited(said, name, model, retry_at=error.until)
         case Barred():
             return BadCredential(f"{said}: {error.why}", name, model)
-        case QueueFull():
+        case QueueFull() | GaveWay():
             return Busy(said, name, model)
         case BudgetSpent():
             return BudgetReached(said, retry_at=error.resets_at, account=error.account, what=error.what)

@@ -97,6 +97,20 @@ class ModelChain:
         more = {**options, "caller": caller, "listener": acting(listener)}
         return Deferred.fromCoroutine(self._first(messages, tools, until, more))
 
+    async def warm(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, name: str, seconds: float
+    ) -> LLMResponse:
+        """Let the first model read what its calls will begin with, and answer with one token. Nobody pays for it.
+
+        It is asked as in a real call, so that its server finds the same beginning again. Raises LLMError; Busy when
+        the server was wanted for something else, which goes before.
+        """
+        link = self.links[0]
+        caller = Caller(name, is_urgent=False, gives_way=True)
+        until = Deadline.after(self._clock, seconds)
+        options = {**link.options, "max_tokens": 1, "caller": caller}
+        return await link.client.chat_completion(messages, tools, deadline=until, **options)
+
     async def _first(
         self,
         messages: Sequence[Message],
@@ -107,7 +121,7 @@ class ModelChain:
         failures: list[LLMError] = []
         for link in self.links:
             is_last = link is self.links[-1]
-            share = deadline if is_last else Deadline.after(self._clock, deadline.remaining() * SHARE)
+            share = deadline if is_last else deadline.part(SHARE)
             try:
                 response = await link.client.chat_completion(
                     messages, tools, deadline=share, **{**link.options, **more}

@@ -67,8 +67,11 @@ class UnifiedLLMClient:
         pipeline: Pipeline | None = None,
         retry: RetryConfig | None = None,
         upstream: UpstreamConfig | None = None,
+        is_local: bool = False,
     ) -> None:
-        """`wall` gives seconds since 1970, for dates in headers of a server that does not date its responses.
+        """`is_local` says that the server reads a prompt in silence, as slowly as it must: its calls hold the deadline.
+
+        `wall` gives seconds since 1970, for dates in headers of a server that does not date its responses.
 
         `pipeline` is shared by all clients of a process; `retry` and `upstream` are how this client's calls are tried
         again, and how its server is treated when nobody asked it before.
@@ -84,6 +87,7 @@ class UnifiedLLMClient:
         self.pipeline = pipeline or Pipeline(clock, Random())  # noqa: S311  (jitter is no secret)
         self._retry = retry or RetryConfig()
         self._upstream = upstream
+        self._is_local = is_local
 
     @property
     def record(self) -> ModelRecord:
@@ -131,7 +135,8 @@ class UnifiedLLMClient:
                 if rescued := self._rescued(error, ask):
                     return rescued
                 acted = ask.listener is not None and ask.listener.acted
-                better = None if acted else learned(error, way, record, self.provider)
+                in_vain = acted or (ask.caller.gives_way and isinstance(error, OutputUnreadable))
+                better = None if in_vain else learned(error, way, record, self.provider)
                 if better is None:
                     raise
                 way = better
@@ -176,6 +181,8 @@ class UnifiedLLMClient:
         known = [tool.name for tool in ask.tools]
 
         def new_sink() -> AnswerSink:
+            if self._is_local:
+                deadline.hold()
             if ask.listener is not None:
                 ask.listener.begins(text_is_answer=way.native and record.text_alone is True)
             return AnswerSink(
@@ -185,6 +192,7 @@ class UnifiedLLMClient:
                 ask.listener,
                 clock=self._clock,
                 progress_seconds=limits.progress_seconds,
+                on_progress=deadline.renew,
             )
 
         tokens = provider.tokens.of_request(body)
@@ -200,10 +208,17 @@ class UnifiedLLMClient:
             prices=self._prices,
             wall=self._wall,
         )
+        if self._is_local:
+            deadline.hold()  # others may be read before it
         try:
-            return await self.pipeline.call(attempt, self._order(ask, tokens), deadline)
+            read = await self.pipeline.call(attempt, self._order(ask, tokens), deadline)
         except ResilienceError as error:
             raise not_made(error, provider, self._clock.seconds()) from error
+        finally:
+            if self._is_local:
+                deadline.renew()
+        deadline.renew()
+        return read
 
     def _order(self, ask: Ask, tokens: int) -> Order:
         """What the pipeline must know of the call."""
@@ -256,9 +271,9 @@ class UnifiedLLMClient:
 def _judge(response: LLMResponse, ask: Ask, way: Way, record: ModelRecord) -> None:
     """Note how the calls of an answer came out, and whether its text stood alone, for the next answers.
 
-    An answer that was cut off says nothing of what the model can do.
+    An answer that was cut off says nothing of what the model can do, nor does one that nobody wanted.
     """
-    if not ask.tools or response.finish_reason is FinishReason.LENGTH:
+    if not ask.tools or ask.caller.gives_way or response.finish_reason is FinishReason.LENGTH:
         return
     calls = response.tool_calls
     outcome = call_record.outcome_of(

@@ -21,6 +21,7 @@ from llm.fakes.obedient import WAYS, ObedientModel
 from llm.fakes.obedient_benign import dutiful
 from llm.fakes.obedient_goals import Goal, find_goals
 from llm.fakes.ollama import FakeOllama, OllamaModel
+from llm.fakes.reading import PromptReader
 from llm.fakes.sage import simple_sage
 from llm.fakes.script import (
     Brain,
@@ -59,6 +60,7 @@ __all__ = [
     "HttpError",
     "ObedientModel",
     "OllamaModel",
+    "PromptReader",
     "Raw",
     "RecordedRequest",
     "RefuseTools",
@@ -140,12 +142,36 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--way", choices=WAYS, default=WAYS[0], help="obedient: how it calls; `every` takes the text formats in turn"
     )
+    parser.add_argument(
+        "--read-tokens-per-second",
+        type=_pace,
+        help="read each prompt at this pace before the answer begins, but what it has in common with the last one",
+    )
     parser.add_argument("--key", help="refuse requests without this made-up key")
     return parser
 
 
+def _pace(text: str) -> float:
+    """A number of tokens per second. Raises ArgumentTypeError."""
+    try:
+        pace = float(text)
+    except ValueError:
+        pace = 0.0
+    if not 0 < pace < float("inf"):
+        raise argparse.ArgumentTypeError(f"give a number above 0, not {text!r}")
+    return pace
+
+
 def _fake(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
     """The server that the options ask for."""
+    fake = _speaking(options, clock)
+    if options.read_tokens_per_second is not None:
+        fake.reader = PromptReader(clock, options.read_tokens_per_second)
+    return fake
+
+
+def _speaking(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
+    """A server of the protocol and the brain that the options ask for."""
     fault = FAULTS.get(options.fault or "")
     chosen = BRAINS[options.brain](options)
 

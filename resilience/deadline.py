@@ -1,9 +1,9 @@
-"""A total time for a piece of work, however many parts it has."""
+"""A total time for a piece of work, however many parts it has, or a time for silence that progress begins anew."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from twisted.internet.defer import Deferred
@@ -16,23 +16,61 @@ from resilience.errors import DeadlineExceeded
 T = TypeVar("T")
 _log = Logger()
 
+#: Seconds by which a sum of floats may be wrong.
+_ROUNDING = 1e-6
+
 
 def _nothing() -> None:
     """Nobody need be told."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Deadline:
-    """A moment on a clock by which work must be done. It is handed down through the layers unchanged."""
+    """A moment on a clock by which work must be done. The layers hand it down; all of them see it move.
+
+    Without `latest` it never moves. With it, `renew` puts it off to `seconds` from now and `hold` to `latest`, which
+    nothing puts off.
+    """
 
     clock: IReactorTime
     at: float
     seconds: float
+    latest: float | None = None
+    #: The deadline that this one is a part of: progress made here is progress there.
+    whole: Deadline | None = None
+    _held: bool = False
+    #: Told when the deadline comes nearer.
+    _timers: list[_Timer] = field(default_factory=list)
 
     @classmethod
-    def after(cls, clock: IReactorTime, seconds: float) -> Deadline:
-        """The deadline `seconds` from now."""
-        return cls(clock, clock.seconds() + seconds, seconds)
+    def after(cls, clock: IReactorTime, seconds: float, total_seconds: float | None = None) -> Deadline:
+        """The deadline `seconds` from now. With `total_seconds`, progress puts it off, until so long from now."""
+        now = clock.seconds()
+        if total_seconds is None:
+            return cls(clock, now + seconds, seconds)
+        return cls(clock, now + min(seconds, total_seconds), seconds, now + total_seconds)
+
+    def part(self, share: float) -> Deadline:
+        """The deadline when this share of the time left is over. Progress puts it off, and it is never held."""
+        seconds = self.remaining() * share
+        return Deadline(self.clock, self.clock.seconds() + seconds, seconds, self.latest, self)
+
+    def hold(self) -> None:
+        """Wait until `latest`: what is waited for cannot be heard while it works. `renew` ends it."""
+        if self.latest is not None and self.whole is None:
+            self.at, self._held = self.latest, True
+
+    def renew(self) -> None:
+        """Begin the time for silence anew: progress was made."""
+        if self.whole is not None:
+            self.whole.renew()
+        if self.latest is None:
+            return
+        self.at = min(self.clock.seconds() + self.seconds, self.latest)
+        if self._held:
+            self._held = False
+            for timer in tuple(self._timers):
+                timer.come_nearer()
 
     def remaining(self) -> float:
         """Seconds left, never below 0."""
@@ -59,19 +97,54 @@ class Deadline:
             on_end()
             work.cancel()
             if not outcome.called:  # whoever was told meanwhile may have cancelled it
-                outcome.errback(DeadlineExceeded(f"no result within {self.seconds:g} s", self.seconds))
+                outcome.errback(self._exceeded())
 
-        timer = self.clock.callLater(self.remaining(), expire)
+        timer = _Timer(self, expire)
+        self._timers.append(timer)
 
         def settle(result: T | Failure) -> None:
+            self._timers.remove(timer)
             if expired:
                 if isinstance(result, Failure):
                     _log.debug("late failure after a deadline: {kind}", kind=type(result.value).__name__)
                 return
-            if timer.active():
-                timer.cancel()
+            timer.stop()
             if not outcome.called:
                 outcome.callback(result)
 
         work.addBoth(settle)
         return outcome
+
+    def _exceeded(self) -> DeadlineExceeded:
+        if self.latest is None or self.at < self.latest:
+            said = "no result" if self.latest is None else "nothing heard"
+            return DeadlineExceeded(f"{said} within {self.seconds:g} s", self.seconds)
+        return DeadlineExceeded("no result in all the time there was", self.seconds)
+
+
+class _Timer:
+    """Calls `expire` once a deadline is over, wherever the deadline has moved meanwhile."""
+
+    __slots__ = ("_call", "_deadline", "_expire")
+
+    def __init__(self, deadline: Deadline, expire: Callable[[], None]) -> None:
+        self._deadline = deadline
+        self._expire = expire
+        self._call = deadline.clock.callLater(deadline.remaining(), self._look)
+
+    def come_nearer(self) -> None:
+        """Look earlier than was thought."""
+        if self._call.active():
+            self._call.reset(self._deadline.remaining())
+
+    def stop(self) -> None:
+        """The work is over."""
+        if self._call.active():
+            self._call.cancel()
+
+    def _look(self) -> None:
+        left = self._deadline.remaining()
+        if self._deadline.latest is not None and left > _ROUNDING:
+            self._call = self._deadline.clock.callLater(left, self._look)
+        else:
+            self._expire()

@@ -11,6 +11,7 @@
         ├── CircuitOpen         the server failed lately; `retry_after`
         ├── CoolingDown         the server asked to wait longer than a call waits; `until`
         ├── QueueFull           too many calls are waiting already
+        ├── GaveWay             another call wanted the server, and this one was in no hurry; it may have been sent
         ├── Barred              this credential was refused before and has not changed
         ├── BudgetSpent         an account has no room left today
         └── BudgetUnkept        what the call may cost could not be written down
@@ -101,6 +102,11 @@ class CoolingDown(NotAdmitted):
 @dataclass(eq=False)
 class QueueFull(NotAdmitted):
     """As many calls as may are waiting for this server."""
+
+
+@dataclass(eq=False)
+class GaveWay(NotAdmitted):
+    """Another call wanted the server: this one, which gives way, was not made or was ended. It may be made later."""
 
 
 @dataclass(eq=False)

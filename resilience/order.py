@@ -23,12 +23,14 @@ Attempt = Callable[[Passage], Coroutine[Deferred[Any], Any, T]]
 class Caller:
     """On whose behalf a call is made: `name` takes turns with other names, and who is urgent goes first.
 
-    `accounts` pay for it.
+    `accounts` pay for it. One that `gives_way` is made only while no other call wants its server, and ended by the next
+    one that does; nobody pays for it.
     """
 
     name: str = ""
     is_urgent: bool = True
     accounts: tuple[Account, ...] = ()
+    gives_way: bool = False
 
 
 @dataclass(frozen=True, slots=True)

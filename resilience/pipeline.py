@@ -19,15 +19,17 @@ anybody waiting. A call that waits to try again holds no place among those on th
 from __future__ import annotations
 
 import random as random_module
+from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from resilience.budget import Ledger
 from resilience.deadline import Deadline
-from resilience.errors import BudgetUnkept
+from resilience.errors import BudgetUnkept, GaveWay
 from resilience.keeping import Keep, Keeping
 from resilience.order import Attempt, Order, Target
 from resilience.payment import Payment
@@ -55,6 +57,9 @@ class Pipeline:
         self.random = random
         self._keeping = Keeping(ledger, keep) if ledger and keep else None
         self._upstreams: dict[str, Upstream] = {}
+        #: Calls under way that count, by server; and what ends the one that gives way to them.
+        self._calls: Counter[str] = Counter()
+        self._giving_way: dict[str, Callable[[], None]] = {}
         self._credentials: dict[tuple[str, str], Credential] = {}
         self._quotas: dict[Target, Quota] = {}
 
@@ -64,6 +69,19 @@ class Pipeline:
         Raises DeadlineExceeded when time is up, NotAdmitted when the call is not made, else what the last attempt
         raised. Cancelling cancels whatever goes on and blames nobody.
         """
+        if order.caller.gives_way:
+            return await self._in_between(attempt, order, deadline)
+        origin = order.target.origin
+        self._calls[origin] += 1
+        if (give_way := self._giving_way.pop(origin, None)) is not None:
+            give_way()
+        try:
+            return await self._call(attempt, order, deadline)
+        finally:
+            self._calls[origin] -= 1
+
+    async def _call(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
+        """The result of a call that counts."""
         upstream = self.upstream(order.target.origin, order.upstream)
         quota = self.quota(order.target)
         if self.ledger is None:
@@ -72,6 +90,33 @@ class Pipeline:
         payment = Payment(self.ledger, self._keeping, order)
         made = RetriedCall(order, deadline, upstream, quota, self.random, ready=payment.ready)
         return await deadline.bound(Deferred.fromCoroutine(_paid(attempt, made, payment)), made.end)
+
+    async def _in_between(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
+        """The result of a call that gives way. Raises GaveWay as soon as another call wants the server."""
+        origin = order.target.origin
+        refusal = GaveWay(f"{origin} is wanted for something else")
+        if self._calls[origin] or origin in self._giving_way:
+            raise refusal
+        upstream, quota = self.upstream(origin, order.upstream), self.quota(order.target)
+        made = RetriedCall(order, deadline, upstream, quota, self.random)
+        work = deadline.bound(Deferred.fromCoroutine(made.result(attempt)), made.end)
+        gave_way = False
+
+        def give_way() -> None:
+            nonlocal gave_way
+            gave_way = True
+            work.cancel()
+
+        self._giving_way[origin] = give_way
+        try:
+            return await work
+        except CancelledError:
+            if gave_way:
+                raise refusal from None
+            raise
+        finally:
+            if self._giving_way.get(origin) is give_way:
+                del self._giving_way[origin]
 
     async def kept(self) -> None:
         """Returns when all that was spent until now is written down, or cannot be, which is logged. For a clean stop.

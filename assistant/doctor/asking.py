@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from twisted.internet.interfaces import IReactorTime
 
 from assistant import known_providers
-from assistant.chosen_model import call_options
+from assistant.chosen_model import call_options, limits_of, question_seconds
 from assistant.config import ModelConfig
 from llm import LLMError, LLMProvider, LLMResponse, ToolSpec, UnifiedLLMClient, system, user
-from resilience import Deadline, HttpExchange, Limits, RetryConfig
+from resilience import Deadline, HttpExchange, RetryConfig
 
 #: Enough for a model that thinks before it calls, and no more than a fraction of a cent anywhere.
 MAX_ANSWER_TOKENS = 400
@@ -34,12 +34,7 @@ async def asked(
     provider: LLMProvider, config: ModelConfig, exchange: HttpExchange, clock: IReactorTime
 ) -> LLMResponse | LLMError:
     """The answer to the question, or why there is none. One request, and another where the server teaches us how."""
-    limits = Limits(
-        config.connect_seconds,
-        config.first_byte_seconds,
-        config.idle_seconds,
-        progress_seconds=config.progress_seconds,
-    )
+    limits, seconds = limits_of(config, provider), question_seconds(config, provider)
     client = UnifiedLLMClient(provider, exchange, clock, limits=limits, retry=RetryConfig(max_attempts=1))
     required = "required" if config.tool_choice == "required" else None
     try:
@@ -47,7 +42,7 @@ async def asked(
             _PROMPT,
             [_GREET],
             required,
-            deadline=Deadline.after(clock, config.first_byte_seconds + config.idle_seconds),
+            deadline=Deadline.after(clock, seconds + min(seconds, limits.idle_seconds)),
             **{**call_options(config), "max_tokens": max(config.max_answer_tokens, MAX_ANSWER_TOKENS)},
         )
     except LLMError as error:

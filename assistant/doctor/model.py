@@ -8,7 +8,7 @@ from pathlib import Path
 from assistant import known_providers
 from assistant.bound_keys import BoundKeys
 from assistant.choose_model import LOOK_SECONDS, PROBE_SECONDS
-from assistant.chosen_model import provider_of, with_keys
+from assistant.chosen_model import provider_of, question_seconds, with_keys
 from assistant.config import ModelConfig
 from assistant.counting import how_counted, load_table
 from assistant.doctor.asking import asked, options_set, refused_option
@@ -69,7 +69,7 @@ class ModelChecks:
             return self._skip(("key accepted", "name", "tools", "context"), "its server cannot be used")
         if self._provider is None:
             return await self._embedded()
-        seconds = self.config.first_byte_seconds + ANSWER_SECONDS
+        seconds = question_seconds(self.config, self._provider) + ANSWER_SECONDS
         if not await check(f"{place} key accepted", seconds, self._accepted):
             return self._skip(("name", "tools", "context"), "its server refuses the key")
         if not await check(f"{place} name", LOOK_SECONDS, self._named):

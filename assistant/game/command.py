@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.game.errors import GameError
-from assistant.game.folder import OWNER, GameFolder
+from assistant.game.folder import GameFolder
 from assistant.game.making import Maker, Wanted, remove
 from assistant.game.patience import Patience
 from assistant.game.ports import LOOPBACK
@@ -92,9 +92,9 @@ def _tell(folder: GameFolder) -> None:
     assert kept is not None
     where = (
         f"\n{kept.assistant}'s game is up.\n"
-        f"  web client   http://{LOOPBACK}:{ports.web}/webclient/\n"
         f"  telnet       telnet {LOOPBACK} {ports.telnet}\n"
-        f"  log in       connect {OWNER} {folder.password()}\n"
+        f"  web client   http://{LOOPBACK}:{ports.web}/webclient/ (it takes its scripts from the internet)\n"
+        f"  log in       connect {kept.owner} {folder.password()}\n"
         f"  then         say Hello {kept.assistant}, who are you?\n"
         f"  logs         {folder.server_log}\n"
         f"  settings     {folder.options}\n"

@@ -11,18 +11,22 @@ from pathlib import Path
 from assistant.game.errors import GameError
 from assistant.game.ports import Ports
 
-#: The account that owns the game.
-OWNER = "Keeper"
+#: The account that owns a new game, and the one that owned games before this name was kept.
+OWNER, FIRST_OWNER = "Owner", "Keeper"
 _PASSWORD_LENGTH = 14
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is remembered: the first port, who was put into the first room, and for which versions the database is."""
+    """What is remembered: the first port, who was put into the first room, and for which versions the database is.
+
+    `owner` is the account that owns the game.
+    """
 
     first_port: int
     assistant: str
     versions: str = ""
+    owner: str = OWNER
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,8 @@ class GameFolder:
         """What is remembered; None where no game is. Raises GameError for a folder that is something else."""
         try:
             data = json.loads(self.state.read_text(encoding="utf-8"))
-            return Kept(int(data["first_port"]), str(data["assistant"]), str(data["versions"]))
+            owner = str(data.get("owner", FIRST_OWNER))
+            return Kept(int(data["first_port"]), str(data["assistant"]), str(data["versions"]), owner)
         except FileNotFoundError:
             if self.path.is_dir() and not any(self.path.iterdir()):
                 return None
@@ -93,7 +98,7 @@ class GameFolder:
                     f"{self.path} is there already and was not made by mud-assistant: name another with --folder"
                 ) from None
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise GameError(f"{self.state} cannot be read: begin again with --fresh") from error
 
     def keep(self, kept: Kept) -> None:
@@ -102,10 +107,17 @@ class GameFolder:
 
     def ports(self) -> Ports:
         """The game's ports. Raises GameError where no game is."""
+        return Ports(self._there().first_port)
+
+    def owner(self) -> str:
+        """The account that owns the game. Raises GameError where no game is."""
+        return self._there().owner
+
+    def _there(self) -> Kept:
         kept = self.kept()
         if kept is None:
             raise GameError(f"there is no game in {self.path}")
-        return Ports(kept.first_port)
+        return kept
 
     def password(self) -> str:
         """The owner's password, made when there is none yet."""

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -77,7 +77,7 @@ class Maker:
             )
         if wanted.port and wanted.port != kept.first_port:
             write_settings(folder, Ports(wanted.port))
-            folder.keep(Kept(wanted.port, kept.assistant, kept.versions))
+            folder.keep(replace(kept, first_port=wanted.port))
         if wanted.model:
             write_options(folder, wanted.model, kept.assistant)
 
@@ -91,7 +91,7 @@ class Maker:
         printed = self.launcher(folder).run("migrate")
         if _MIGRATED not in printed:
             raise GameError(f"the database could not be prepared; Evennia said:\n{ending(printed)}")
-        folder.keep(Kept(kept.first_port, kept.assistant, _versions()))
+        folder.keep(replace(kept, versions=_versions()))
 
 
 def remove(folder: GameFolder) -> None:

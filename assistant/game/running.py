@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from assistant.game.errors import GameError
-from assistant.game.folder import OWNER, GameFolder
+from assistant.game.folder import GameFolder
 from assistant.game.following import Following
 from assistant.game.launcher import Launcher, ending
 from assistant.game.patience import Patience
@@ -63,7 +63,7 @@ class Running:
         self.say("Starting the game ...")
         self.log.to_end()
         owner = {
-            "EVENNIA_SUPERUSER_USERNAME": OWNER,
+            "EVENNIA_SUPERUSER_USERNAME": self.folder.owner(),
             "EVENNIA_SUPERUSER_PASSWORD": self.folder.password(),
             "EVENNIA_SUPERUSER_EMAIL": "",
         }

@@ -91,6 +91,11 @@ def cause_of(error: sqlite3.Error) -> str:
     return _CAUSES.get(primary_code(error), str(error) or type(error).__name__)
 
 
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether the file itself is damaged, which only the next start repairs."""
+    return primary_code(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
 def is_outage(error: sqlite3.Error) -> bool:
     """Whether the file or the disk is at fault, and not a statement of ours."""
     return primary_code(error) in _CAUSES

@@ -23,12 +23,29 @@ from assistant.journal.writer import Job, Queue, Writer
 
 T = TypeVar("T")
 
+#: Commits in a row after which a trouble is over: on a disk that is nearly full some writes still find room.
+CALM_COMMITS = 4
+
+
+def _nobody(_: str) -> None:
+    """Nobody wants to know of troubles."""
+
 
 class Store:
-    """The journal's file at `path`. `wall` gives seconds since 1970, on any thread."""
+    """The journal's file at `path`. `wall` gives seconds since 1970, on any thread.
+
+    `on_trouble` is called with a sentence when the file cannot be written or read, and with an empty one when it was
+    written a few times since. It is called on the reactor's thread.
+    """
 
     def __init__(
-        self, path: Path, reactor: IReactorFromThreads, wall: Callable[[], float], schema: Schema = SCHEMA
+        self,
+        path: Path,
+        reactor: IReactorFromThreads,
+        wall: Callable[[], float],
+        schema: Schema = SCHEMA,
+        *,
+        on_trouble: Callable[[str], None] = _nobody,
     ) -> None:
         self.path = path
         self.wall = wall
@@ -38,6 +55,11 @@ class Store:
         self._writer = Writer(schema, wall, self._tell)
         self._thread: Thread | None = None
         self._ending: Deferred[None] | None = None
+        self._on_trouble = on_trouble
+        #: What was told last, None before anything was.
+        self._told_trouble: str | None = None
+        #: The number of the last commit before the last trouble.
+        self._last_before = 0
 
     @property
     def queued(self) -> int:
@@ -56,7 +78,7 @@ class Store:
 
     @property
     def trouble(self) -> str | None:
-        """Why the last transaction could not be written, None when it could."""
+        """Why the last transaction could not be written or read, None when it could."""
         return self._writer.trouble
 
     def open(self) -> Deferred[Opened]:
@@ -112,6 +134,7 @@ class Store:
             self._reactor.callFromThread(opening.errback, error)
         else:
             self._writer.open(opened, db)
+            self._tell_trouble()
             self._reactor.callFromThread(opening.callback, opened)
         try:
             self._writer.work_off(self._queue)
@@ -120,8 +143,20 @@ class Store:
             self._reactor.callFromThread(self._ended)
 
     def _tell(self, jobs: Sequence[Job]) -> None:
-        """Bring finished jobs to the reactor's thread, in order."""
+        """Bring finished jobs to the reactor's thread, in order, behind the trouble they met."""
+        self._tell_trouble()
         self._reactor.callFromThread(_tell_each, tuple(jobs))
+
+    def _tell_trouble(self) -> None:
+        """Tell the reactor's thread of a trouble that has begun, changed or ended. On the writer's thread."""
+        trouble = self._writer.trouble or ""
+        if trouble:
+            self._last_before = self.commits
+        elif self.commits - self._last_before < CALM_COMMITS:
+            return
+        if trouble != self._told_trouble:
+            self._told_trouble = trouble
+            self._reactor.callFromThread(self._on_trouble, trouble)
 
     def _ended(self) -> None:
         """The thread has nothing left to do but return; waiting for that takes microseconds."""

@@ -21,6 +21,7 @@ from assistant.journal.errors import (
     JournalUnreadable,
     JournalUnwritable,
     cause_of,
+    is_damage,
     is_outage,
 )
 from assistant.journal.mark import Mark
@@ -33,6 +34,9 @@ MAX_BATCH = 256
 MAX_BATCH_SECONDS = 0.02
 #: How often, at most, a file that could not be written is opened anew.
 RETRY_SECONDS = 5.0
+
+#: How every sentence of a write that failed begins.
+UNWRITABLE = "the journal could not be written"
 
 Work = Callable[[sqlite3.Connection], Any]
 
@@ -100,15 +104,19 @@ class Writer:
         self._tried_at = 0.0
         self.opened: Opened | None = None
         self.commits = 0
-        #: Why the last transaction could not be written, None since one could.
+        #: Why the file could not be written or read lately, None since it was written again. Damage is for good.
         self.trouble: str | None = None
+        self._is_damaged = False
+        #: Whether something of the batch at hand met a trouble.
+        self._met_trouble = False
 
     def open(self, opened: Opened, db: sqlite3.Connection | None) -> None:
         """Go on with this connection."""
         self.close()
         self._db, self.opened, self._tried_at = db, opened, self._wall()
         self._mark = Mark(opened.path)
-        self.trouble = opened.cause if isinstance(opened, ReadOnly) else None
+        self.trouble = opened.sentence if isinstance(opened, ReadOnly) else None
+        self._is_damaged = False
 
     def work_off(self, queue: Queue) -> None:
         """Do what comes until the queue is closed and empty."""
@@ -130,6 +138,7 @@ class Writer:
     def _batch(self, jobs: Sequence[Job]) -> Sequence[Job]:
         """Do these jobs in one transaction and tell of them; those not begun, as it took long or was lost."""
         told, end, began = 0, len(jobs), self._wall()
+        self._met_trouble = False
         unwritable: JournalError | None = None
         for at, job in enumerate(jobs):
             if job.alone and self._in_transaction():
@@ -142,9 +151,7 @@ class Writer:
             if job.writes and unwritable is not None:
                 self._fail([job], unwritable)
             elif self._run(job):
-                self._fail(
-                    jobs[told : at + 1], JournalUnwritable("the journal could not be written: " + str(job.error))
-                )
+                self._fail(jobs[told : at + 1], _lost(job.error))
                 self._told(jobs[told : at + 1])
                 return jobs[at + 1 :]
             if self._wall() - began > MAX_BATCH_SECONDS:
@@ -228,12 +235,13 @@ class Writer:
         if self._mark is not None:
             self._mark.promise(number)
         self.commits += 1
-        self.trouble = None
+        if not self._met_trouble and not self._is_damaged:
+            self.trouble = None
         return None
 
     def _fail(self, jobs: Sequence[Job], error: JournalError) -> None:
         """Fail the jobs that had not failed by themselves, each with an error of its own."""
-        self.trouble = str(error)
+        self._meet(error)
         for job in jobs:
             if job.error is None:
                 job.value, job.error = None, type(error)(*error.args)
@@ -257,7 +265,7 @@ class Writer:
     def _unwritable(self, error: sqlite3.Error | JournalError) -> JournalError:
         if isinstance(error, JournalError):
             return error
-        unwritable = JournalUnwritable(f"the journal could not be written: {cause_of(error)}")
+        unwritable = JournalUnwritable(f"{UNWRITABLE}: {cause_of(error)}")
         unwritable.__cause__ = error
         return unwritable
 
@@ -266,7 +274,21 @@ class Writer:
         if not isinstance(error, sqlite3.Error) or not is_outage(error):
             return error
         if writes:
-            return self._unwritable(error)
-        unreadable = JournalUnreadable(f"the journal could not be read: {cause_of(error)}")
-        unreadable.__cause__ = error
-        return unreadable
+            typed = self._unwritable(error)
+        else:
+            typed = JournalUnreadable(f"the journal could not be read: {cause_of(error)}")
+            typed.__cause__ = error
+        self._is_damaged = self._is_damaged or is_damage(error)
+        self._meet(typed)
+        return typed
+
+    def _meet(self, error: JournalError) -> None:
+        """Keep why the file cannot be used now."""
+        self._met_trouble = True
+        self.trouble = str(error)
+
+
+def _lost(error: BaseException | None) -> JournalUnwritable:
+    """Why a transaction is gone that SQLite gave up because of this error."""
+    said = str(error)
+    return JournalUnwritable(said if isinstance(error, JournalError) else f"{UNWRITABLE}: {said}")

@@ -6,7 +6,7 @@ from twisted.logger import Logger
 
 from assistant.classify import Attention, Manners, Verdict, classify
 from assistant.events import Event
-from assistant.excuse import Excuse
+from assistant.excuse import Excuse, Waking
 from assistant.journal import Fenced, InboxFullError, JournalUnwritable
 from assistant.storage import Storage
 
@@ -14,19 +14,26 @@ _log = Logger()
 
 
 class Doorstep:
-    """The inbox of an assistant that cannot think yet. `excuse` is made to whoever wants an answer now."""
+    """The inbox of an assistant that cannot think yet.
 
-    def __init__(self, storage: Storage, manners: Manners, muted: frozenset[str], excuse: Excuse) -> None:
+    Those who want an answer are told that it is waking up, or get the `excuse` once there is no model to wake up with.
+    """
+
+    def __init__(
+        self, storage: Storage, manners: Manners, muted: frozenset[str], excuse: Excuse, waking: Waking
+    ) -> None:
         self._journal = storage.journal
         self._manners = manners
         self._muted = muted
         self._excuse = excuse
+        self._waking = waking
         self._is_excused = False
         self._somebody_waits = False
 
     async def cannot_think(self) -> None:
         """There is no model now: whoever waits for an answer, or asks for one from now on, is shown the excuse."""
         self._is_excused = True
+        self._waking.forget()
         if self._somebody_waits:
             await self._excuse.make()
 
@@ -52,4 +59,6 @@ class Doorstep:
             self._somebody_waits = True
             if self._is_excused:
                 await self._excuse.make()
+            else:
+                self._waking.asked(event)
         return attention

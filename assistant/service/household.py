@@ -23,17 +23,19 @@ from assistant.journal import JournalError, JournalRefused, Refused, Sound
 from assistant.key_binding import KeyBinding
 from assistant.keys import anchored, resolve_key
 from assistant.purse import MinuteCounts
+from assistant.service.alarms import Lookout
 from assistant.service.closing import tell_who_waits, within
 from assistant.service.embedded import EmbeddedPool, MakeServed
 from assistant.service.home import Home
 from assistant.service.member import Member
 from assistant.service.observers import Observers
 from assistant.service.place import Place
-from assistant.service.troubles import Lookout, Troubles
 from assistant.service.web import SharedWeb
 from assistant.spending import Spending, UsageRow, usage_rows
 from assistant.storage import JournalFile, Storage
+from assistant.troubles import Troubles
 from assistant.turnstile import Turnstile
+from assistant.warming import Warmer
 from assistant.wiring import bindings_of, embedded_model, key_sources
 from llm import Capabilities, LLMError
 from llm.embedded.errors import EmbeddedUnavailable
@@ -71,13 +73,14 @@ class Household:
         self._random = random
         self._exchange = HttpExchange(reactor)
         self._capabilities = Capabilities()
-        self._journal = JournalFile(home.journal, reactor, home.wall, home.config.journal)
+        self._journal = JournalFile(home.journal, reactor, home.wall, home.config.journal, self.troubles)
         self._ledger = Ledger(reactor.seconds, home.wall, home.config.budget.utc_offset_hours * 3600)
         self._spending = Spending(self._ledger, self._journal.usage)
         self.pipeline = Pipeline(reactor, random, self._ledger, self._spending.keep)
-        self.lookout = Lookout(self.troubles, self.scrub, self._journal.store, self.pipeline)
+        self.lookout = Lookout(self.troubles, self.scrub, self.pipeline)
         self.turnstile = Turnstile(reactor)
         self._minutes = MinuteCounts(reactor.seconds)
+        self._warmer = Warmer()
         self._keys = key_sources(reactor, home.environment, home.folder, home.secrets)
         self._bound = BoundKeys((), home.folder, IN_THE_GAME)
         self._pool = EmbeddedPool(make or self._embedded)
@@ -238,6 +241,7 @@ class Household:
             approvals=self._approvals.setdefault(place.me.id, Approvals(self.clock.seconds)),
             notify=lambda who, sentence: place.notify(who, self.scrub(sentence)),
             minutes=self._minutes,
+            warmer=self._warmer,
         )
 
     async def _open(self) -> None:

@@ -25,17 +25,16 @@ from assistant.choose_model import NoModelError
 from assistant.chosen_model import ChosenModel
 from assistant.config import Config
 from assistant.events import Event
-from assistant.excuse import Excuse
+from assistant.excuse import Excuse, Waking
 from assistant.journal import Fenced, InboxFullError, JournalError, JournalUnwritable
 from assistant.key_errors import KeyReferenceError
+from assistant.service.alarms import Alarms, Lookout
 from assistant.service.doorstep import Doorstep
 from assistant.service.observers import Observers
 from assistant.service.place import Place
-from assistant.service.troubles import Alarms, Lookout
 from assistant.settings import SettingsError
 from assistant.storage import Storage
 from assistant.turnstile import Turnstile
-from assistant.wiring import warm
 from resilience import Launcher
 
 #: First and longest pause before a model is looked for again, in seconds.
@@ -114,6 +113,7 @@ class Member:
         self._previous = previous
         self._storage: Storage | None = None
         self._doorstep: Doorstep | None = None
+        self._waking = Waking(place.world, shared.clock, config.assistant)
         self._state = State.OPENING
         self._heard = 0
         #: What was perceived before the storage was open, with the time.
@@ -190,6 +190,7 @@ class Member:
         await DeferredList(list(self._on_the_way_in))
         if self.assistant is not None:
             await self.assistant.stop()
+        await self._waking.stop()
         await self._hearing.stop()
         for model in self.models:
             if model.embedded is not None:
@@ -238,13 +239,14 @@ class Member:
             storage = await shared.storage_of(self.place.me.id, settings.inbox_limit, self.place.me.name)
             muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
             excuse = Excuse(self.place.world, shared.clock, settings.excuse, settings.excuse_every_seconds)
-            self._doorstep = Doorstep(storage, manners_of(settings, self.place.me), muted, excuse)
+            self._doorstep = Doorstep(storage, manners_of(settings, self.place.me), muted, excuse, self._waking)
             self._open_door(storage)
         assert self._storage is not None
         await self._turn()  # the whole game may be starting
         around = await shared.surroundings(self.place, self.config, self._storage, self.observers)
         self.models = self.models or tuple(await shared.choose(self.config, self._entered))
         await self._turn()  # many may have waited for one model
+        around = replace(around, waking=self._waking)
         assistant = build_assistant(settings, self.models, around, self.alarms.failed)
         await assistant.rights.load()
         if self.place.gathered is not None and await self._storage.journal.pending():
@@ -258,8 +260,7 @@ class Member:
         self.alarms.awake(assistant)
         _log.info("{name} thinks with {why}", name=self.place.me.name, why=shared.scrub(self.models[0].why))
         self._tell_waiting()
-        if self.models[0].embedded is not None:
-            self._living.launch(warm(assistant, shared.clock), "warming the model")
+        self._living.launch(around.warmer.warm(assistant.mind, self.models[0]), "warming the model")
 
     async def _turn(self) -> None:
         if (turn := self._shared.turnstile.turn()) is not None:
@@ -286,8 +287,6 @@ class Member:
             await hearer.hear(event)
         except (InboxFullError, JournalUnwritable, Fenced):
             return  # it was logged, and the excuse made or the world left to another
-        finally:
-            self.alarms.heard()
         if self.assistant is not None and hearer is self._doorstep:
             self.assistant.tick.wake()
 

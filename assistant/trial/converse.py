@@ -24,7 +24,8 @@ from assistant.trial.lines import PipeLines
 from assistant.trial.plain import PlainScreen
 from assistant.trial.session import Screen, Session, TrialObserver, VisitorEars
 from assistant.trial.show import scene_text
-from assistant.wiring import warm
+from assistant.troubles import Troubles
+from assistant.warming import Warmer
 from assistant.worlds.embedded import EmbeddedWorld
 from llm import Capabilities
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
@@ -83,6 +84,7 @@ class Trial:
         *,
         journal: JournalFile | None,
         web: Web | None,
+        troubles: Troubles,
     ) -> None:
         self._reactor = reactor
         self._options = options
@@ -90,6 +92,7 @@ class Trial:
         self._exchange = exchange
         self._journal = journal
         self._web = web
+        self._troubles = troubles
         offset = options.config.budget.utc_offset_hours * 3600
         ledger = Ledger(reactor.seconds, options.wall, offset)
         self._spending = Spending(ledger, journal.usage) if journal else None
@@ -167,6 +170,7 @@ class Trial:
         observer = TrialObserver(
             screen,
             settings.name,
+            self._troubles,
             as_json=self._options.as_json,
             tracing=self._options.tracing,
             scrub=self._options.secrets.scrub,
@@ -194,6 +198,7 @@ class Trial:
         self._assistant = assistant
         await assistant.rights.load()
         assistant.start()
-        if self._models[0].embedded is not None:
-            self._launcher.launch(warm(assistant, self._reactor), "warming the model")
-        return Session(body, assistant, settings.name, observer, screen, self._pipeline)
+        self._launcher.launch(Warmer().warm(assistant.mind, self._models[0]), "warming the model")
+        session = Session(body, assistant, settings.name, observer, screen, self._pipeline, self._troubles)
+        self._troubles.watch(session.troubled)
+        return session

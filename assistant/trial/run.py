@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -19,6 +19,7 @@ from assistant.settings import SettingsError
 from assistant.storage import JournalFile
 from assistant.trial.converse import Trial, TrialOptions
 from assistant.trial.progress import Progress
+from assistant.troubles import Troubles
 from assistant.wiring import bindings_of, embedded_model, key_sources, web_of
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, Phase
@@ -55,6 +56,7 @@ class _Start:
     environment: Mapping[str, str]
     exchange: HttpExchange
     progress: Progress
+    troubles: Troubles = field(default_factory=Troubles)
 
     async def run(self) -> int:
         """Open the journal, when there is to be one, and converse."""
@@ -62,7 +64,7 @@ class _Start:
         if not config.file:
             return await self._converse(None)
         path = self.options.folder / config.file
-        journal = JournalFile(path, self.reactor, self.options.wall, config)
+        journal = JournalFile(path, self.reactor, self.options.wall, config, self.troubles)
         opened = await journal.open()
         try:
             if not isinstance(opened, Sound) or opened.new:
@@ -95,7 +97,9 @@ class _Start:
         self.progress.note(f"{config.assistant.name} thinks with {models[0].why}.")
         for model in models[1:]:
             self.progress.note(f"When that fails: {model.why}.")
-        trial = Trial(self.reactor, self.options, models, self.exchange, journal=journal, web=web)
+        trial = Trial(
+            self.reactor, self.options, models, self.exchange, journal=journal, web=web, troubles=self.troubles
+        )
         try:
             return await trial.converse()
         finally:

@@ -9,6 +9,7 @@ from typing import Protocol, assert_never
 from twisted.internet.defer import Deferred
 
 from assistant.character import Assistant
+from assistant.journal import JournalError
 from assistant.outcome import Failed, LimitReached, Outcome
 from assistant.status import status_text, trouble_text
 from assistant.trace import StepTrace
@@ -29,10 +30,15 @@ from assistant.trial.commands import (
 )
 from assistant.trial.rights_text import approvals_text, covered_text, forgotten_text, remembered_text
 from assistant.trial.show import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
+from assistant.troubles import Trouble, Troubles
 from assistant.worlds.embedded import CHANNELS, Body
 from resilience import Pipeline
 from tools import Denied, Principal, Scene, ToolFailed
 from tools.clean import one_line
+
+#: What a trouble of the journal means for the visitor, and what is said when it is over.
+MEANWHILE = "until that is over {name} may neither take in what is said nor answer it"
+OVER = "the journal can be written again: what is said is taken in as before"
 
 
 class Screen(Protocol):
@@ -92,9 +98,17 @@ class TrialObserver:
     """Shows the thinking sign, and each step when tracing is on; with `as_json` each step is one object, always."""
 
     def __init__(
-        self, screen: Screen, name: str, *, as_json: bool, tracing: bool, scrub: Callable[[str], str] = str
+        self,
+        screen: Screen,
+        name: str,
+        troubles: Troubles,
+        *,
+        as_json: bool,
+        tracing: bool,
+        scrub: Callable[[str], str] = str,
     ) -> None:
         self._screen = screen
+        self._troubles = troubles
         self._name = name
         self._as_json = as_json
         self._scrub = scrub
@@ -118,8 +132,10 @@ class TrialObserver:
             self._screen.remark(outcome_text(run_id, outcome))
 
     def failed(self, failure: Failed | LimitReached) -> None:
-        """The model could not be asked: the one sentence that says why."""
+        """The model could not be asked: the one sentence that says why, unless it was said as a trouble."""
         self._screen.thinking(None)
+        if failure.cause in [trouble.sentence for trouble in self._troubles]:
+            return
         if isinstance(failure, LimitReached):
             self._screen.remark(f"({self._name} was not asked: {failure.cause}.)")
             return
@@ -137,6 +153,12 @@ class Session:
     observer: TrialObserver
     screen: Screen
     pipeline: Pipeline
+    troubles: Troubles
+
+    def troubled(self, trouble: Trouble, over: bool) -> None:
+        """Show that something is wrong with the program, or is so no longer, and what that means for what is said."""
+        said = OVER if over else f"{trouble.sentence}; {MEANWHILE.format(name=self.assistant_name)}"
+        self.screen.remark(f"({said}.)")
 
     async def obey(self, line: str) -> bool:
         """Do what one line says; False when the visitor wants to leave. The assistant's answer comes by itself."""
@@ -149,6 +171,8 @@ class Session:
             await self._do(command)
         except ToolFailed as failed:
             self.screen.show(str(failed))
+        except JournalError as error:
+            self.screen.remark(f"({error}.)")
         return True
 
     def in_sight(self) -> Scene | None:
@@ -202,9 +226,7 @@ class Session:
         if name == "who":
             self.screen.show(who_text(await self.body.who()))
         elif name == "status":
-            journal = self.assistant.mind.journal
-            trouble = trouble_text(await journal.parked(), await journal.unknown_effects())
-            self.screen.remark("\n".join(filter(None, [self._status(), trouble])))
+            await self._status()
         elif name == "approvals":
             self.screen.remark(approvals_text(self.assistant.mind.approvals.pending()))
         elif name in {"memory", "forget", "mute", "unmute"}:
@@ -215,10 +237,18 @@ class Session:
         else:
             self.screen.remark(HELP)
 
-    def _status(self) -> str:
-        """The servers and the budgets, with the names of those who are here."""
-        me, it = self.body.principal, self.assistant.mind.me
-        return status_text(self.pipeline.snapshot(), names={me.id: me.name, it.id: it.name})
+    async def _status(self) -> None:
+        """Show the servers, the budgets, what is wrong now, and what the journal has to tell."""
+        me, it, journal = self.body.principal, self.assistant.mind.me, self.assistant.mind.journal
+        known = [trouble.sentence for trouble in self.troubles]
+        lines = [status_text(self.pipeline.snapshot(), names={me.id: me.name, it.id: it.name})]
+        lines += [f"trouble with the {trouble.kind}: {trouble.sentence}" for trouble in self.troubles]
+        try:
+            lines.append(trouble_text(await journal.parked(), await journal.unknown_effects()))
+        except JournalError as error:
+            if str(error) not in known:
+                lines.append(str(error))
+        self.screen.remark("\n".join(filter(None, lines)))
 
     def _decided(self, number: int, *, allow: bool) -> str:
         """What came of the visitor's leave, or of his refusal."""

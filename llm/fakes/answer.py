@@ -49,10 +49,10 @@ class Playing:
         self._gone = gone
         self._left = iter(answer.chunks)
         self._timer: IDelayedCall | None = None
+        request.notifyFinish().addErrback(self._lost)
 
     def start(self) -> None:
         """Begin, at once or after the answer's delay."""
-        self._request.notifyFinish().addErrback(self._lost)
         if not self._answer.mute:
             self._after(self._answer.delay_seconds, self._head)
 

@@ -42,7 +42,7 @@ class FakeChat(FakeServer):
     @property
     def chats(self) -> list[RecordedRequest]:
         """The requests for a completion."""
-        return [request for request in self.requests if request.path == CHAT_PATH]
+        return self._wanted(CHAT_PATH)
 
     def route(self, request: RecordedRequest) -> Answer:
         """The answer of the handler for this method and path."""

@@ -57,7 +57,7 @@ class FakeOllama(FakeServer):
     @property
     def chats(self) -> list[RecordedRequest]:
         """The requests to `/api/chat`, those that only load a model included."""
-        return [request for request in self.requests if request.path == "/api/chat"]
+        return self._wanted("/api/chat")
 
     def route(self, request: RecordedRequest) -> Answer:
         """The answer of the handler for this method and path."""

@@ -151,6 +151,13 @@ class RecordedRequest:
         """The tools offered, empty without any."""
         return self._objects("tools")
 
+    @property
+    def is_warming(self) -> bool:
+        """Whether a single token is asked for: the prompt is to be read, and nobody wants the answer."""
+        options = self.body.get("options")
+        asked = options.get("num_predict") if isinstance(options, Mapping) else None
+        return 1 in (asked, self.body.get("max_tokens"), self.body.get("max_completion_tokens"))
+
     def _objects(self, key: str) -> list[Mapping[str, Any]]:
         found = self.body.get(key)
         return [entry for entry in found if isinstance(entry, Mapping)] if isinstance(found, list) else []

@@ -13,7 +13,9 @@ from twisted.web.http import Request
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET
 
+from llm.answer import HTTP_OK
 from llm.fakes.answer import Answer, Ending, Playing
+from llm.fakes.reading import PromptReader
 from llm.fakes.script import (
     DieMidStream,
     EndEarly,
@@ -36,7 +38,9 @@ class FakeServer(Resource, ABC):
     """A model server that answers from a script and remembers what it was asked.
 
     `requests` are all requests, `exhausted` the chat requests for which the script had no step (answered with a 500),
-    `abandoned` those whose client left before the answer was complete. With a `key`, requests must carry it.
+    `abandoned` those whose client left before the answer was complete. With a `key`, requests must carry it. With a
+    `reader`, the answer to a chat request begins when its prompt was read. `warmings` are the chat requests for one
+    token only: they are answered with one, take no step of the script, and are not among the `chats`.
     """
 
     isLeaf = True
@@ -49,6 +53,8 @@ class FakeServer(Resource, ABC):
         self.requests: list[RecordedRequest] = []
         self.exhausted: list[RecordedRequest] = []
         self.abandoned: list[RecordedRequest] = []
+        self.warmings: list[RecordedRequest] = []
+        self.reader: PromptReader | None = None
         self._prompter = Prompter(script)
         self._key = key
 
@@ -67,11 +73,19 @@ class FakeServer(Resource, ABC):
         recorded = self._record(request)
         self.requests.append(recorded)
         answer = self.unauthorized() if self._locked(recorded) else self.route(recorded)
-        Playing(self.clock, request, answer, lambda: self.abandoned.append(recorded)).start()
+        playing = Playing(self.clock, request, answer, lambda: self.abandoned.append(recorded))
+        if self.reader is not None and recorded.messages and answer.status == HTTP_OK:
+            leave = self.reader.begin(recorded, playing.start)
+            request.notifyFinish().addErrback(lambda _: leave())
+        else:
+            playing.start()
         return NOT_DONE_YET
 
     def scripted(self, request: RecordedRequest) -> Answer:
         """The answer to a chat request that the server itself has nothing against."""
+        if request.is_warming:
+            self.warmings.append(request)
+            return self._good(Reply("I", finish="length"), request)
         step = self._prompter.next(request)
         if step is None:
             self.exhausted.append(request)
@@ -172,6 +186,11 @@ class FakeServer(Resource, ABC):
             chunks = (body[: len(body) // 2], body[len(body) // 2 :])
         headers = {"Content-Type": self.stream_type if streams else self.json_type}
         return Answer(200, headers, chunks, delay_seconds=reply.delay_seconds, piece_seconds=reply.piece_seconds)
+
+    def _wanted(self, path: str) -> list[RecordedRequest]:
+        """The requests of this path but those for a single token."""
+        warmings = {id(request) for request in self.warmings}
+        return [request for request in self.requests if request.path == path and id(request) not in warmings]
 
     def _locked(self, request: RecordedRequest) -> bool:
         return self._key is not None and request.authorization != f"Bearer {self._key}"

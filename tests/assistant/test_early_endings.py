@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
+from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from assistant.journal import JournalUnwritable, MemoryJournal
@@ -10,8 +14,11 @@ from assistant.outcome import Answered
 from assistant.react import react
 from llm.testing import Call, EndEarly, Hang, HttpError, Reply, Step
 from tests.assistant.living import living, reactor
-from tests.assistant.test_early import EARLY, FIRST, NATIVE, SAID, whole
-from tools import Executed
+from tests.assistant.test_early import EARLY, FIRST, NATIVE, SAID, WHOLE, whole
+from tests.guards import FlushFailures
+from tools import Executed, Registry, ToolContext
+from tools.world import WORLD_TOOLS
+from tools.world.say import SAY
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 
@@ -99,3 +106,27 @@ async def test_a_disk_that_is_full_when_it_was_said_repeats_nothing() -> None:
         [effect] = await journal.unknown_effects()
         assert effect.call is not None
         assert effect.call.arguments == {"text": FIRST}
+
+
+@pytest.mark.parametrize("end", ["times out", "crashes"])
+async def test_the_rest_is_not_spoken_when_nobody_knows_whether_the_beginning_was(
+    end: str, flush_failures: FlushFailures
+) -> None:
+    spoken: list[str] = []
+
+    async def execute(arguments: Any, context: ToolContext) -> str:
+        spoken.append(arguments.text)
+        if end == "crashes":
+            raise ZeroDivisionError
+        return await Deferred()
+
+    tools = [replace(tool, execute=execute, timeout_seconds=0.05) if tool is SAY else tool for tool in WORLD_TOOLS]
+    async with living([EARLY, EARLY], provider="local", registry=Registry(tools)) as life:
+        await whole(life)
+        assert spoken == [FIRST]
+        assert life.witness.outcomes == [Answered(("say",))]
+        assert len(life.fake.chats) == 1
+        *_, acted, result = life.assistant.mind.history.messages()
+        assert acted.tool_calls[0].arguments == {"text": WHOLE}
+        assert len(result.tool_results) == 1
+    flush_failures(ZeroDivisionError)

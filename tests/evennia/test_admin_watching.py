@@ -9,6 +9,7 @@ import pytest
 from assistant.service.member import Member
 from assistant.worlds.evennia import creation, house
 from assistant.worlds.evennia.commands import tracing
+from assistant.worlds.evennia.doctor import whole_house
 from llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import office, ollama, reactor
 
@@ -43,6 +44,20 @@ async def test_why_an_assistant_cannot_think_is_told_in_one_sentence(tmp_path: P
         assert "in Hall: waiting" in told
         assert "Trouble: Cannot connect to http://127.0.0.1:9" in told
         assert "is not awake yet (waiting: cannot connect" in await here.orders("assistant/history Sage")
+
+
+async def test_a_trouble_of_all_is_told_in_the_status_and_by_the_doctor_until_it_is_over(tmp_path: Path) -> None:
+    fake = ollama()
+    async with office(tmp_path) as here, serve(fake, reactor) as url:
+        await here.sage(url)
+        here.household.troubles.of_journal("the journal could not be written: the disk is full")
+        assert "Trouble: The journal could not be written: the disk is full" in await here.orders(
+            "assistant/status Sage"
+        )
+        assert "the disk is full" in whole_house().sentence
+        here.household.troubles.of_journal("")
+        assert "Trouble" not in await here.orders("assistant/status Sage")
+        assert whole_house().sentence.startswith("open")
 
 
 async def _turn() -> None:

@@ -32,7 +32,7 @@ from llm.testing import (
     serve,
     simple_sage,
 )
-from tests.live.command import reactor, run, start
+from tests.live.command import Command, reactor, run, start
 
 TWO_LINES = b"Hello Sage, who are you?\nWhat can you see here?\n"
 
@@ -74,6 +74,32 @@ async def test_trace_shows_tokens_answer_calls_and_times() -> None:
         result = await run(["trial", "--url", url], b"/trace\nHello\n/trace\n")
     for part in ("sent", "tokens in", "say {", "done in", "answered with say", "tracing is off"):
         assert part in result.out
+
+
+@pytest.mark.parametrize("protocol", ["ollama", "chat"])
+async def test_a_model_that_reads_for_longer_than_a_run_may_be_silent_answers_the_first_line(
+    protocol: str, tmp_path: Path
+) -> None:
+    settings = tmp_path / "assistant.toml"
+    settings.write_text("[assistant]\nrun_seconds = 1\nwaking_after_seconds = 0.2\n")
+    spoken = ["ollama"] if protocol == "ollama" else ["local"]
+    line = [sys.executable, "-m", "llm.testing", protocol, "--read-tokens-per-second", "600"]
+    server = Command()
+    reactor.spawnProcess(server, sys.executable, line, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    await server.saw("\n")
+    try:
+        url = server.out.decode().strip()
+        result = await run(
+            ["trial", "--config", str(settings), "--provider", *spoken, "--url", url, "--model", "sage"],
+            b"Hello Sage, who are you?\n",
+        )
+    finally:
+        server.transport.signalProcess("TERM")  # type: ignore[union-attr]  # a process has a transport
+        await server.ended
+    waking, answer = result.out.splitlines()[-2:]
+    assert waking == "Sage is waking up, and will answer in a while."
+    assert answer.startswith('Sage says, "You asked')
+    assert result.status == 0
 
 
 async def test_every_command_of_the_prompt() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +136,29 @@ async def test_a_file_that_is_no_journal_is_told_and_not_touched(content: bytes,
         assert words in result.err
     else:  # a damaged one is kept aside
         assert "sage.journal" in result.err
+
+
+async def test_a_disk_that_is_full_is_told_once_where_the_visitor_looks_and_when_it_is_over(tmp_path: Path) -> None:
+    fake = FakeOllama(reactor, lambda _: YES)
+    async with serve(fake, reactor) as url:
+        command = start(*arguments(url, tmp_path))
+        transport: Any = command.transport
+        transport.write(b"Hello Sage\n/who\n")
+        await command.saw("In the hamlet")  # the answer is dealt with by then
+        limit = resource.prlimit(transport.pid, resource.RLIMIT_FSIZE)
+        full = (tmp_path / "sage.journal-wal").stat().st_size
+        resource.prlimit(transport.pid, resource.RLIMIT_FSIZE, (full, limit[1]))
+        transport.write(b"Are you there?\nAnd now?\n/forget\n/status\n")
+        await command.saw("trouble with the journal: the journal could not be written")
+        resource.prlimit(transport.pid, resource.RLIMIT_FSIZE, limit)
+        transport.write(b"Hello again\n")
+        await command.saw('Sage says, "Yes."', after="Hello again")
+        transport.write(b"/status\n/quit\n")
+        result = await command.ended
+    assert result.status == 0
+    told = [line for line in result.out.splitlines() if line.startswith("(the journal")]
+    assert told[0].endswith("until that is over Sage may neither take in what is said nor answer it.)")
+    assert told[-1] == "(the journal can be written again: what is said is taken in as before.)"
+    assert sum("until that is over" in line for line in told) == 1
+    assert result.out.count("trouble with the journal") == 1
+    assert len(fake.chats) == 2

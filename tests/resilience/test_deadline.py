@@ -111,3 +111,61 @@ def test_remaining_never_goes_below_zero() -> None:
     deadline = Deadline.after(clock, 2)
     clock.advance(5)
     assert deadline.remaining() == 0
+
+
+def test_progress_puts_it_off_until_all_the_time_is_over() -> None:
+    clock = Clock()
+    deadline = Deadline.after(clock, 5, 12)
+    bound: Deferred[None] = deadline.bound(Deferred())
+    for _ in range(3):
+        clock.advance(4)
+        deadline.renew()
+    assert isinstance(failure_of(bound), DeadlineExceeded)
+    assert clock.getDelayedCalls() == []
+
+
+def test_silence_ends_it_so_long_after_the_last_progress() -> None:
+    clock = Clock()
+    deadline = Deadline.after(clock, 5, 60)
+    bound: Deferred[None] = deadline.bound(Deferred())
+    clock.advance(4)
+    deadline.renew()
+    clock.advance(4.5)
+    assert not bound.called
+    clock.advance(0.5)
+    assert "nothing heard within 5 s" in str(failure_of(bound))
+
+
+def test_held_it_waits_to_the_end_and_renewed_it_counts_silence_again() -> None:
+    clock = Clock()
+    deadline = Deadline.after(clock, 5, 100)
+    deadline.hold()
+    bound: Deferred[None] = deadline.bound(Deferred())
+    clock.advance(50)
+    assert deadline.remaining() == 50
+    deadline.renew()
+    clock.advance(4.9)
+    assert not bound.called
+    clock.advance(0.1)
+    assert isinstance(failure_of(bound), DeadlineExceeded)
+
+
+def test_a_part_is_put_off_with_its_whole_and_never_held() -> None:
+    clock = Clock()
+    whole = Deadline.after(clock, 10, 60)
+    part = whole.part(0.5)
+    part.hold()
+    assert part.remaining() == 5
+    clock.advance(4)
+    part.renew()
+    assert (part.remaining(), whole.remaining()) == (5, 10)
+
+
+def test_one_without_more_time_is_neither_put_off_nor_held() -> None:
+    clock = Clock()
+    deadline = Deadline.after(clock, 5)
+    clock.advance(3)
+    deadline.renew()
+    deadline.hold()
+    assert deadline.remaining() == 2
+    assert deadline.part(0.5).remaining() == 1

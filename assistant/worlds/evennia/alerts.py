@@ -14,8 +14,8 @@ from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.service.troubles import EVERYBODY, Kind, Trouble
 from assistant.settings import SettingsError
+from assistant.troubles import EVERYBODY, Kind, Trouble
 from assistant.worlds.evennia import creation, house
 from assistant.worlds.evennia.commands.showing import in_game_words, safe, sentence
 from assistant.worlds.evennia.game_wide import KEPT_ALERTS, kept_as

@@ -10,6 +10,7 @@ from assistant.counting import how_counted
 from assistant.doctor.finding import Finding, State
 from assistant.service.member import Member
 from assistant.shadows import shadowed
+from assistant.troubles import EVERYBODY
 from assistant.worlds.evennia import house, pragmas
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -46,7 +47,9 @@ def packages() -> Finding:
 def whole_house() -> Finding:
     """Whether assistants can live at all."""
     try:
-        trouble = house.household().trouble
+        trouble = house.household().trouble or "; ".join(
+            one.sentence for one in house.household().troubles.of(EVERYBODY)
+        )
     except house.HouseNotOpen as error:
         trouble = str(error)
     said = trouble or f"open; what the assistants remember is in {house.household().home.journal}"

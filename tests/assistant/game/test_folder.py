@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.game.command import _tell
 from assistant.game.errors import GameError
 from assistant.game.folder import GameFolder, Kept
 from assistant.game.making import Maker, Wanted, remove
@@ -34,6 +35,27 @@ def test_no_game_is_where_nothing_or_an_empty_folder_is(tmp_path: Path) -> None:
 def test_what_is_kept_is_read_again(folder: GameFolder) -> None:
     assert folder.kept() == Kept(4000, "Sage")
     assert folder.ports() == Ports(4000)
+
+
+def test_the_owner_of_a_game_is_kept_and_one_made_before_that_keeps_its_own(folder: GameFolder) -> None:
+    assert folder.owner() == "Owner"
+    folder.state.write_text('{"first_port": 4000, "assistant": "Sage", "versions": "evennia 6.1.0, django 5.2"}')
+    assert folder.owner() == "Keeper"
+    Maker(os.environ, print).adapt(folder, Kept(4000, "Sage", owner="Keeper"), Wanted({}, port=4000))
+    assert folder.owner() == "Keeper"
+
+
+def test_telnet_is_told_before_the_web_client_and_the_owner_by_name(
+    folder: GameFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _tell(folder)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    named = [line[0] for line in lines if line]
+    assert named.index("telnet") < named.index("web")
+    (web,) = [" ".join(line) for line in lines if line[:1] == ["web"]]
+    assert web.endswith("(it takes its scripts from the internet)")
+    (login,) = [line for line in lines if line[:2] == ["log", "in"]]
+    assert login[2:4] == ["connect", "Owner"]
 
 
 def test_a_folder_of_somebody_else_is_neither_used_nor_deleted(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from assistant.journal import (
     Store,
 )
 from assistant.journal.schema import SCHEMA
+from assistant.journal.store import CALM_COMMITS
 from assistant.journal.writer import MAX_BATCH, RETRY_SECONDS
 from tests.assistant.journal.keeping import noon, opened, rows
 
@@ -289,3 +290,64 @@ async def test_a_transaction_that_sqlite_gives_up_fails_what_was_in_it_and_the_r
         assert [success for success, _ in results] == [False, False, True]
         assert results[0][1].type is JournalUnwritable
         assert rows(store.path, COUNT) == [(1,)]
+
+
+async def test_troubles_are_told_as_they_begin_and_as_they_end(tmp_path: Path, reactor: Any) -> None:
+    def fill(db: sqlite3.Connection) -> None:
+        db.execute("INSERT INTO meta VALUES ('fill', hex(zeroblob(1000000)))")
+
+    told: list[str] = []
+    store = Store(tmp_path / "j", reactor, noon, on_trouble=told.append)
+    await store.open()
+    await store.write(put(1))
+    pages = await store.read(lambda db: db.execute("PRAGMA page_count").fetchone()[0])
+    await store.write(lambda db: db.execute(f"PRAGMA max_page_count = {pages}").fetchone())
+    for _ in range(3):
+        with pytest.raises(JournalUnwritable):
+            await store.write(fill)
+    assert told == ["the journal could not be written: the disk is full"]
+    assert await store.read(count) == 1
+    assert len(told) == 1
+    await store.write(lambda db: db.execute("PRAGMA max_page_count = 100000").fetchone())
+    await store.write(put(9))  # one write that finds room is not the end of it
+    await store.write(lambda db: db.execute(f"PRAGMA max_page_count = {pages}").fetchone())
+    with pytest.raises(JournalUnwritable):
+        await store.write(fill)
+    assert len(told) == 1
+    await store.write(lambda db: db.execute("PRAGMA max_page_count = 100000").fetchone())
+    await store.write(fill)
+    for number in range(2, 2 + CALM_COMMITS):
+        await store.write(put(number))
+    assert told[1:] == [""]
+    await store.close()
+
+
+async def test_damage_is_told_once_and_stays_until_the_next_start(tmp_path: Path, reactor: Any) -> None:
+    def damaged(_: sqlite3.Connection) -> None:
+        error = sqlite3.DatabaseError("database disk image is malformed")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+
+    told: list[str] = []
+    store = Store(tmp_path / "j", reactor, noon, on_trouble=told.append)
+    await store.open()
+    for _ in range(2):
+        with pytest.raises(JournalUnreadable):
+            await store.read(damaged)
+    await store.write(put(1))
+    assert told == ["the journal could not be read: the file is damaged; it is repaired at the next start"]
+    assert store.trouble == told[0]
+    await store.close()
+
+
+async def test_a_file_that_cannot_be_written_from_the_start_is_told(tmp_path: Path, reactor: Any) -> None:
+    told: list[str] = []
+    async with opened(tmp_path / "j", reactor):
+        pass
+    place = tmp_path / "place"
+    place.write_text("no folder")
+    store = Store(place / "j", reactor, noon, on_trouble=told.append)
+    state_found = await store.open()
+    if isinstance(state_found, ReadOnly):
+        assert told == [state_found.sentence]
+    await store.close()

@@ -41,11 +41,15 @@ class Village:
 
 @asynccontextmanager
 async def village(
-    folder: Path, *, settings: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+    on: Any = reactor,
 ) -> AsyncIterator[Village]:
-    """A village whose journal is in `folder`; the household is closed at the end."""
+    """A village whose journal is in `folder`; the household, which lives `on` a reactor, is closed at the end."""
     made = Home(merged(settings or {}), folder, environment or {}, lambda: 1_000_000.0, Secrets(), folder / "journal")
-    household = Household(reactor, made, Random(1))  # noqa: S311  (jitter)
+    household = Household(on, made, Random(1))  # noqa: S311  (jitter)
     world, witness = EmbeddedWorld(), Witness()
     home = world.add(SAGE)
     ann = world.add(ANN, ears=witness)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.worlds.evennia.pragmas import CURE
 from llm.testing import FakeOllama, serve
 from tests.evennia.live.game import running
 from tests.evennia.live.living import heard, reactor
@@ -37,3 +38,9 @@ async def test_the_lines_of_the_page_give_the_answers_of_the_page(template: Path
         await owner.asks(f"assistant/provider Sage = ollama sage {url} force", "Kept without being tried")
         echo = say[1].split("\n", 1)[0]
         assert echo in await owner.asks(say[0], 'Sage says, "I heard nothing."')
+        assert "synchronous=full" not in await owner.asks("assistant/doctor", "are in force")
+
+
+def test_the_settings_of_the_page_hold_the_line_that_the_doctor_gives() -> None:
+    (settings,) = blocks("python")
+    assert "".join(CURE.split()) in "".join(settings.split())

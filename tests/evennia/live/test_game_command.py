@@ -79,6 +79,7 @@ async def test_one_command_makes_a_game_with_sage_and_the_next_one_starts_it_aga
             await told(command, "Ctrl-C")
             await told(command, "Sage thinks with Ollama")
             (login,) = LOGIN.findall(command.out.decode())
+            assert login.startswith("connect Owner ")
             assert listening(port) == {"0100007F"}
             assert oct((folder / "login.txt").stat().st_mode) == "0o100600"
             telnet = await connected(port)

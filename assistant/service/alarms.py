@@ -1,128 +1,36 @@
-"""What is wrong and takes a person to mend: noticed for each assistant, kept for the process, told once.
-
-A trouble is known by its kind and its subject. It begins once, however often it is noticed, and ends once.
-"""
+"""Notices what is wrong and takes a person to mend, for each assistant and for what all share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from twisted.internet.defer import Deferred
 
 from assistant.character import Assistant
-from assistant.journal import Journal, JournalError, Store
+from assistant.journal import Journal, JournalError
 from assistant.key_errors import KeyReferenceError
 from assistant.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.purse import TOTAL
 from assistant.settings import SettingsError
 from assistant.status import key_refusals
 from assistant.trace import StepTrace
+from assistant.troubles import Kind, Trouble, Troubles
 from llm import LLMError
 from resilience import Pipeline
 from tools import Principal
 
-#: The subject of what concerns every assistant.
-EVERYBODY = TOTAL
 #: Tries to wake up before a cause that may pass by itself counts as trouble.
 _TRIES = 3
-
-
-class Kind(StrEnum):
-    """What kind of trouble it is."""
-
-    EMERGENCY = "emergency stop"
-    PARKED = "put aside"
-    NO_MODEL = "no model"
-    MODEL = "model"
-    KEY = "key"
-    BUDGET = "budget"
-    JOURNAL = "journal"
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """Something a person must see to. `subject` is the id of an assistant, the origin of a server, or EVERYBODY.
-
-    `name` is the name of the assistant that met it, `sentence` says what is wrong, without a key in it. What to do is
-    for the surface to say: each has its own commands.
-    """
-
-    kind: Kind
-    subject: str
-    name: str
-    sentence: str
-
-    @property
-    def key(self) -> tuple[Kind, str]:
-        """What makes it the same trouble."""
-        return self.kind, self.subject
-
-
-#: Told of a trouble that began, and with True of one that is over. Must not raise and must not wait.
-Listener = Callable[[Trouble, bool], None]
-
-
-class Troubles:
-    """The troubles there are now, oldest first."""
-
-    def __init__(self) -> None:
-        self._current: dict[tuple[Kind, str], Trouble] = {}
-        self.listeners: list[Listener] = []
-
-    def __iter__(self) -> Iterator[Trouble]:
-        """Each trouble there is."""
-        return iter(tuple(self._current.values()))
-
-    def restore(self, known: Iterable[Trouble]) -> None:
-        """Take up troubles that an earlier process left; nobody is told of them."""
-        for trouble in known:
-            self._current.setdefault(trouble.key, trouble)
-
-    def begin(self, trouble: Trouble) -> None:
-        """Note a trouble; the listeners are told when it is new."""
-        is_new = trouble.key not in self._current
-        self._current[trouble.key] = trouble
-        if is_new:
-            self._tell(trouble, over=False)
-
-    def end(self, kind: Kind, subject: str) -> None:
-        """Note that a trouble is over; the listeners are told when there was one."""
-        if (trouble := self._current.pop((kind, subject), None)) is not None:
-            self._tell(trouble, over=True)
-
-    def of(self, subject: str) -> list[Trouble]:
-        """The troubles of one assistant, and those of everybody."""
-        return [one for one in self._current.values() if one.subject in {subject, EVERYBODY}]
-
-    def forget(self, subject: str) -> None:
-        """End all troubles of an assistant that is stopped or gone."""
-        for kind in Kind:
-            self.end(kind, subject)
-
-    def _tell(self, trouble: Trouble, *, over: bool) -> None:
-        for listener in tuple(self.listeners):
-            listener(trouble, over)
 
 
 class Lookout:
     """Looks at what all assistants share, and notes the troubles there."""
 
-    def __init__(self, troubles: Troubles, scrub: Callable[[str], str], store: Store, pipeline: Pipeline) -> None:
+    def __init__(self, troubles: Troubles, scrub: Callable[[str], str], pipeline: Pipeline) -> None:
         self.troubles = troubles
         self.scrub = scrub
-        self._store = store
         self._pipeline = pipeline
-
-    def look_at_journal(self, name: str) -> None:
-        """Notice whether the journal could be written lately; `name` is the assistant that asks."""
-        if (why := self._store.trouble) is None:
-            self.troubles.end(Kind.JOURNAL, EVERYBODY)
-        else:
-            said = f"nothing can be written to {self._store.path}: {why}; what is said to the assistants is not kept"
-            self.troubles.begin(Trouble(Kind.JOURNAL, EVERYBODY, name, said))
 
     def look_at_keys(self, name: str) -> None:
         """Notice which servers refuse their key though another one answered for them."""
@@ -175,7 +83,6 @@ class Alarms:
             self._troubles.begin(Trouble(Kind.BUDGET, failure.account, self._name, cause))
             self.cause = cause
             return
-        self._lookout.look_at_journal(self._name)
         self.cause = self._lookout.scrub(failure.cause)
         if failure.lasting:
             self._begin(Kind.MODEL, f"{self._name} cannot think: {self.cause}")
@@ -196,10 +103,6 @@ class Alarms:
             self._begin(Kind.PARKED, said)
         else:
             self._troubles.end(Kind.PARKED, self._id)
-
-    def heard(self) -> None:
-        """Something was written down, or could not be."""
-        self._lookout.look_at_journal(self._name)
 
     def lifted(self) -> None:
         """The emergency stop was lifted."""
