@@ -225,6 +225,7 @@ class Chooser:
         patient = config.model_copy(
             update={
                 "context_tokens": min(config.context_tokens, EMBEDDED_CONTEXT),
+                "search_first": config.search_first is not False,
                 "first_byte_seconds": max(config.first_byte_seconds, EMBEDDED_FIRST_BYTE_SECONDS),
                 "idle_seconds": max(config.idle_seconds, EMBEDDED_FIRST_BYTE_SECONDS),
                 "temperature": 0.2 if config.temperature is None else config.temperature,

@@ -71,6 +71,9 @@ class ModelConfig(_Settings):
     tool_choice: Literal["auto", "required"] = "auto"
     #: Show the model examples of how to act; small models need them.
     examples: bool = True
+    #: Search the web for what somebody asks before the model is asked, for models too small to do it themselves; unset:
+    #: only for the embedded model.
+    search_first: bool | None = None
     #: For the cost of a call, when the provider does not report it.
     prices: PriceConfig | None = None
     #: How often one request is made in all when it fails in a way that may pass.

@@ -19,7 +19,7 @@ from assistant.recovery import Said
 from assistant.trace import Observer
 from assistant.turnstile import Turnstile
 from llm import Message, ModelChain, ToolCall
-from tools import Approvals, Dispatcher, Kind, Notes, Principal, Registry, Rules, Sight, World
+from tools import Approvals, Dispatcher, Kind, Notes, Principal, Registry, Rules, Scene, Sight, World
 from tools.web.seen import SeenUrls
 from tools.web.turn import WebTurn
 
@@ -85,6 +85,8 @@ class Run:
     trigger: Accepted | None = field(init=False)
     #: How many steps are written down: the answers of the model, and first sentences that were spoken before the rest.
     written: int = 0
+    #: What the assistant saw round it when the run began, None when it could not see.
+    scene: Scene | None = None
     #: The first sentence of an answer whose rest was not acted on yet, and whether there was any in this run.
     said: Said | None = None
     spoke_early: bool = False

@@ -19,6 +19,7 @@ from assistant.early import early_ears, heard_out
 from assistant.events import spoken_text, told
 from assistant.journal import InterruptedRun, InterruptedStep, JournalError
 from assistant.limits import Meter, RunLimits
+from assistant.looking_up import look_up_first
 from assistant.mind import Mind, Run
 from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.prompt import scene_line
@@ -71,7 +72,7 @@ async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outco
     sight = Sight()
     dispatcher = Dispatcher(mind.registry, mind.rules, mind.clock, meter.deadline, sight)
     run_id = left.id if left else await mind.journal.open_run(events)
-    run = Run(run_id, events, meter, dispatcher, sight, WebTurn(mind.seen))
+    run = Run(run_id, events, meter, dispatcher, sight, WebTurn(mind.seen, focused=bool(mind.model.search_first)))
     try:
         outcome = await _think(mind, run, left.steps if left else ())
     except CancelledError:
@@ -121,6 +122,7 @@ async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outco
     if (outcome := await _take_up(mind, run, left)) is not None:
         return outcome
     await _do_granted(mind, run)
+    await look_up_first(mind, run)
     while (limit := run.meter.reached()) is None:
         started = mind.clock.seconds()
         mind.observer.thinking(run.id, run.meter.steps + 1)
@@ -197,7 +199,8 @@ async def _perceive(mind: Mind, run: Run) -> None:
     scene = ""
     if run.trigger is not None:
         try:
-            scene = scene_line(await mind.world.look())
+            run.scene = await mind.world.look()
+            scene = scene_line(run.scene)
         except ToolFailed as failed:
             _log.info("{name} cannot see where it is: {why}", name=mind.me.name, why=str(failed))
         scene = "" if mind.history.shows(scene) else scene

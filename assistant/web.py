@@ -125,9 +125,10 @@ class Web:
             raise SettingsError(f"web: {error}") from error
         domains = Domains(config.allow_domains, config.block_domains)
         found = SearchCache(reactor, ttl_seconds=config.search_cache_seconds)
-        self._searching = FilteredSearch(CachedSearch(SearchChain(search, reactor, random), found), domains)
+        self._searches, self._reads = SearchChain(search, reactor, random), ReadChain(readers, reactor, random)
+        self._searching = FilteredSearch(CachedSearch(self._searches, found), domains)
         pages = PageCache(reactor, ttl_seconds=config.page_cache_seconds)
-        self._reading = CachedReader(ReadChain(readers, reactor, random), pages)
+        self._reading = CachedReader(self._reads, pages)
 
     def tools(self, assistant: str) -> tuple[Tool, ...]:
         """The tools of one assistant, who has a quota of his own."""
@@ -135,8 +136,14 @@ class Web:
         searches = Allotment(config.searches_per_hour, now, "searches", whose=assistant)
         pages = Allotment(config.pages_per_hour, now, "pages", whose=assistant)
         return (
-            web_search_tool(AllottedSearch(self._searching, searches), now),
-            open_page_tool(AllottedReader(self._reading, pages), policy_of(config), config.max_page_length, now),
+            web_search_tool(AllottedSearch(self._searching, searches), now, self._searches.total_seconds),
+            open_page_tool(
+                AllottedReader(self._reading, pages),
+                policy_of(config),
+                config.max_page_length,
+                now,
+                self._reads.total_seconds,
+            ),
         )
 
     async def stop(self) -> None:

@@ -16,8 +16,17 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from resilience import Deadline, DeadlineExceeded
+from tools.web.advice import reason_of
 from tools.web.errors import FALLS_THROUGH, Kind, WebError
-from tools.web.providers import ReadProvider, ReadResult, SearchProvider, SearchQuery, SearchResult
+from tools.web.providers import (
+    USUAL_SECONDS,
+    ReadProvider,
+    ReadResult,
+    SearchProvider,
+    SearchQuery,
+    SearchResult,
+    seconds_of,
+)
 from tools.web.served import Hits, Page, Trouble, hits, page
 from tools.web.standing import CLIENTS, OF_A_READER, OF_A_SERVICE, CoolDown, Standing
 
@@ -36,13 +45,16 @@ class _Named(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a chain asks: each provider for `patience_seconds`, and again by `cool_down`.
+    """How a chain asks, and asks again by `cool_down`.
+
+    Each provider has the time it says it needs in all (`providers.seconds_of`), which one behind a gate counts from
+    its turn on; `patience_seconds` is for one that says nothing.
 
     With `empty_falls_through` the next is asked when a search finds nothing; when none finds anything, that is the
     answer.
     """
 
-    patience_seconds: float = 20.0
+    patience_seconds: float = USUAL_SECONDS
     empty_falls_through: bool = False
     cool_down: CoolDown = field(default_factory=CoolDown)
 
@@ -110,7 +122,7 @@ class _Links(Generic[P]):
 
     async def ask(self, link: _Link[P], ask: Callable[[P], Awaitable[A]]) -> A:
         """The answer of one provider, which is noted for its standing."""
-        seconds = self._manner.patience_seconds
+        seconds = seconds_of(link.provider) or self._manner.patience_seconds
         mark = link.standing.asked()
         try:
             answer = await Deadline.after(self._clock, seconds).bound(_started(ask, link.provider))
@@ -119,7 +131,8 @@ class _Links(Generic[P]):
             self._heard(link, link.standing.failed(mark, Trouble.of(late)), late)
             raise late from error
         except WebError as error:
-            self._heard(link, link.standing.failed(mark, Trouble.of(error, link.provider.name)), error)
+            error.provider = error.provider or link.provider.name
+            self._heard(link, link.standing.failed(mark, Trouble.of(error)), error)
             raise
         link.standing.succeeded(mark)
         return answer
@@ -188,7 +201,8 @@ def joined(failed: Sequence[Trouble], now: float) -> WebError:
     chosen = min(failed, key=lambda trouble: _HOPELESS.get(trouble.kind, 0))
     times = [trouble.retry_at for trouble in failed if trouble.retry_at is not None and trouble.retry_at > now]
     reasons = "; ".join(str(trouble) for trouble in failed)
-    return WebError(chosen.kind, f"nobody could: {reasons}", retry_at=min(times, default=None))
+    told = "; ".join(dict.fromkeys(reason_of(trouble.error()) for trouble in failed))
+    return WebError(chosen.kind, f"nobody could: {reasons}", retry_at=min(times, default=None), told=told)
 
 
 class SearchChain:
@@ -202,6 +216,7 @@ class SearchChain:
         manner: Manner | None = None,
     ) -> None:
         self.name = ",".join(provider.name for provider in providers)
+        self.total_seconds = sum(seconds_of(provider) or USUAL_SECONDS for provider in providers)
         self._manner = manner or Manner()
         self._links: _Links[SearchProvider] = _Links(providers, lambda _: OF_A_SERVICE, clock, random, self._manner)
 
@@ -231,6 +246,7 @@ class ReadChain:
         clients: frozenset[str] = CLIENTS,
     ) -> None:
         self.name = ",".join(provider.name for provider in providers)
+        self.total_seconds = sum(seconds_of(provider) or USUAL_SECONDS for provider in providers)
 
         def cools(provider: ReadProvider) -> frozenset[Kind]:
             return frozenset() if provider.name in clients else OF_A_READER

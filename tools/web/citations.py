@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tools.clean import one_line
-from tools.web.location import host_of, normal_url
+from tools.web.urls import host_of, normal_url
 
 MAX_TITLE_CHARS = 80
-MAX_URL_CHARS = 160
+MAX_SHOWN_URL_CHARS = 160
 MAX_SHOWN = 8
 #: More numbers in one mark than this are no citation.
 _MAX_RANGE = 20
@@ -114,7 +114,8 @@ def _walked(text: str, count: int) -> Checked:
 def _plain_line(source: Cited) -> str:
     """`[1] Title (host)`: what any world can show."""
     title = one_line(source.title[: 8 * MAX_TITLE_CHARS], max_chars=MAX_TITLE_CHARS).translate(_NO_BRACKETS)
-    place = one_line(source.url if len(source.url) <= MAX_URL_CHARS else host_of(source.url), max_chars=MAX_URL_CHARS)
+    url = source.url if len(source.url) <= MAX_SHOWN_URL_CHARS else host_of(source.url)
+    place = one_line(url, max_chars=MAX_SHOWN_URL_CHARS)
     return f"[{source.number}] {title} ({place})" if title else f"[{source.number}] {place}"
 
 

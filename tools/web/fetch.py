@@ -98,9 +98,9 @@ class SafeFetcher:
             except Redirected as redirected:
                 here = self._next(here, redirected.location)
             if here in visited:
-                raise WebError(Kind.BAD_REQUEST, "the page redirects in a circle")
+                raise _redirecting("the page redirects in a circle")
             if len(visited) > self._limits.redirects:
-                raise WebError(Kind.BAD_REQUEST, f"the page redirects more than {self._limits.redirects} times")
+                raise _redirecting(f"the page redirects more than {self._limits.redirects} times")
             visited.add(here)
 
     def _next(self, here: SafeUrl, location: str) -> SafeUrl:
@@ -132,6 +132,10 @@ class SafeFetcher:
             # Metadata services of clouds speak plain HTTP and refuse what looks forwarded: a second lock.
             headers.setRawHeaders("X-Forwarded-For", ["true"])
         return headers
+
+
+def _redirecting(said: str) -> WebError:
+    return WebError(Kind.BAD_REQUEST, said, told=said)
 
 
 def _web_error(error: ResilienceError, url: SafeUrl) -> WebError:

@@ -16,6 +16,9 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: Codes by which a server keeps strangers or robots out: another reader may be let in.
 _KEPT_OUT = frozenset({401, 402, 403, 406, 407, 451})
 _MAX_NAMED_CHARS = 60
+#: What of a type a model is told: the rest of it is a stranger's text.
+_FAMILIES = frozenset({"image", "audio", "video", "font"})
+NOWHERE = "the page redirects without saying where to"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +96,15 @@ class PageSink:
             raise Redirected(_location(headers))
         said = f"the page answered {status}{_phrase(status)}"
         if status == HTTPStatus.TOO_MANY_REQUESTS:
-            raise WebError(Kind.RATE_LIMITED, said, retry_at=self._retry_at(headers))
+            raise WebError(Kind.RATE_LIMITED, said, retry_at=self._retry_at(headers), told=said)
         if status in _KEPT_OUT:
-            raise WebError(Kind.BLOCKED_OR_EMPTY, said)
+            raise WebError(Kind.BLOCKED_OR_EMPTY, said, told=said)
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise WebError(Kind.SERVER, said, retry_at=self._retry_at(headers))
+            raise WebError(Kind.SERVER, said, retry_at=self._retry_at(headers), told=said)
         if status >= HTTPStatus.BAD_REQUEST:
-            raise WebError(Kind.BAD_REQUEST, said)
+            raise WebError(Kind.BAD_REQUEST, said, told=said)
         if status not in {HTTPStatus.OK, HTTPStatus.NON_AUTHORITATIVE_INFORMATION}:
-            raise WebError(Kind.PARSE, said)
+            raise WebError(Kind.PARSE, said, told=said)
 
     def _retry_at(self, headers: Headers) -> float | None:
         """When to come back, when the server says it in seconds."""
@@ -121,13 +124,16 @@ def _location(headers: Headers) -> str:
     except UnicodeDecodeError:
         locations = set()
     if len(locations) != 1:
-        raise WebError(Kind.PARSE, "the page redirects without saying where to")
+        raise WebError(Kind.PARSE, NOWHERE, told=NOWHERE)
     return locations.pop()
 
 
 def _unreadable(kind: str, length: str | None) -> WebError:
     size = f"{int(length):,} bytes" if length and length.isascii() and length.isdigit() else "of unknown size"
-    return WebError(Kind.PARSE, f"the page is {_named(kind)}, {size[:40]}, which cannot be read as text")
+    said = f"the page is {_named(kind)}, {size[:40]}, which cannot be read as text"
+    family = kind.partition("/")[0]
+    what = f"of type {family}" if family in _FAMILIES else "a file"
+    return WebError(Kind.PARSE, said, told=f"the page is {what}, {size[:40]}, which cannot be read as text")
 
 
 def _named(value: str) -> str:

@@ -24,6 +24,7 @@ from tools.clean import one_line
 from tools.web.errors import Kind, WebError
 from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag
 from tools.web.extracting.process import Worker, worker_command, worker_environment
+from tools.web.urls import MAX_URL_CHARS
 
 _log = Logger()
 _MAX_NAMED_CHARS = 80
@@ -127,7 +128,7 @@ class Extractor:
         if len(self._waiting) >= self.limits.most_waiting:
             return fail(WebError(Kind.RATE_LIMITED, "too many pages wait to be read; try again in a minute"))
         done: Deferred[Extracted] = Deferred(lambda _: self._give_up(job))
-        head: JSONObject = {"content_type": content_type[:200], "charset": charset[:100], "url": url[:8192]}
+        head: JSONObject = {"content_type": content_type[:200], "charset": charset[:100], "url": url[:MAX_URL_CHARS]}
         job = _Job(head, body, what, done)
         job.patience = self._clock.callLater(self.limits.wait_seconds, self._lose_patience, job)
         self._waiting.append(job)

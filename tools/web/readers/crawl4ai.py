@@ -21,7 +21,7 @@ from llm.messages import JSON
 from tools.clean import one_line
 from tools.web.errors import Kind
 from tools.web.providers import ReadResult
-from tools.web.readers.judging import Judge, page_limits
+from tools.web.readers.judging import JUDGING_SECONDS, Judge, page_limits
 from tools.web.readers.paging import part_of
 from tools.web.search.api import Api, Reply, Shared
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
@@ -47,6 +47,8 @@ class Crawl4AIReadProvider:
     def __init__(self, shared: Shared, judge: Judge, token: str = "", settings: Crawl4AISettings | None = None) -> None:
         self._settings = settings or Crawl4AISettings()
         self._judge = judge
+        answers = 2 if self._settings.main_content else 1  # a page without main content is asked for once more
+        self.total_seconds = JUDGING_SECONDS + answers * self._settings.total_seconds
         self._api = Api(
             shared,
             self.name,

@@ -11,6 +11,9 @@ from tools.web.extracting.extracted import SENTENCES, Extracted, Flag
 from tools.web.providers import ReadResult
 from tools.web.readers.paging import part_of
 
+#: The fetcher's 20 s, and what reading may take: a wait of 30 s, a start of 20 s, 5 s of work (`ExtractLimits`).
+TOTAL_SECONDS = 75.0
+
 
 class Page(Protocol):
     """A page as the fetcher brings it. `url` is where it was found in the end; `charset` is a codec or empty."""
@@ -62,9 +65,11 @@ class DirectReadProvider:
 
     name = "direct"
 
-    def __init__(self, fetcher: Fetcher, extractor: TextMaker) -> None:
+    def __init__(self, fetcher: Fetcher, extractor: TextMaker, seconds: float = TOTAL_SECONDS) -> None:
         self._fetcher = fetcher
         self._extractor = extractor
+        #: Fetching, and the wait for a worker that must start and that others use.
+        self.total_seconds = seconds
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
         """The page's text from character `offset`, at most `max_length` of them, cut after a paragraph where possible.
@@ -80,7 +85,8 @@ class DirectReadProvider:
         _check_status(page.status)
         found = await self._extractor.extract(page.body, page.content_type, page.charset, page.url)
         if not found.markdown.strip():
-            raise WebError(Kind.PARSE, "the page holds no text; perhaps scripts make it", provider=self.name)
+            said = "the page holds no text; perhaps scripts make it"
+            raise WebError(Kind.PARSE, said, provider=self.name, told=said)
         notes = tuple(SENTENCES[flag] for flag in Flag if flag in found.flags)
         length = len(found.markdown)
         is_cut = bool(found.flags & {Flag.CUT, Flag.PAGES_LEFT_OUT})
@@ -98,4 +104,5 @@ def _check_status(status: int) -> None:
         kind = Kind.RATE_LIMITED
     elif status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED, HTTPStatus.FORBIDDEN, 451}:
         kind = Kind.BLOCKED_OR_EMPTY
-    raise WebError(kind, f"the page answered with status {status}", provider=DirectReadProvider.name)
+    said = f"the page answered with status {status}"
+    raise WebError(kind, said, provider=DirectReadProvider.name, told=said)

@@ -25,7 +25,7 @@ from http import HTTPStatus
 from llm.messages import JSON
 from tools.web.errors import Kind
 from tools.web.providers import ReadResult
-from tools.web.readers.judging import Judge, page_limits
+from tools.web.readers.judging import JUDGING_SECONDS, Judge, page_limits
 from tools.web.readers.paging import part_of
 from tools.web.search.api import Api, Reply, Shared
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
@@ -56,6 +56,7 @@ class JinaReadProvider:
     def __init__(self, shared: Shared, judge: Judge, key: str = "", settings: JinaSettings | None = None) -> None:
         settings = settings or JinaSettings()
         self._judge = judge
+        self.total_seconds = JUDGING_SECONDS + settings.total_seconds
         self._api = Api(
             shared,
             self.name,

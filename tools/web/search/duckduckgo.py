@@ -61,6 +61,7 @@ class DuckDuckGoSearchProvider:
         if key or url:
             raise ValueError("duckduckgo takes neither a key nor an address")
         self.name = _NAME
+        self.total_seconds = CALL_SECONDS + 1.0
         self._clock = shared.clock
         self._text = text or Ddgs(options or DuckDuckGoOptions())
         reactor: FromThread = shared.clock  # type: ignore[assignment]  # a reactor; a bare clock comes with `threads`
