@@ -1,7 +1,7 @@
 """Searches before a small model is asked: what somebody wants to know of the world outside is looked up first.
 
 A model of half a billion parameters answers such questions from nothing, or repeats them, instead of searching. With
-the results before it, it gives the fact. `[model] search_first` says whether this is done; the embedded model has it on.
+the results before it, it gives the fact. `[model] search_first` says whether this is done; for the embedded model it is.
 The search is a call like any other: written down, judged by policy, paid from the quota of the assistant.
 """
 
@@ -49,8 +49,8 @@ _EMPTY = (
     _ASKING
     | _AUXILIARY
     | _set(
-        "a an the of in on at to for from by with and or but not no yes it its he she they them him her his their this "
-        "that these those there then than so as if be been am about please tell much many long some any one thing "
+        "a an the of in on at to for from by with and or but not no yes it its he she they them him her his their "
+        "this that these those there then than so as if be been am about please tell much many long some any one thing "
         "things something anything name called know say think mean go get see look find hello hi hey good morning "
         "evening day thanks thank ok okay well oh and more up out"
     )

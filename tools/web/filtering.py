@@ -22,8 +22,6 @@ MAX_SNIPPET_CHARS = 500
 MOST_FOCUSED = 3
 _WORD = re.compile(r"[^\W_]{3,}")
 _ASKING = frozenset(_WORD.findall("who whom whose what when where which how why the and for wa were did doe can many"))
-    "who whom whose what when where which how why the and for was wa were did doe can many much".split()
-)
 #: As many hits every provider gives.
 MOST_ASKED = 20
 
