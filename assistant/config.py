@@ -173,6 +173,23 @@ class WebProviderConfig(_Settings):
     options: dict[str, str | int | float | bool | tuple[str, ...]] = {}
 
 
+def _host_name(written: str) -> str:
+    """A host as people write it, in its normal form."""
+    from tools.web.hosts import domains  # noqa: PLC0415  (only where such a name is set)
+
+    try:
+        (name,) = domains([written])
+    except ValueError as error:
+        raise ValueError(
+            f"'{written[:80]}' is no host ({error}): write a name such as nas.lan, an address, or a network such as "
+            "192.168.7.0/24"
+        ) from None
+    return name
+
+
+PrivateName = Annotated[str, AfterValidator(_host_name)]
+
+
 class WebConfig(_Settings):
     """Whether and how assistants search and read the web. Without a search provider they do neither."""
 
@@ -187,8 +204,9 @@ class WebConfig(_Settings):
     #: Only these domains and what is below them; empty: all but the blocked ones.
     allow_domains: tuple[str, ...] = ()
     block_domains: tuple[str, ...] = ()
-    #: Networks of your own whose pages may be read, such as 192.168.7.0/24; pages elsewhere must be public.
-    allow_private: tuple[IPvAnyNetwork, ...] = ()
+    #: Of your own network, whose pages may be read: names such as nas.lan (with all below them), addresses, networks
+    #: such as 192.168.7.0/24; pages elsewhere must be public.
+    allow_private: tuple[Annotated[IPvAnyNetwork | PrivateName, Field(union_mode="left_to_right")], ...] = ()
     ports: tuple[Annotated[int, Field(ge=1, le=65_535)], ...] = (80, 443)
     #: How often one assistant may search and open a page in an hour.
     searches_per_hour: int = Field(default=60, ge=0, le=100_000)

@@ -1,7 +1,7 @@
 """Searches before a small model is asked: what somebody wants to know of the world outside is looked up first.
 
 A model of half a billion parameters answers such questions from nothing, or repeats them, instead of searching. With
-the results before it, it gives the fact. `[model] search_first` says whether this is done; for the embedded model it is.
+the results before it, it gives the fact. `[model] search_first` says whether this is done; the embedded one has it.
 The search is a call like any other: written down, judged by policy, paid from the quota of the assistant.
 """
 

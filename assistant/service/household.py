@@ -88,6 +88,8 @@ class Household:
         self._pool = EmbeddedPool(make or self._embedded)
         load_web(home.config.web)
         self._web: Web | None = None
+        #: What went wrong lately with the web, in lines for the owner; empty for nothing.
+        self.web_status: Callable[[], str] = str
         #: Held by the one member that makes the web, which may take a while.
         self._making_web = DeferredLock()
         self._launcher = Launcher()
@@ -218,6 +220,7 @@ class Household:
         """What a member is built from. Raises SettingsError and KeyReferenceError."""
         async with self._making_web:
             self._web = self._web or await self._made_web()
+        self.web_status = self._web.status if self._web else str
         found = self._web.tools(place.me.id) if self._web else ()
         return Surroundings(
             me=place.me,
@@ -237,8 +240,9 @@ class Household:
 
     async def _made_web(self) -> Web | None:
         """The web of the game, None when it is to have none. Raises SettingsError and KeyReferenceError."""
-        web = self.home.config.web
-        return await web_of(web, self._bound, self._keys, self._exchange, reactor=self._reactor, random=self._random)
+        web, wall = self.home.config.web, self.home.wall
+        keys, exchange, reactor, random = self._keys, self._exchange, self._reactor, self._random
+        return await web_of(web, self._bound, keys, exchange, reactor=reactor, random=random, wall=wall)
 
     async def _open(self) -> None:
         """Open the journal, and learn what was spent and which key goes where."""

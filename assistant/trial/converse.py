@@ -175,4 +175,5 @@ class Trial:
         assistant.start()
         if self._models[0].embedded is not None:
             self._launcher.launch(warm(assistant, self._reactor), "warming the model")
-        return Session(body, assistant, settings.name, observer, screen, self._pipeline)
+        web_status = self._web.status if self._web else str
+        return Session(body, assistant, settings.name, observer, screen, self._pipeline, web_status)

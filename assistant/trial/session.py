@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
@@ -131,6 +132,8 @@ class Session:
     observer: TrialObserver
     screen: Screen
     pipeline: Pipeline
+    #: What went wrong lately with the web, in lines for the owner; empty for nothing.
+    web_status: Callable[[], str] = str
 
     async def obey(self, line: str) -> bool:
         """Do what one line says; False when the visitor wants to leave. The assistant's answer comes by itself."""
@@ -192,7 +195,8 @@ class Session:
         elif name == "status":
             journal = self.assistant.mind.journal
             trouble = trouble_text(await journal.parked(), await journal.unknown_effects())
-            self.screen.remark("\n".join(filter(None, [status_text(self.pipeline.snapshot()), trouble])))
+            lines = [status_text(self.pipeline.snapshot()), self.web_status(), trouble]
+            self.screen.remark("\n".join(filter(None, lines)))
         elif name == "approvals":
             self.screen.remark(approvals_text(self.assistant.mind.approvals.pending()))
         elif name in {"memory", "forget", "mute", "unmute"}:

@@ -11,13 +11,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from resilience import Deadline, DeadlineExceeded
 from tools.web.advice import reason_of
 from tools.web.errors import FALLS_THROUGH, Kind, WebError
+from tools.web.pacing import started
 from tools.web.providers import (
     USUAL_SECONDS,
     ReadProvider,
@@ -74,6 +74,8 @@ class _Link(Generic[P]):
     def __init__(self, provider: P, standing: Standing) -> None:
         self.provider = provider
         self.standing = standing
+        #: What went wrong when it was asked last, and when; None when it answered.
+        self.last: tuple[float, Trouble] | None = None
 
 
 class _Links(Generic[P]):
@@ -125,15 +127,19 @@ class _Links(Generic[P]):
         seconds = seconds_of(link.provider) or self._manner.patience_seconds
         mark = link.standing.asked()
         try:
-            answer = await Deadline.after(self._clock, seconds).bound(_started(ask, link.provider))
+            answer = await Deadline.after(self._clock, seconds).bound(started(lambda: ask(link.provider)))
         except DeadlineExceeded as error:
             late = WebError(Kind.TIMEOUT, f"no answer within {seconds:g} s", provider=link.provider.name)
+            link.last = self._clock.seconds(), Trouble.of(late)
             self._heard(link, link.standing.failed(mark, Trouble.of(late)), late)
             raise late from error
         except WebError as error:
             error.provider = error.provider or link.provider.name
+            if error.kind is not Kind.POLICY:
+                link.last = self._clock.seconds(), Trouble.of(error)
             self._heard(link, link.standing.failed(mark, Trouble.of(error)), error)
             raise
+        link.last = None
         link.standing.succeeded(mark)
         return answer
 
@@ -152,6 +158,11 @@ class _Links(Generic[P]):
                 provider=link.provider.name,
                 cause=error.message,
             )
+
+    def troubles(self, what: str, now: float) -> list[str]:
+        """A line for each provider whose last answer was an error, with all that is known of it."""
+        lasts = ((link.provider.name, *link.last) for link in self._links if link.last is not None)
+        return [f"{what} by {name}: {now - at:.0f} s ago ({last.kind}): {last.message}" for name, at, last in lasts]
 
     def why_not(self, link: _Link[P]) -> Trouble:
         """Why a link was not asked."""
@@ -229,6 +240,10 @@ class SearchChain:
         served = await self._links.first(lambda provider: provider.search(query), is_enough)
         return hits(served.answer, served.by, served.failed)
 
+    def troubles(self, now: float) -> list[str]:
+        """For the owner: what went wrong with each provider when it was asked last."""
+        return self._links.troubles("search", now)
+
     def configuration_changed(self, name: str) -> None:
         """The provider of this name has new settings: it may be asked again."""
         self._links.configuration_changed(name)
@@ -266,15 +281,10 @@ class ReadChain:
         served = await self._links.first(ask, lambda _: True)
         return page(served.answer, served.by, served.failed)
 
+    def troubles(self, now: float) -> list[str]:
+        """For the owner: what went wrong with each reader when it was asked last."""
+        return self._links.troubles("reading", now)
+
     def configuration_changed(self, name: str) -> None:
         """The reader of this name has new settings: it may be asked again."""
         self._links.configuration_changed(name)
-
-
-def _started(ask: Callable[[P], Awaitable[A]], provider: P) -> Deferred[A]:
-    """The question under way."""
-
-    async def asking() -> A:
-        return await ask(provider)
-
-    return Deferred.fromCoroutine(asking())

@@ -111,7 +111,7 @@ class Pace:
         try:
             if seconds is None:
                 return await ask()
-            return await Deadline.after(self._clock, seconds).bound(_started(ask))
+            return await Deadline.after(self._clock, seconds).bound(started(ask))
         except DeadlineExceeded as error:
             raise WebError(Kind.TIMEOUT, f"no answer within {seconds:g} s", provider=self.name) from error
         except WebError as error:
@@ -224,7 +224,7 @@ class PacedReader:
         )
 
 
-def _started(ask: Callable[[], Awaitable[A]]) -> Deferred[A]:
+def started(ask: Callable[[], Awaitable[A]]) -> Deferred[A]:
     """The question under way."""
 
     async def asking() -> A:

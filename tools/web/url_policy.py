@@ -12,9 +12,13 @@ from tools.web.hosts import domains, is_within
 MAX_PORT = 65535
 
 
-#: Where a host of the owner's own may be: never loopback, link-local (cloud metadata) or another special network.
+#: Where a host that the owner names may be: at home or on this machine, never link-local (where clouds keep their
+#: metadata) nor in another special network.
 HOME_NETWORKS: frozenset[Network] = frozenset(
-    map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"))
+    map(
+        ip_network,
+        ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "fc00::/7", "::1/128"),
+    )
 )
 
 

@@ -17,6 +17,8 @@ import re
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from pydantic import Field
+
 from llm.messages import JSON
 from tools.clean import one_line
 from tools.web.errors import Kind
@@ -24,6 +26,7 @@ from tools.web.providers import ReadResult
 from tools.web.readers.judging import JUDGING_SECONDS, Judge, page_limits
 from tools.web.readers.paging import part_of
 from tools.web.search.api import Api, Reply, Shared
+from tools.web.search.options import Options
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
 
 _HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*)$", re.MULTILINE)
@@ -37,6 +40,13 @@ class Crawl4AISettings:
     base_url: str = "http://127.0.0.1:11235"
     main_content: bool = True
     total_seconds: float = 45.0
+
+
+class Crawl4AIOptions(Options):
+    """What an owner may set, as in `Crawl4AISettings`."""
+
+    main_content: bool = True
+    total_seconds: float = Field(default=45.0, ge=1, le=240)
 
 
 class Crawl4AIReadProvider:

@@ -21,6 +21,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Literal
+
+from pydantic import Field
 
 from llm.messages import JSON
 from tools.web.errors import Kind
@@ -28,6 +31,7 @@ from tools.web.providers import ReadResult
 from tools.web.readers.judging import JUDGING_SECONDS, Judge, page_limits
 from tools.web.readers.paging import part_of
 from tools.web.search.api import Api, Reply, Shared
+from tools.web.search.options import Options
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
 
 #: Without a key 20 requests a minute for one address, and not more than about 4 at once.
@@ -46,6 +50,14 @@ class JinaSettings:
     engine: str = ""
     page_seconds: int = 20
     total_seconds: float = 30.0
+
+
+class JinaOptions(Options):
+    """What an owner may set: `engine` is browser, direct or cf-browser-rendering; times in seconds."""
+
+    engine: Literal["", "browser", "direct", "cf-browser-rendering"] = ""
+    page_seconds: int = Field(default=20, ge=1, le=180)
+    total_seconds: float = Field(default=30.0, ge=1, le=240)
 
 
 class JinaReadProvider:

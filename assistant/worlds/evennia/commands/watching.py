@@ -71,10 +71,11 @@ async def _of_mind(member: Member, name: str) -> list[str]:
 def _servers() -> str:
     """The servers of the models; what was spent is for /budget and /usage."""
     try:
-        snapshot = house.household().pipeline.snapshot()
+        household = house.household()
+        snapshot = household.pipeline.snapshot()
     except house.HouseNotOpen as why:
         return f"No assistant can live now: {why}."
-    return status_text(replace(snapshot, accounts=()))
+    return "\n".join(filter(None, [status_text(replace(snapshot, accounts=())), household.web_status()]))
 
 
 def history(order: Order) -> Answer:
