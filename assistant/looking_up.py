@@ -102,12 +102,23 @@ def _is_question(asked: str, words: list[str]) -> bool:
 
 
 def _is_in(scene: Scene, about: set[str], words: list[str]) -> bool:
-    """Whether the question is about the scene: a word of it names something there, and nothing strange is named."""
-    there = [scene.room, *scene.exits, *(one.name for one in (*scene.people, *scene.things))]
-    known = {_bare(word.lower()) for name in there for word in _WORD.findall(name)} - _EMPTY
-    if not about & known:
+    """Whether the question is about the scene: it names something there, and nothing with a strange name.
+
+    Of "old map" and "book of herbs" the words map and book count, and all of a person's name.
+    """
+    names = [scene.room, *scene.exits, *(thing.name for thing in scene.things)]
+    there = {_head(name) for name in names}
+    people = {_bare(word.lower()) for person in scene.people for word in _WORD.findall(person.name)}
+    if not about & ((there | people) - _EMPTY):
         return False
-    return not any(word[:1].isupper() and _bare(word.lower()) not in known | _EMPTY for word in words[1:])
+    known = people | {_bare(word.lower()) for name in names for word in _WORD.findall(name)} | _EMPTY
+    return not any(word[:1].isupper() and _bare(word.lower()) not in known for word in words[1:])
+
+
+def _head(name: str) -> str:
+    """The word of a name that says what the thing is, empty when there is none."""
+    words = _WORD.findall(re.split(r"\s(?:of|in|on|with|for)\s", name.lower(), maxsplit=1)[0])
+    return _bare(words[-1]) if words else ""
 
 
 def _without(text: str, names: tuple[str, ...]) -> str:

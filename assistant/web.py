@@ -85,7 +85,6 @@ class WebProviders:
     def read(self, name: str) -> ReadProvider:
         """The reader of this name; one that is not us gets no URL that we would not open. Raises ValueError."""
         settings = self._settings(name)
-        base = {"base_url": settings.url} if settings.url else {}
         match name:
             case "direct":
                 if settings.key or settings.url:
@@ -94,10 +93,12 @@ class WebProviders:
                 fetcher = SafeFetcher(self._reactor, self._resolver, self._policy, wall=self._wall)
                 return DirectReadProvider(fetcher, self._extractor)
             case "jina":
-                jina = JinaSettings(**base, **options_of(name, JinaOptions, settings).model_dump())
+                jina = JinaSettings(**options_of(name, JinaOptions, settings).model_dump())
+                jina = replace(jina, base_url=settings.url or jina.base_url)
                 return JinaReadProvider(self._shared, self._judge, settings.key, jina)
             case "crawl4ai":
-                crawl4ai = Crawl4AISettings(**base, **options_of(name, Crawl4AIOptions, settings).model_dump())
+                crawl4ai = Crawl4AISettings(**options_of(name, Crawl4AIOptions, settings).model_dump())
+                crawl4ai = replace(crawl4ai, base_url=settings.url or crawl4ai.base_url)
                 return Crawl4AIReadProvider(self._shared, self._judge, settings.key, crawl4ai)
             case _:
                 return JudgedReader(self._registered.read(name), self._judge)

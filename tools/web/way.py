@@ -49,9 +49,9 @@ class Way:
         """Keep what the server of `url` set, or take away what it takes back."""
         own = self._cookies.setdefault(url.origin, {})
         for written in set_cookies[:MAX_COOKIES]:
-            pair, *attributes = (part.strip() for part in written[:MAX_COOKIE_CHARS].split(";"))
+            pair, *attributes = (part.strip() for part in written.split(";"))
             found = _PAIR.fullmatch(pair)
-            if found is None:
+            if found is None or len(written) > MAX_COOKIE_CHARS:
                 continue
             named = {
                 name.strip().lower(): value.strip() for name, _, value in (one.partition("=") for one in attributes)

@@ -21,7 +21,7 @@ FALLBACK = "cp1252"
 #: Detection costs time with each byte; the first of them tell.
 _DETECTED_BYTES = 64 * 1024
 #: Text that is mostly UTF-8 has at least so many of its own characters for each broken one.
-_SOUND_PER_BROKEN = 4
+_SOUND_PER_BROKEN = 2
 #: Text of a declared set may have one broken character in so many.
 _CHARACTERS_PER_BROKEN = 50
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -70,19 +70,19 @@ def text_of(body: bytes, kind: str, label: str) -> tuple[str, bool]:
     # Text in 7 bits with escapes, and text in pairs of bytes, is UTF-8 as well as what it says it is.
     is_doubtful = declared is not None and (b"\x1b" in body or b"\0" in body)
     for name in (declared, "utf-8") if is_doubtful else ("utf-8", declared):
-        text = None if name is None else _strictly(body, name)
-        if text is not None:
-            return text, False
+        sound_text = None if name is None else _strictly(body, name)
+        if sound_text is not None:
+            return sound_text, False
     mostly, _ = _replaced(body, "utf-8")
     broken, sound = mostly.count(LOST), sum(character > "\x7f" for character in mostly)
     if sound > broken and sound - broken >= _SOUND_PER_BROKEN * broken:
         return mostly, True
-    if declared not in {None, "utf-8"}:
-        text, _ = _replaced(body, declared or FALLBACK)
+    if declared is not None and declared not in {"utf-8", "utf_8"}:
+        text, _ = _replaced(body, declared)
         if text.count(LOST) * _CHARACTERS_PER_BROKEN <= len(text):
             return text, True
-    text = _detected(body)
-    return (text, False) if text is not None else _replaced(body, declared or FALLBACK)
+    detected = _detected(body)
+    return (detected, False) if detected is not None else _replaced(body, declared or FALLBACK)
 
 
 def _strictly(body: bytes, name: str) -> str | None:
