@@ -21,7 +21,7 @@ MAX_TITLE_CHARS = 160
 MAX_SNIPPET_CHARS = 500
 MOST_FOCUSED = 3
 _WORD = re.compile(r"[^\W_]{3,}")
-_SENTENCE_END = re.compile(r"(?<=[^\W\d_]{2}[.!?])\s+(?=[^\W_])")
+_CLAUSE_END = re.compile(r"(?<=[^\W\d_]{2}[.!?])\s+(?=[^\W_])|;\s+|,\s+(?:and|but|while)\s+")
 _ASKING = frozenset(_WORD.findall("who whom whose what when where which how why the and for wa were did doe can many"))
 #: As many hits every provider gives.
 MOST_ASKED = 20
@@ -113,7 +113,7 @@ def sifted(found: Iterable[SearchResult], query: SearchQuery, blocked: Iterable[
 def focused(found: Sequence[SearchResult], text: str) -> tuple[SearchResult, ...]:
     """The hits that share most words with the question, at most `MOST_FOCUSED`; the first ones when none shares any.
 
-    The sentence that fits best stands first in each.
+    What fits best stands first in each.
     """
     words = _words(text)
     shared = [len(words & _words(f"{hit.title} {hit.snippet}")) for hit in found]
@@ -124,9 +124,10 @@ def focused(found: Sequence[SearchResult], text: str) -> tuple[SearchResult, ...
 
 
 def _best_first(snippet: str, words: set[str]) -> str:
-    """The sentences of a snippet, those with most of these words first; what the title says already tells nothing."""
-    sentences = _SENTENCE_END.split(snippet)
-    return " ".join(sorted(sentences, key=lambda sentence: -len(words & _words(sentence))))
+    """The clauses of a snippet, those with most of these words first; as it stands where they are first."""
+    clauses = [clause.strip(" .") for clause in _CLAUSE_END.split(snippet)]
+    ordered = sorted(clauses, key=lambda clause: -len(words & _words(clause)))
+    return snippet if ordered == clauses else ". ".join(clause for clause in ordered if clause) + "."
 
 
 def _words(text: str) -> set[str]:

@@ -160,6 +160,9 @@ def test_a_focused_turn_shows_what_fits_the_question_best() -> None:
     assert [one["snippet"] for one in result["results"]] == ["Its mayor is Odo Fennimore. It has 4,310 people."]
     assert len(told(tool, {"query": "Who is the mayor of Tarn Abbey?"})["results"]) == 3
     assert focused(HITS, "zebra") == HITS
+    velmora = SearchResult("Velmora", "u", "Its capital is Quillhaven, and its currency is the florrin.")
+    (velmora,) = focused([velmora], "currency of Velmora")
+    assert velmora.snippet == "its currency is the florrin. Its capital is Quillhaven."
     assert focused((), "zebra") == ()
 
 

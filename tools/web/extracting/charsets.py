@@ -69,8 +69,8 @@ def text_of(body: bytes, kind: str, label: str) -> tuple[str, bool]:
     declared = declared_charset(label, kind, body)
     # Text in 7 bits with escapes, and text in pairs of bytes, is UTF-8 as well as what it says it is.
     is_doubtful = declared is not None and (b"\x1b" in body or b"\0" in body)
-    for name in (declared, "utf-8") if is_doubtful else ("utf-8", declared):
-        sound_text = None if name is None else _strictly(body, name)
+    for charset in (declared, "utf-8") if is_doubtful else ("utf-8", declared):
+        sound_text = None if charset is None else _strictly(body, charset)
         if sound_text is not None:
             return sound_text, False
     mostly, _ = _replaced(body, "utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import sys
 import threading
@@ -298,3 +300,19 @@ async def test_a_stop_waits_for_no_engine_that_hangs(reactor: Any) -> None:
     assert child.returncode == 0
     assert ended - float(lines[0].split()[1]) < 2
     assert proxy.connects
+
+
+@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "ALL_PROXY", "DDGS_PROXY"])
+def test_the_library_heeds_proxy_variables_as_the_docs_tell(variable: str) -> None:
+    """In a process of its own, whose only way out is a proxy on this machine that lets nothing through."""
+    pytest.importorskip("ddgs")
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        proxy.settimeout(60)
+        environment = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+        environment[variable] = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        code = "from ddgs import DDGS; DDGS(timeout=3).text('well', backend='mojeek')"
+        with subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL) as search:
+            connection, _ = proxy.accept()
+            with connection:
+                assert connection.recv(200).startswith(b"CONNECT www.mojeek.com:443 ")
+            search.kill()
