@@ -193,6 +193,28 @@ async def test_too_many_at_once_are_refused(reactor: Any) -> None:
         await deferLater(reactor, 0)
 
 
+async def test_the_wait_for_a_thread_is_not_the_librarys_time(reactor: Any) -> None:
+    clock, first, second = Clock(), threading.Event(), threading.Event()
+
+    def text(words: str, *_: object) -> object:
+        (second if words == "third" else first).wait(30)
+        return FOUND
+
+    with provided(reactor, text, clock) as provider:
+        begun = [Deferred.fromCoroutine(provider.search(SearchQuery(words))) for words in ("one", "two")]
+        third = Deferred.fromCoroutine(provider.search(SearchQuery("third")))
+        clock.advance(11)
+        first.set()
+        for work in begun:
+            await work
+        while len(clock.getDelayedCalls()) != 1 or clock.getDelayedCalls()[0].getTime() != 23:
+            await deferLater(reactor, 0.005)
+        clock.advance(11)
+        assert not third.called
+        second.set()
+        assert len(await third) == 1
+
+
 def test_it_takes_neither_key_nor_address(reactor: Any) -> None:
     with pytest.raises(ValueError, match="neither"):
         DuckDuckGoSearchProvider(Shared(HttpExchange(reactor), reactor), "key")
