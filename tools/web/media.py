@@ -67,6 +67,7 @@ _WIDER = {
     "tis_620": "cp874",
     "big5": "big5hkscs",
     "utf_8_sig": "utf_8",
+    "utf_16": "utf_16_le",
 }
 _TEXT_CODECS = (
     frozenset({"utf_8", "utf_16", "utf_16_le", "utf_16_be", "gb18030", "big5hkscs", "euc_jp", "iso2022_jp"})
