@@ -98,7 +98,7 @@ class DuckDuckGoSearchProvider:
         if not self._threads.is_busy:
             return await Deadline.after(self._clock, CALL_SECONDS).bound(self._threads.run(work))
         taken: Deferred[None] = Deferred()
-        done = self._threads.run(work, lambda: taken.called or taken.callback(None))
+        done = self._threads.run(work, lambda: _passing(taken)(None))
         patience = self._clock.callLater(TURN_SECONDS, taken.cancel)
         done.addBoth(_passing(taken))
         try:

@@ -114,12 +114,14 @@ URL = "https://h.example/a/b"
 SENTENCE = "The miller of the old valley told everybody that the brook had never been so low in all his years. "
 
 
-def test_the_paragraphs_are_taken_where_the_main_text_lost_them() -> None:
-    """A page whose article stands in one block after another, under a long comment that looks more like one."""
-    blocks = "".join(f"<div class='sidebar comment'><p>{number}: {SENTENCE * 3}</p></div>" for number in range(12))
-    promoted = f"<article><p>{'Subscribe to our letter now. ' * 12}</p></article>"
-    found = read_html(f"<html><body><nav>Home</nav>{promoted}<div id=x>{blocks}</div></body></html>", URL)
-    assert found.markdown.count("brook had never been so low") >= 30
+@pytest.mark.parametrize("outside", ["<div class='comments'>{}</div>", "<div class='footer-widget'>{}</div>"])
+@pytest.mark.parametrize("decoy", ["article", "main"])
+def test_the_paragraphs_are_taken_where_the_main_text_lost_them(outside: str, decoy: str) -> None:
+    """What calls itself the article is an advertisement, and the story stands in a part with a wrong name."""
+    story = "".join(f"<p>{number}: {SENTENCE * 3}</p>" for number in range(12))
+    decoy_part = f"<{decoy}><p>{'Subscribe to our letter now, it is free of charge for all. ' * 8}</p></{decoy}>"
+    found = read_html(f"<html><body><nav>Home</nav>{decoy_part}{outside.format(story)}</body></html>", URL)
+    assert found.markdown.count("brook had never been so low") == 36
 
 
 def test_a_small_part_of_a_page_is_told() -> None:
