@@ -232,6 +232,7 @@ class Chooser:
         patient = config.model_copy(
             update={
                 "context_tokens": min(config.context_tokens, EMBEDDED_CONTEXT),
+                "search_first": config.search_first is not False,
                 "first_byte_seconds": config.first_byte_seconds and max(config.first_byte_seconds, LOCAL_SECONDS),
                 "idle_seconds": config.idle_seconds and max(config.idle_seconds, LOCAL_SECONDS),
                 "temperature": 0.2 if config.temperature is None else config.temperature,

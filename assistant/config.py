@@ -92,6 +92,9 @@ class ModelConfig(_Settings):
     tool_choice: Literal["auto", "required"] = "auto"
     #: Show the model examples of how to act; small models need them.
     examples: bool = True
+    #: Search the web for what somebody asks before the model is asked, for models too small to do it themselves; unset:
+    #: only for the embedded model.
+    search_first: bool | None = None
     #: For the cost of a call, when the provider does not report it.
     prices: PriceConfig | None = None
     #: Tools that the provider runs itself: "web_search", "web_fetch", or a table as its API has it.
@@ -261,6 +264,23 @@ class WebProviderConfig(_Settings):
     options: dict[str, str | int | float | bool | tuple[str, ...]] = {}
 
 
+def _host_name(written: str) -> str:
+    """A host as people write it, in its normal form."""
+    from tools.web.hosts import domains  # noqa: PLC0415  (only where such a name is set)
+
+    try:
+        (name,) = domains([written])
+    except ValueError as error:
+        raise ValueError(
+            f"'{written[:80]}' is no host ({error}): write a name such as nas.lan, an address, or a network such as "
+            "192.168.7.0/24"
+        ) from None
+    return name
+
+
+PrivateName = Annotated[str, AfterValidator(_host_name)]
+
+
 class WebConfig(_Settings):
     """Whether and how assistants search and read the web. Without a search provider they do neither."""
 
@@ -276,8 +296,9 @@ class WebConfig(_Settings):
     allow_domains: tuple[str, ...] = ()
     #: Domains that are never searched or read, with what is below them.
     block_domains: tuple[str, ...] = ()
-    #: Networks of your own whose pages may be read, such as 192.168.7.0/24; pages elsewhere must be public.
-    allow_private: tuple[IPvAnyNetwork, ...] = ()
+    #: Of your own network, whose pages may be read: names such as nas.lan (with all below them), addresses, networks
+    #: such as 192.168.7.0/24; pages elsewhere must be public.
+    allow_private: tuple[Annotated[IPvAnyNetwork | PrivateName, Field(union_mode="left_to_right")], ...] = ()
     #: The ports at which pages are read.
     ports: tuple[Annotated[int, Field(ge=1, le=65_535)], ...] = (80, 443)
     #: How often one assistant may search in an hour.

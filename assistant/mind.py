@@ -23,7 +23,7 @@ from assistant.trace import Observer
 from assistant.turnstile import Turnstile
 from assistant.window import Window
 from llm import Message, ModelChain
-from tools import Approvals, Dispatcher, Kind, Notes, Pending, Principal, Registry, Rules, Sight, World
+from tools import Approvals, Dispatcher, Kind, Notes, Pending, Principal, Registry, Rules, Scene, Sight, World
 from tools.trust import Audience
 from tools.web.seen import SeenUrls
 from tools.web.turn import WebTurn
@@ -104,6 +104,8 @@ class Run:
     granted: Pending | None = field(init=False)
     #: How many steps are written down: the answers of the model, and first sentences that were spoken before the rest.
     written: int = 0
+    #: What the assistant saw round it when the run began, None when it could not see.
+    scene: Scene | None = None
     #: The first sentence of an answer whose rest was not acted on yet, and whether there was any in this run.
     said: Said | None = None
     spoke_early: bool = False

@@ -32,7 +32,7 @@ async def perceive(mind: Mind, run: Run) -> None:
     """Append what is new, make it fit the model's window, and note what is in view."""
     mind.history.begin()
     fresh = _fresh(mind, run)
-    scene, labels = await _scene(mind) if run.trigger is not None else _UNSEEN
+    scene, labels = await _scene(mind, run) if run.trigger is not None else _UNSEEN
     for heard in fresh:
         mind.voices.heard(heard.event.who, mind.rules.world_text)
         if heard.event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
@@ -67,18 +67,20 @@ def _fresh(mind: Mind, run: Run) -> list[Accepted]:
     return [heard for heard in run.events if heard.event.id not in known or heard.event.id in lost]
 
 
-async def _scene(mind: Mind) -> tuple[str, Sequence[Label]]:
+async def _scene(mind: Mind, run: Run) -> tuple[str, Sequence[Label]]:
     """Return the scene with its labels, when it is not what the stream shows; cut to a share of the window."""
     try:
         seen = await mind.world.look()
     except ToolFailed as failed:
         _log.info("{name} cannot see where it is: {why}", name=mind.me.name, why=str(failed))
         return _UNSEEN
+    run.scene = seen
     mind.voices.seen(seen)
     scene = scene_line(seen)
-    tokens, room = mind.history.count((user(scene),)), int(mind.history.budget * PERCEIVED_SHARE)
-    if tokens > room:
-        scene = f"{scene[: len(scene) * room // tokens]} ...]"
+    room = int(mind.history.budget * PERCEIVED_SHARE)
+    if len(scene.encode()) > room:  # a token is a byte at least
+        tokens = mind.history.count((user(scene),))
+        scene = f"{scene[: len(scene) * room // tokens]} ...]" if tokens > room else scene
     return _UNSEEN if mind.history.shows(scene) else (scene, scene_labels(seen, mind.rules.world_text))
 
 

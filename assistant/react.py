@@ -20,6 +20,7 @@ from assistant.early import early_ears, heard_out
 from assistant.granting import act_on_granted, is_granted_step, make_granted
 from assistant.journal import InterruptedRun, InterruptedStep, JournalError
 from assistant.limits import Meter, RunLimits
+from assistant.looking_up import look_up_first
 from assistant.mind import Mind, Run, of_one_run
 from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.perception import perceive
@@ -72,7 +73,7 @@ async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outco
     sight = Sight()
     dispatcher = Dispatcher(mind.registry, mind.rules, mind.clock, meter.deadline, sight, scrub=mind.scrub)
     run_id = left.id if left else await mind.journal.open_run(events)
-    run = Run(run_id, events, meter, dispatcher, sight, WebTurn(mind.seen))
+    run = Run(run_id, events, meter, dispatcher, sight, WebTurn(mind.seen, focused=bool(mind.model.search_first)))
     try:
         outcome = await _think(mind, run, left.steps if left else ())
     except CancelledError:
@@ -127,6 +128,7 @@ async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outco
     if (outcome := await _take_up(mind, run, left)) is not None:
         return outcome
     await make_granted(mind, run)
+    await look_up_first(mind, run)
     while (limit := run.meter.reached()) is None:
         started = mind.clock.seconds()
         mind.observer.thinking(run.id, run.meter.steps + 1)

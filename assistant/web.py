@@ -5,7 +5,7 @@ tool -> quota of the assistant -> cache -> filter by host -> chain -> for each p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -25,13 +25,14 @@ from tools.web.open_page import open_page_tool
 from tools.web.pacing import Pace, PacedReader, PacedSearch, Rate
 from tools.web.providers import ReadProvider, SearchProvider
 from tools.web.quota import Allotment, AllottedReader, AllottedSearch
-from tools.web.readers.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
+from tools.web.readers.crawl4ai import Crawl4AIOptions, Crawl4AIReadProvider, Crawl4AISettings
 from tools.web.readers.direct import DirectReadProvider
-from tools.web.readers.jina import JinaReadProvider, JinaSettings
+from tools.web.readers.jina import JinaOptions, JinaReadProvider, JinaSettings
 from tools.web.readers.judging import JudgedReader
-from tools.web.registry import Providers, ProviderSettings
+from tools.web.registry import Providers, ProviderSettings, options_of
 from tools.web.resolving import Resolver, ThreadedResolver
 from tools.web.search.api import Shared
+from tools.web.search.options import Options
 from tools.web.url_policy import UrlOrigin
 from tools.web.web_search import web_search_tool
 
@@ -59,8 +60,11 @@ class WebProviders:
         reactor: Any,
         exchange: HttpExchange,
         resolver: Resolver | None = None,
+        *,
+        wall: Callable[[], float] | None = None,
     ) -> None:
         self._config = config
+        self._wall = wall
         self._keys = keys
         self._reactor = reactor
         # Whether the model may open a page at all is asked by its tool; a redirect leads to what nobody has seen.
@@ -80,16 +84,22 @@ class WebProviders:
 
     def read(self, name: str) -> ReadProvider:
         """The reader of this name; one that is not us gets no URL that we would not open. Raises ValueError."""
-        url, key = self.setting(name).url, self._keys.get(name, "")
+        settings = self._settings(name)
         match name:
             case "direct":
-                return DirectReadProvider(SafeFetcher(self._reactor, self._resolver, self._policy), self._extractor)
+                if settings.key or settings.url:
+                    raise ValueError("direct takes neither a key nor an address: it reads pages itself")
+                options_of(name, Options, settings)
+                fetcher = SafeFetcher(self._reactor, self._resolver, self._policy, wall=self._wall)
+                return DirectReadProvider(fetcher, self._extractor)
             case "jina":
-                jina = JinaSettings(base_url=url) if url else JinaSettings()
-                return JinaReadProvider(self._shared, self._judge, key, jina)
+                jina = JinaSettings(**options_of(name, JinaOptions, settings).model_dump())
+                jina = replace(jina, base_url=settings.url or jina.base_url)
+                return JinaReadProvider(self._shared, self._judge, settings.key, jina)
             case "crawl4ai":
-                crawl4ai = Crawl4AISettings(base_url=url) if url else Crawl4AISettings()
-                return Crawl4AIReadProvider(self._shared, self._judge, key, crawl4ai)
+                crawl4ai = Crawl4AISettings(**options_of(name, Crawl4AIOptions, settings).model_dump())
+                crawl4ai = replace(crawl4ai, base_url=settings.url or crawl4ai.base_url)
+                return Crawl4AIReadProvider(self._shared, self._judge, settings.key, crawl4ai)
             case _:
                 return JudgedReader(self._registered.read(name), self._judge)
 
@@ -126,17 +136,24 @@ class Web:
             raise SettingsError(f"web: {error}") from error
         domains = Domains(config.allow_domains, config.block_domains)
         found = SearchCache(reactor, ttl_seconds=config.search_cache_seconds)
-        self._searching = FilteredSearch(CachedSearch(SearchChain(search, reactor, random), found), domains)
+        self._searches, self._reads = SearchChain(search, reactor, random), ReadChain(readers, reactor, random)
+        self._searching = FilteredSearch(CachedSearch(self._searches, found), domains)
         pages = PageCache(reactor, ttl_seconds=config.page_cache_seconds)
-        self._reading = CachedReader(ReadChain(readers, reactor, random), pages)
+        self._reading = CachedReader(self._reads, pages)
 
     def tools(self, assistant: str) -> tuple[Tool, ...]:
         """The tools of one assistant, who has a quota of his own."""
         now, config = self._now, self._config
         searches, pages = self._allotments(assistant)
         return (
-            web_search_tool(AllottedSearch(self._searching, searches), now),
-            open_page_tool(AllottedReader(self._reading, pages), policy_of(config), config.max_page_length, now),
+            web_search_tool(AllottedSearch(self._searching, searches), now, self._searches.total_seconds),
+            open_page_tool(
+                AllottedReader(self._reading, pages),
+                policy_of(config),
+                config.max_page_length,
+                now,
+                self._reads.total_seconds,
+            ),
         )
 
     def left(self, assistant: str) -> tuple[int, int]:
@@ -155,6 +172,11 @@ class Web:
     async def stop(self) -> None:
         """End the threads and the process that the providers need."""
         await self._providers.stop()
+
+    def status(self) -> str:
+        """For the owner: what went wrong lately with each provider, a line for each; empty when nothing did."""
+        now = self._now()
+        return "\n".join([*self._searches.troubles(now), *self._reads.troubles(now)])
 
     def _pace(self, name: str) -> Pace:
         per_minute = self._providers.setting(name).per_minute or USUAL_PER_MINUTE.get(name, OTHERWISE_PER_MINUTE)

@@ -13,5 +13,6 @@ def policy_of(config: WebConfig) -> UrlPolicy:
         allow_domains=frozenset(config.allow_domains),
         block_domains=frozenset(config.block_domains),
         url_origin=UrlOrigin(config.url_origin),
-        allow_private=frozenset(config.allow_private),
+        allow_private=frozenset(own for own in config.allow_private if not isinstance(own, str)),
+        private_names=frozenset(own for own in config.allow_private if isinstance(own, str)),
     )

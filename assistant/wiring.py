@@ -50,7 +50,14 @@ def load_web(config: WebConfig) -> None:
 
 # Any: the reactor as clock, and as what makes connections, threads and processes.
 async def web_of(
-    config: WebConfig, bound: BoundKeys, keys: KeySources, exchange: HttpExchange, *, reactor: Any, random: Random
+    config: WebConfig,
+    bound: BoundKeys,
+    keys: KeySources,
+    exchange: HttpExchange,
+    *,
+    reactor: Any,
+    random: Random,
+    wall: Callable[[], float] | None = None,
 ) -> Web | None:
     """The web of the settings, None when there is to be none. Raises SettingsError and KeyReferenceError."""
     if not config.search_provider:
@@ -61,7 +68,7 @@ async def web_of(
     for name, provider in config.providers.items():
         bound.check_binding(binding_of_provider(name, provider, keys.folder))
         values[name] = await resolve_key(provider.key, keys)
-    providers = WebProviders(config, values, reactor, exchange)
+    providers = WebProviders(config, values, reactor, exchange, wall=wall)
     try:
         return Web(config, providers, reactor, random)
     except SettingsError:

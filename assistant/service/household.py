@@ -84,7 +84,7 @@ class Household:
         self._keys = key_sources(reactor, home.environment, home.folder, home.secrets)
         self._bound = BoundKeys((), home.folder, IN_THE_GAME)
         self._pool = EmbeddedPool(make or self._embedded)
-        self.web = SharedWeb(home.web or home.config.web, self._keys, self._exchange, reactor, random)
+        self.web = SharedWeb(home.web or home.config.web, self._keys, self._exchange, reactor, random, home.wall)
         #: What each member has asked leave for: it goes on waiting when the member is started anew.
         self._approvals: dict[str, Approvals] = {}
         self._launcher = Launcher()

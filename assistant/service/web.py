@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +28,16 @@ class SharedWeb:
 
     # Any: the reactor as clock, and as what makes connections, threads and processes.
     def __init__(
-        self, config: WebConfig, keys: KeySources, exchange: HttpExchange, reactor: Any, random: Random
+        self,
+        config: WebConfig,
+        keys: KeySources,
+        exchange: HttpExchange,
+        reactor: Any,
+        random: Random,
+        wall: Callable[[], float],
     ) -> None:
         self.config = config
+        self._wall = wall
         self._keys = keys
         self._exchange = exchange
         self._reactor = reactor
@@ -63,6 +71,10 @@ class SharedWeb:
             return self.config.searches_per_hour, self.config.pages_per_hour
         return self._web.left(assistant)
 
+    def status(self) -> str:
+        """Return what went wrong lately with the web, in lines for the owner; empty for nothing."""
+        return self._web.status() if self._web else ""
+
     async def end_former(self) -> None:
         """End what the webs of former settings need: nobody uses them any more."""
         former, self._former = self._former, []
@@ -76,4 +88,5 @@ class SharedWeb:
             await self._web.stop()
 
     async def _made(self, config: WebConfig, bound: BoundKeys) -> Web | None:
-        return await web_of(config, bound, self._keys, self._exchange, reactor=self._reactor, random=self._random)
+        keys, exchange, wall = self._keys, self._exchange, self._wall
+        return await web_of(config, bound, keys, exchange, reactor=self._reactor, random=self._random, wall=wall)

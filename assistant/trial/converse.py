@@ -199,6 +199,7 @@ class Trial:
         await assistant.rights.load()
         assistant.start()
         self._launcher.launch(Warmer().warm(assistant.mind, self._models[0]), "warming the model")
-        session = Session(body, assistant, settings.name, observer, screen, self._pipeline, self._troubles)
+        web_status = self._web.status if self._web else str
+        session = Session(body, assistant, settings.name, observer, screen, self._pipeline, self._troubles, web_status)
         self._troubles.watch(session.troubled)
         return session

@@ -129,6 +129,7 @@ class _Start:
             self.exchange,
             reactor=self.reactor,
             random=Random(),  # noqa: S311  (jitter)
+            wall=self.options.wall,
         )
 
     def _chooser(self, bound: BoundKeys) -> Chooser:

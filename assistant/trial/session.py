@@ -154,6 +154,8 @@ class Session:
     screen: Screen
     pipeline: Pipeline
     troubles: Troubles
+    #: What went wrong lately with the web, in lines for the owner; empty for nothing.
+    web_status: Callable[[], str] = str
 
     def troubled(self, trouble: Trouble, over: bool) -> None:
         """Show that something is wrong with the program, or is so no longer, and what that means for what is said."""
@@ -242,6 +244,7 @@ class Session:
         me, it, journal = self.body.principal, self.assistant.mind.me, self.assistant.mind.journal
         known = [trouble.sentence for trouble in self.troubles]
         lines = [status_text(self.pipeline.snapshot(), names={me.id: me.name, it.id: it.name})]
+        lines.append(self.web_status())
         lines += [f"trouble with the {trouble.kind}: {trouble.sentence}" for trouble in self.troubles]
         try:
             lines.append(trouble_text(await journal.parked(), await journal.unknown_effects()))

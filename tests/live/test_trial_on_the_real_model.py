@@ -12,7 +12,9 @@ from uuid import uuid4
 import pytest
 
 from llm.embedded.fetch import SOURCES_VARIABLE
-from tests.live.command import Result, run, start
+from llm.testing import serve
+from tests.live.command import Result, reactor, run, start
+from tools.web.testing import FakeSearxng, known
 
 pytestmark = [
     pytest.mark.slow,  # loads the real model and lets it think: seconds for each answer on two cores
@@ -47,6 +49,24 @@ async def test_two_easy_lines_make_the_right_calls() -> None:
     assert any(answers(result)), result.out
     assert "Sage whispers to you" in result.out, result.out
     assert "tokens in" in result.out
+
+
+async def test_three_of_three_questions_are_answered_from_what_was_found(tmp_path: Path) -> None:
+    """Facts that nobody could know without searching, of the service that people can start themselves."""
+    lines = [
+        ("Sage, how tall is the Meriden Lighthouse?", "61"),
+        ("Who invented the steam whisk?", "Barlow"),
+        ("What is the capital of Velmora?", "Quillhaven"),
+    ]
+    async with serve(FakeSearxng(reactor, known), reactor) as url:
+        (tmp_path / "assistant.toml").write_text(
+            "[assistant]\nrun_seconds = 600\n[web]\nsearch_provider = 'searxng'\n"
+            f"[web.providers.searxng]\nurl = '{url}'\n"
+        )
+        given = "".join(f"{line}\n" for line, _ in lines).encode()
+        result = await run([*EMBEDDED, "--config", str(tmp_path / "assistant.toml")], given, SOURCES)
+    said = answers(result)
+    assert [fact in " ".join(words) for words, (_, fact) in zip(said, lines, strict=True)] == [True] * 3, result.out
 
 
 async def test_ctrl_c_while_the_model_loads_leaves_nothing_behind() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -131,8 +132,47 @@ async def test_a_search_server_that_refuses_is_told_in_one_sentence_and_the_talk
 
     async with web(tmp_path) as (searxng, _, _):
         searxng.fail("json-off")
-        result, _ = await converse(brain, tmp_path, "Sage, search\n")
-    assert "search.formats" in result.out
+        result, _ = await converse(brain, tmp_path, "Sage, search\n/status\n")
+    said = result.out.split("Sage says, ")[1].split("\n> ")[0]
+    assert "searxng is not set up rightly" in said
+    assert "settings.yml" not in said
+    assert "search by searxng" in result.out.split(said)[1]
+    assert "search.formats" in result.out.split(said)[1]
+
+
+async def test_a_search_server_that_is_not_there_is_not_named_by_its_address(tmp_path: Path) -> None:
+    def brain(request: RecordedRequest) -> Step:
+        if not results(request):
+            return Reply(calls=(Call("web_search", {"query": "mill"}),))
+        return Reply(calls=(Call("say", {"text": results(request)[0]}),))
+
+    async with web(tmp_path):
+        settings = tmp_path / "assistant.toml"
+        settings.write_text(re.sub(r"(?m)^url = .*$", "url = 'http://127.0.0.1:1'", settings.read_text()))
+        result, _ = await converse(brain, tmp_path, "Sage, search\n/status\n")
+    said = result.out.split("Sage says, ")[1].split("\n> ")[0]
+    assert "searxng could not be reached" in said
+    assert "127.0.0.1" not in said
+    assert "http://127.0.0.1:1" in result.out.split(said)[1]
+    assert "127.0.0.1:1" in (tmp_path / "log").read_text()
+
+
+async def test_what_is_asked_of_the_world_outside_is_looked_up_before_the_model_is_asked(tmp_path: Path) -> None:
+    """With `[model] search_first`, as for the embedded model; what is asked of the game goes to the model at once."""
+
+    def brain(request: RecordedRequest) -> Step:
+        found = results(request)
+        words = json.loads(found[0])["results"][0]["snippet"] if found else "I am well."
+        return Reply(calls=(Call("say", {"text": words}),))
+
+    async with web(tmp_path) as (searxng, _, _):
+        settings = tmp_path / "assistant.toml"
+        settings.write_text("[model]\nsearch_first = true\n" + settings.read_text())
+        result, fake = await converse(brain, tmp_path, "Sage, how old is the mill of the valley?\nHow are you?\n")
+    assert 'Sage says, "A mill of the year 1204.' in result.out
+    assert 'Sage says, "I am well.' in result.out
+    assert [asked.query["q"] for asked in searxng.asked] == ["how old is the mill of the valley"]
+    assert len(fake.chats) == 2
 
 
 async def test_settings_of_the_web_that_cannot_work_are_told_at_the_start(tmp_path: Path) -> None:

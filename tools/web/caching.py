@@ -18,10 +18,11 @@ from twisted.internet.interfaces import IReactorTime
 from resilience.cache import Cache, CacheStats
 from resilience.shelf import Shelf
 from tools.web.errors import Kind, WebError
-from tools.web.location import domain, normal_url
+from tools.web.hosts import domain
 from tools.web.providers import ReadProvider, ReadResult, SearchProvider, SearchQuery, TimeRange
 from tools.web.readers.paging import part_of
 from tools.web.served import Hits, Page, Trouble, hits, page
+from tools.web.urls import normal_url
 from tools.web.whole import read_whole
 
 #: Openclaw keeps results this long; pages change less than what is found (reference/web-tools.md section 5).

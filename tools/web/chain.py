@@ -11,13 +11,22 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from resilience import Deadline, DeadlineExceeded
+from tools.web.advice import reason_of
 from tools.web.errors import FALLS_THROUGH, Kind, WebError
-from tools.web.providers import ReadProvider, ReadResult, SearchProvider, SearchQuery, SearchResult
+from tools.web.pacing import started
+from tools.web.providers import (
+    USUAL_SECONDS,
+    ReadProvider,
+    ReadResult,
+    SearchProvider,
+    SearchQuery,
+    SearchResult,
+    seconds_of,
+)
 from tools.web.served import Hits, Page, Trouble, hits, page
 from tools.web.standing import CLIENTS, OF_A_READER, OF_A_SERVICE, CoolDown, Standing
 
@@ -36,13 +45,16 @@ class _Named(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a chain asks: each provider for `patience_seconds`, and again by `cool_down`.
+    """How a chain asks, and asks again by `cool_down`.
+
+    Each provider has the time it says it needs in all (`providers.seconds_of`), which one behind a gate counts from
+    its turn on; `patience_seconds` is for one that says nothing.
 
     With `empty_falls_through` the next is asked when a search finds nothing; when none finds anything, that is the
     answer.
     """
 
-    patience_seconds: float = 20.0
+    patience_seconds: float = USUAL_SECONDS
     empty_falls_through: bool = False
     cool_down: CoolDown = field(default_factory=CoolDown)
 
@@ -62,6 +74,8 @@ class _Link(Generic[P]):
     def __init__(self, provider: P, standing: Standing) -> None:
         self.provider = provider
         self.standing = standing
+        #: What went wrong when it was asked last, and when; None when it answered.
+        self.last: tuple[float, Trouble] | None = None
 
 
 class _Links(Generic[P]):
@@ -110,17 +124,22 @@ class _Links(Generic[P]):
 
     async def ask(self, link: _Link[P], ask: Callable[[P], Awaitable[A]]) -> A:
         """The answer of one provider, which is noted for its standing."""
-        seconds = self._manner.patience_seconds
+        seconds = seconds_of(link.provider) or self._manner.patience_seconds
         mark = link.standing.asked()
         try:
-            answer = await Deadline.after(self._clock, seconds).bound(_started(ask, link.provider))
+            answer = await Deadline.after(self._clock, seconds).bound(started(lambda: ask(link.provider)))
         except DeadlineExceeded as error:
             late = WebError(Kind.TIMEOUT, f"no answer within {seconds:g} s", provider=link.provider.name)
+            link.last = self._clock.seconds(), Trouble.of(late)
             self._heard(link, link.standing.failed(mark, Trouble.of(late)), late)
             raise late from error
         except WebError as error:
-            self._heard(link, link.standing.failed(mark, Trouble.of(error, link.provider.name)), error)
+            error.provider = error.provider or link.provider.name
+            if error.kind is not Kind.POLICY:
+                link.last = self._clock.seconds(), Trouble.of(error)
+            self._heard(link, link.standing.failed(mark, Trouble.of(error)), error)
             raise
+        link.last = None
         link.standing.succeeded(mark)
         return answer
 
@@ -139,6 +158,11 @@ class _Links(Generic[P]):
                 provider=link.provider.name,
                 cause=error.message,
             )
+
+    def troubles(self, what: str, now: float) -> list[str]:
+        """A line for each provider whose last answer was an error, with all that is known of it."""
+        lasts = ((link.provider.name, *link.last) for link in self._links if link.last is not None)
+        return [f"{what} by {name}: {now - at:.0f} s ago ({last.kind}): {last.message}" for name, at, last in lasts]
 
     def why_not(self, link: _Link[P]) -> Trouble:
         """Why a link was not asked."""
@@ -188,7 +212,8 @@ def joined(failed: Sequence[Trouble], now: float) -> WebError:
     chosen = min(failed, key=lambda trouble: _HOPELESS.get(trouble.kind, 0))
     times = [trouble.retry_at for trouble in failed if trouble.retry_at is not None and trouble.retry_at > now]
     reasons = "; ".join(str(trouble) for trouble in failed)
-    return WebError(chosen.kind, f"nobody could: {reasons}", retry_at=min(times, default=None))
+    told = "; ".join(dict.fromkeys(reason_of(trouble.error()) for trouble in failed))
+    return WebError(chosen.kind, f"nobody could: {reasons}", retry_at=min(times, default=None), told=told)
 
 
 class SearchChain:
@@ -202,6 +227,7 @@ class SearchChain:
         manner: Manner | None = None,
     ) -> None:
         self.name = ",".join(provider.name for provider in providers)
+        self.total_seconds = sum(seconds_of(provider) or USUAL_SECONDS for provider in providers)
         self._manner = manner or Manner()
         self._links: _Links[SearchProvider] = _Links(providers, lambda _: OF_A_SERVICE, clock, random, self._manner)
 
@@ -213,6 +239,10 @@ class SearchChain:
 
         served = await self._links.first(lambda provider: provider.search(query), is_enough)
         return hits(served.answer, served.by, served.failed)
+
+    def troubles(self, now: float) -> list[str]:
+        """For the owner: what went wrong with each provider when it was asked last."""
+        return self._links.troubles("search", now)
 
     def configuration_changed(self, name: str) -> None:
         """The provider of this name has new settings: it may be asked again."""
@@ -231,6 +261,7 @@ class ReadChain:
         clients: frozenset[str] = CLIENTS,
     ) -> None:
         self.name = ",".join(provider.name for provider in providers)
+        self.total_seconds = sum(seconds_of(provider) or USUAL_SECONDS for provider in providers)
 
         def cools(provider: ReadProvider) -> frozenset[Kind]:
             return frozenset() if provider.name in clients else OF_A_READER
@@ -250,15 +281,10 @@ class ReadChain:
         served = await self._links.first(ask, lambda _: True)
         return page(served.answer, served.by, served.failed)
 
+    def troubles(self, now: float) -> list[str]:
+        """For the owner: what went wrong with each reader when it was asked last."""
+        return self._links.troubles("reading", now)
+
     def configuration_changed(self, name: str) -> None:
         """The reader of this name has new settings: it may be asked again."""
         self._links.configuration_changed(name)
-
-
-def _started(ask: Callable[[P], Awaitable[A]], provider: P) -> Deferred[A]:
-    """The question under way."""
-
-    async def asking() -> A:
-        return await ask(provider)
-
-    return Deferred.fromCoroutine(asking())

@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tools.clean import one_line
-from tools.web.location import host_of, normal_url
 
 MAX_TITLE_CHARS = 80
-MAX_URL_CHARS = 160
+MAX_SHOWN_URL_CHARS = 160
 MAX_SHOWN = 8
 #: More numbers in one mark than this are no citation.
 _MAX_RANGE = 20
@@ -58,6 +57,9 @@ class Citations:
 
     def number(self, url: str, title: str = "") -> int:
         """The number of this source, which is new when nobody named it yet; the first title is kept."""
+        # With the web it is there since the start; without it, nothing is cited.
+        from tools.web.urls import normal_url  # noqa: PLC0415  (two parsers and the table of addresses)
+
         key = normal_url(url)
         known = self._by_url.get(key)
         if known is None:
@@ -113,8 +115,11 @@ def _walked(text: str, count: int) -> Checked:
 
 def _plain_line(source: Cited) -> str:
     """`[1] Title (host)`: what any world can show."""
+    from tools.web.urls import host_of  # noqa: PLC0415  (as above)
+
     title = one_line(source.title[: 8 * MAX_TITLE_CHARS], max_chars=MAX_TITLE_CHARS).translate(_NO_BRACKETS)
-    place = one_line(source.url if len(source.url) <= MAX_URL_CHARS else host_of(source.url), max_chars=MAX_URL_CHARS)
+    url = source.url if len(source.url) <= MAX_SHOWN_URL_CHARS else host_of(source.url)
+    place = one_line(url, max_chars=MAX_SHOWN_URL_CHARS)
     return f"[{source.number}] {title} ({place})" if title else f"[{source.number}] {place}"
 
 

@@ -38,11 +38,18 @@ FALLS_THROUGH = frozenset(Kind) - {Kind.POLICY, Kind.BAD_REQUEST}
 
 
 class WebError(Exception):
-    """`message` is one sentence without keys; `retry_at` in clock seconds, None when nobody said."""
+    """`message` is one sentence without keys, for the owner: it may hold addresses and file names.
 
-    def __init__(self, kind: Kind, message: str, *, provider: str = "", retry_at: float | None = None) -> None:
+    `told` is what a model is told instead, a sentence of our own words only; empty: what its kind says
+    (`advice.reason_of`). `retry_at` is in clock seconds, None when nobody said.
+    """
+
+    def __init__(
+        self, kind: Kind, message: str, *, provider: str = "", retry_at: float | None = None, told: str = ""
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.provider = provider
         self.retry_at = retry_at
+        self.told = told

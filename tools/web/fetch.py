@@ -2,12 +2,14 @@
 
 Each step of the way (the URL, and every redirect) is parsed and refused before any look-up (`urls`), resolved once and
 judged (`judging`), and connected to at the judged addresses only (`connecting`). Nothing is sent that is ours: no
-cookie, no credential, no referrer. Proxies from the environment are not used. No connection is kept.
+credential, no referrer, and no cookie but those that the same origin set on this way (`way`). Proxies from the
+environment are not used. No connection is kept.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -26,15 +28,17 @@ from resilience import (
 from tools.web.connecting import ClientTls, PinnedEndpoints, WrongPeer
 from tools.web.errors import Kind, WebError
 from tools.web.judging import UrlJudge, log_refusal
-from tools.web.page import Fetched, PageSink, Redirected
+from tools.web.page import Fetched, PageSink, Redirected, location_text
 from tools.web.resolving import Resolver
 from tools.web.seen import SeenUrls
 from tools.web.url_policy import UrlPolicy
-from tools.web.urls import SafeUrl, UrlRefused, join
+from tools.web.urls import SafeUrl, UrlRefused, join, parse
+from tools.web.way import Way
 
 __all__ = ["FetchLimits", "Fetched", "SafeFetcher"]
 
 USER_AGENT = "mud-assistant (reads single pages on a person's request)"
+_PIECE_BYTES = 1024 * 1024
 _ACCEPT = (
     "text/html,application/xhtml+xml,text/markdown,text/plain,application/pdf;q=0.9,application/xml;q=0.8,*/*;q=0.1"
 )
@@ -54,7 +58,8 @@ class FetchLimits:
 class SafeFetcher:
     """Fetches pages. `reactor` does TCP and time.
 
-    `trust_root` is whose certificates are believed, by default those of the platform.
+    `trust_root` is whose certificates are believed, by default those of the platform. `wall` gives seconds since 1970,
+    for dates of servers that do not say what time it is with them.
     """
 
     def __init__(
@@ -66,8 +71,10 @@ class SafeFetcher:
         *,
         trust_root: Any = None,  # Any: Twisted's interface for it is private
         user_agent: str = USER_AGENT,
+        wall: Callable[[], float] | None = None,
     ) -> None:
         self._reactor = reactor
+        self._wall = wall
         self._judge = UrlJudge(policy or UrlPolicy(), resolver)
         self._limits = limits or FetchLimits()
         self._tls = ClientTls(trust_root)
@@ -78,30 +85,44 @@ class SafeFetcher:
 
         `seen` are the URLs that were shown, which the policy `url_origin: seen` asks for.
         """
-        work = Deferred.fromCoroutine(self._follow(url, seen))
+        return await self._in_time(self._follow(self._judge.admit(url, seen), Way()))
+
+    async def follow(self, page: Fetched, reference: str) -> Fetched:
+        """The page that `page` sends its readers to by itself (`meta refresh`): one more redirect on its way.
+
+        It is judged like any redirect, and counts with those that led to `page`; to itself it leads nowhere, and `page`
+        comes back. Raises WebError. Cancelling closes the connection.
+        """
+        here = parse(page.url, self._judge.policy)
+        there = self._next(here, location_text(reference.encode("utf-8", "replace")))
+        if there.normal == here.normal:
+            return page
+        return await self._in_time(self._follow(there, page.way or Way({(here, "")})))
+
+    async def _in_time(self, following: Coroutine[Any, Any, Fetched]) -> Fetched:
+        work = Deferred.fromCoroutine(following)
         try:
             return await Deadline.after(self._reactor, self._limits.whole_seconds).bound(work)
         except DeadlineExceeded:
             seconds = self._limits.whole_seconds
             raise WebError(Kind.TIMEOUT, f"the page did not come within {seconds:g} s") from None
 
-    async def _follow(self, url: str, seen: SeenUrls | None) -> Fetched:
+    async def _follow(self, here: SafeUrl, way: Way) -> Fetched:
         """The page at the end of the redirects.
 
         Whether it was shown is asked of the first URL only: its server chooses the others, not the model.
         """
-        here = self._judge.admit(url, seen)
-        visited = {here}
         while True:
+            step = (here, way.cookie_for(here))
+            if step in way.steps:
+                raise _redirecting("the page redirects in a circle")
+            if len(way.steps) > self._limits.redirects:
+                raise _redirecting(f"the page redirects more than {self._limits.redirects} times")
+            way.steps.add(step)
             try:
-                return await self._visit(here)
+                return await self._visit(here, way)
             except Redirected as redirected:
                 here = self._next(here, redirected.location)
-            if here in visited:
-                raise WebError(Kind.BAD_REQUEST, "the page redirects in a circle")
-            if len(visited) > self._limits.redirects:
-                raise WebError(Kind.BAD_REQUEST, f"the page redirects more than {self._limits.redirects} times")
-            visited.add(here)
 
     def _next(self, here: SafeUrl, location: str) -> SafeUrl:
         try:
@@ -110,28 +131,40 @@ class SafeFetcher:
             log_refusal(refused.rule, f"a redirect from {here.origin}")
             raise
 
-    async def _visit(self, url: SafeUrl) -> Fetched:
+    async def _visit(self, url: SafeUrl, way: Way) -> Fetched:
         """The page at `url` itself. Raises WebError or Redirected."""
         addresses = await self._judge.addresses(url)
         limits = self._limits
         endpoints = PinnedEndpoints(self._reactor, url, addresses, limits.connect_seconds, self._tls)
         whole = limits.whole_seconds
         exchange = HttpExchange(
-            self._reactor, Limits(limits.connect_seconds, whole, whole, limits.raw_bytes, whole), endpoints=endpoints
+            self._reactor,
+            # The sink ends the exchange at the cap by itself; a piece of a chunked body may go beyond it.
+            Limits(limits.connect_seconds, whole, whole, limits.raw_bytes + _PIECE_BYTES, whole),
+            endpoints=endpoints,
         )
-        sink = PageSink(limits.raw_bytes, limits.decoded_bytes, self._reactor.seconds())
+        wall = None if self._wall is None else self._wall()
+        sink = PageSink(limits.raw_bytes, limits.decoded_bytes, self._reactor.seconds(), wall)
         try:
-            await exchange.perform(Request("GET", str(url), self._headers_for(url)), sink)
+            await exchange.perform(Request("GET", str(url), self._headers_for(url, way)), sink)
         except ResilienceError as error:
             raise _web_error(error, url) from error
-        return sink.page(str(url))
+        finally:
+            way.learn(url, sink.cookies)
+        return replace(sink.page(str(url)), way=way)
 
-    def _headers_for(self, url: SafeUrl) -> Headers:
+    def _headers_for(self, url: SafeUrl, way: Way) -> Headers:
         headers = Headers({**self._headers, "Host": [url.netloc]})
+        if cookie := way.cookie_for(url):
+            headers.setRawHeaders("Cookie", [cookie])
         if url.scheme == "http":
             # Metadata services of clouds speak plain HTTP and refuse what looks forwarded: a second lock.
             headers.setRawHeaders("X-Forwarded-For", ["true"])
         return headers
+
+
+def _redirecting(said: str) -> WebError:
+    return WebError(Kind.BAD_REQUEST, said, told=said)
 
 
 def _web_error(error: ResilienceError, url: SafeUrl) -> WebError:

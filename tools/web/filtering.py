@@ -6,17 +6,25 @@ again here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tools.clean import one_line
 from tools.web.errors import Kind, WebError
-from tools.web.location import domain, host_of, is_web_url, is_within, normal_url
+from tools.web.hosts import domain, is_within
 from tools.web.providers import SearchProvider, SearchQuery, SearchResult
-from tools.web.served import Hits
+from tools.web.served import Hits, hits
+from tools.web.urls import host_of, is_web_url, normal_url
 
 MAX_TITLE_CHARS = 160
 MAX_SNIPPET_CHARS = 500
+MOST_FOCUSED = 3
+_WORD = re.compile(r"[^\W_]{3,}")
+_CLAUSE_END = re.compile(r"(?<=[^\W\d_]{2}[.!?])\s+(?=[^\W_])|;\s+|,\s+(?:and|but|while)\s+")
+_ASKING = frozenset(_WORD.findall("who whom whose what when where which how why the and for wa were did doe can many"))
+#: As many hits every provider gives.
+MOST_ASKED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +43,38 @@ class FilteredSearch:
         self._provider = provider
         self._domains = domains or Domains()
 
-    async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
-        """At most `query.limit` hits that may be shown. Raises WebError, POLICY for domains not to be searched."""
+    async def search(self, query: SearchQuery) -> Hits:
+        """At most `query.limit` hits that may be shown. Raises WebError, POLICY for domains not to be searched.
+
+        Where hits may have to be left out, more are asked for than are shown, and once again for the most there are.
+        """
         asked = narrowed(query, self._domains)
-        found = await self._provider.search(asked)
-        kept = sifted(found, asked, self._domains.blocked)
-        return replace(found, results=kept) if isinstance(found, Hits) else kept
+        is_filtered = bool(self._domains.blocked or asked.allowed_domains)
+        limits = (max(query.limit, min(2 * query.limit, MOST_ASKED)), MOST_ASKED) if is_filtered else (query.limit,)
+        found: Sequence[SearchResult] = ()
+        kept: tuple[SearchResult, ...] = ()
+        for limit in dict.fromkeys(limits):
+            try:
+                found = await self._provider.search(replace(asked, limit=limit))
+            except WebError:
+                if not kept:
+                    raise
+                break
+            kept = sifted(found, asked, self._domains.blocked)
+            if len(kept) >= query.limit or len(found) < limit:
+                break
+        whole = hits(found, self.name)
+        return replace(whole, results=kept, notes=(*whole.notes, *_left_out(query, asked)))
+
+
+def _left_out(query: SearchQuery, asked: SearchQuery) -> tuple[str, ...]:
+    """What is said of domains that were asked for and may not be searched."""
+    names = [name for name in _domains(query.allowed_domains) if not _overlaps(name, asked.allowed_domains)]
+    return (f"It is not allowed to search {', '.join(names[:5])}.",) if names else ()
+
+
+def _overlaps(name: str, domains: Sequence[str]) -> bool:
+    return is_within(name, domains) or any(is_within(other, [name]) for other in domains)
 
 
 def narrowed(query: SearchQuery, domains: Domains) -> SearchQuery:
@@ -54,7 +88,8 @@ def narrowed(query: SearchQuery, domains: Domains) -> SearchQuery:
     names = tuple(name for name in names if not is_within(name, blocked))
     if (wanted or allowed) and not names:
         hint = f"; allowed are {', '.join(allowed[:10])}" if allowed else ""
-        raise WebError(Kind.POLICY, f"none of these domains may be searched{hint}")
+        told = "none of these domains may be searched"
+        raise WebError(Kind.POLICY, f"{told}{hint}", told=told)
     return replace(query, allowed_domains=names)
 
 
@@ -73,6 +108,31 @@ def sifted(found: Iterable[SearchResult], query: SearchQuery, blocked: Iterable[
             continue
         kept.setdefault(normal_url(url), _clean(hit, url, host))
     return tuple(kept.values())
+
+
+def focused(found: Sequence[SearchResult], text: str) -> tuple[SearchResult, ...]:
+    """The hits that share most words with the question, at most `MOST_FOCUSED`; the first ones when none shares any.
+
+    What fits best stands first in each.
+    """
+    words = _words(text)
+    shared = [len(words & _words(f"{hit.title} {hit.snippet}")) for hit in found]
+    enough = max(shared, default=0) / 2
+    order = sorted(range(len(found)), key=lambda place: -shared[place])
+    chosen = [found[place] for place in order if shared[place] > enough or not enough][:MOST_FOCUSED]
+    return tuple(replace(hit, snippet=_best_first(hit.snippet, words - _words(hit.title))) for hit in chosen)
+
+
+def _best_first(snippet: str, words: set[str]) -> str:
+    """The clauses of a snippet, those with most of these words first; as it stands where they are first."""
+    clauses = [clause.strip(" .") for clause in _CLAUSE_END.split(snippet)]
+    ordered = sorted(clauses, key=lambda clause: -len(words & _words(clause)))
+    return snippet if ordered == clauses else ". ".join(clause for clause in ordered if clause) + "."
+
+
+def _words(text: str) -> set[str]:
+    """The words of a text that say what it is about, without the ending of a plural."""
+    return {word.removesuffix("s") for word in _WORD.findall(text.lower())} - _ASKING
 
 
 def _domains(names: Iterable[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address
 
 import idna
@@ -52,16 +53,29 @@ def normal_name(written: str) -> str:
     return name
 
 
-def public_host(written: str) -> str:
-    """As normal_name, of a host that is an address or a name outside of local networks."""
-    name = normal_name(written)
-    if ipv4(name) is not None:
-        return name
-    if is_below(name, LOCAL_NAMES):
+def domain(written: str) -> str:
+    """A domain as people write it ("*.Example.org", ".example.org", "https://example.org/"), as hosts are compared.
+
+    What cannot be a host comes back bare and in lower case; it is no host's name.
+    """
+    bare = _bare(written)
+    try:
+        return normal_name(bare)
+    except BadHost:
+        return bare.lower()
+
+
+def domains(written: Iterable[str]) -> frozenset[str]:
+    """The owner's domains as hosts are compared. Raises BadHost for one that no host can have."""
+    return frozenset(normal_name(name.removeprefix("*.").removeprefix(".")) for name in written)
+
+
+def refuse_local(name: str) -> None:
+    """Refuse a name in its normal form that is not outside of local networks. Raises BadHost."""
+    if is_within(name, LOCAL_NAMES):
         raise BadHost("local name")
     if "." not in name:
         raise BadHost("single-label name")
-    return name
 
 
 def ipv4(host: str) -> IPv4Address | None:
@@ -82,10 +96,18 @@ def ipv6(host: str) -> IPv6Address:
         raise BadHost("broken IPv6 address") from None
 
 
-def is_below(name: str, domains: frozenset[str]) -> bool:
-    """Whether a name is one of the domains or below one."""
+def is_within(name: str, domains: Iterable[str]) -> bool:
+    """Whether a name is one of the domains or below one; all in their normal form."""
+    known = domains if isinstance(domains, frozenset) else frozenset(domains)
     labels = name.split(".")
-    return any(".".join(labels[start:]) in domains for start in range(len(labels)))
+    return bool(name) and any(".".join(labels[start:]) in known for start in range(len(labels)))
+
+
+def _bare(written: str) -> str:
+    """What a person wrote, without scheme, path, port, wildcard and outer dots."""
+    name = written.strip().partition("://")[2] or written.strip()
+    name = re.split(r"[/?#]", name, maxsplit=1)[0]
+    return re.sub(r":[0-9]*\Z", "", name).removeprefix("*").strip(".")
 
 
 def _encoded(written: str) -> str:

@@ -46,9 +46,10 @@ class UrlJudge:
         """Where `url` may be connected to: all that its name resolves to. Raises WebError if any one is refused."""
         literal = url.address
         answers = await self._resolver.resolve(url.host) if literal is None else [str(literal)]
+        allowed = self.policy.allow_private if literal is not None else self.policy.allowed_for(url.host)
         judged: list[Address] = []
         for answer in answers:
-            rule = judge(answer, nat64=self.policy.nat64, allowed=self.policy.allow_private)
+            rule = judge(answer, nat64=self.policy.nat64, allowed=allowed)
             address = parse_address(answer)
             if rule is not None or address is None:
                 refused = rule or Rule("no address")

@@ -1,37 +1,53 @@
-"""What a response says of itself: type, encoding of the characters, encoding for the way. Pure.
+"""What a response says of itself: its type, and its character set. Pure.
 
-Only what an extractor can read is let through, and only encodings of text that Python and browsers both know: a codec
-is never looked up by a stranger's label.
+Only what an extractor can read is let through, and only character sets that Python and browsers both know: a codec is
+never looked up by a stranger's label.
 """
 
 from __future__ import annotations
 
-import codecs
 import re
 from encodings.aliases import aliases
+from importlib import import_module
 
+#: What is text beside `text/*` and the families of JSON and XML: data, feeds, and source code.
 READABLE = frozenset(
-    {
-        "text/html",
-        "application/xhtml+xml",
-        "text/plain",
-        "text/markdown",
-        "text/x-markdown",
-        "application/json",
-        "text/json",
-        "application/xml",
-        "text/xml",
-        "application/rss+xml",
-        "application/atom+xml",
-        "application/pdf",
+    {"application/pdf", "application/json", "application/xml"}
+    | {
+        f"application/{prefix}{name}"
+        for prefix in ("", "x-")
+        for name in (
+            *("yaml", "toml", "csv", "ndjson", "jsonl", "jsonlines", "json5", "json-seq", "markdown", "sql", "graphql"),
+            *(
+                "javascript",
+                "ecmascript",
+                "typescript",
+                "python",
+                "perl",
+                "ruby",
+                "php",
+                "httpd-php",
+                "sh",
+                "shellscript",
+            ),
+            *("csh", "tcl", "lua", "tex", "latex", "subrip", "mbox", "patch", "bibtex", "troff"),
+        )
     }
 )
+#: Text that is no words.
+_UNREADABLE_TEXT = frozenset({"text/css", "text/rtf"})
 _READABLE_FAMILY = re.compile(r"application/[\w.+-]+\+(?:json|xml)", re.ASCII)
 #: How far into a body we look for what it is (WHATWG's prescan does the same).
 SNIFFED_BYTES = 1024
 FALLBACK_CHARSET = "utf-8"
-
-_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+#: The standard's names that are not Python's.
+_STANDARD = {
+    "macintosh": "mac_roman",
+    "x-mac-cyrillic": "mac_cyrillic",
+    "windows-874": "cp874",
+    "ibm866": "cp866",
+    "iso-8859-8-i": "iso8859_8",
+}
 _META = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})", re.IGNORECASE)
 _XML = re.compile(rb"\A\s{0,9}<\?xml\b[^>]{0,200}?\bencoding\s{0,9}=\s{0,9}[\"']([\w.:-]{1,40})", re.IGNORECASE)
 _PARAMETER = re.compile(r";\s{0,9}charset\s{0,9}=\s{0,9}[\"']?([\w.:-]{1,40})", re.IGNORECASE | re.ASCII)
@@ -51,6 +67,7 @@ _WIDER = {
     "tis_620": "cp874",
     "big5": "big5hkscs",
     "utf_8_sig": "utf_8",
+    "utf_16": "utf_16_le",
 }
 _TEXT_CODECS = (
     frozenset({"utf_8", "utf_16", "utf_16_le", "utf_16_be", "gb18030", "big5hkscs", "euc_jp", "iso2022_jp"})
@@ -73,19 +90,19 @@ def media_type(header: str | None, start: bytes) -> str:
 
 def is_readable(kind: str) -> bool:
     """Whether an extractor can read the type."""
-    return kind in READABLE or _READABLE_FAMILY.fullmatch(kind) is not None
+    is_text = kind.startswith("text/") and kind not in _UNREADABLE_TEXT
+    return is_text or kind in READABLE or _READABLE_FAMILY.fullmatch(kind) is not None
 
 
-def charset_of(header: str | None, kind: str, body: bytes) -> str:
-    """A codec that `bytes.decode` knows: by byte-order mark, header, meta or XML declaration, else UTF-8.
+def charset_label(header: str | None) -> str:
+    """What a Content-Type header calls the character set, as it stands there; empty without one."""
+    found = _PARAMETER.search((header or "")[:_MAX_HEADER_CHARS])
+    return found[1] if found else ""
 
-    The mark comes first, as in browsers: a server's header is set for all its files, the mark is this file's own.
-    """
-    for mark, name in _BOMS:
-        if body.startswith(mark):
-            return name
-    said = _codec(_parameter(header)) or _declared(kind, body[:SNIFFED_BYTES])
-    return said or FALLBACK_CHARSET
+
+def declared_charset(label: str, kind: str, body: bytes) -> str | None:
+    """The codec of Python's for the character set that the header's label, else the document itself, declares."""
+    return _codec(label) or _declared(kind, body[:SNIFFED_BYTES])
 
 
 def _declared(kind: str, start: bytes) -> str | None:
@@ -97,14 +114,19 @@ def _declared(kind: str, start: bytes) -> str | None:
     return FALLBACK_CHARSET if codec and codec.startswith("utf_16") else codec  # it could be read, so it is not UTF-16
 
 
-def _parameter(header: str | None) -> str:
-    """The charset parameter of a Content-Type header."""
-    found = _PARAMETER.search((header or "")[:_MAX_HEADER_CHARS])
-    return found[1] if found else ""
-
-
 def _codec(label: str) -> str | None:
-    """Python's name for a label, None when it is not one of an encoding of text."""
+    """Python's name for a label, None when it is none of a character set.
+
+    The labels are those of the WHATWG standard where `webencodings` is installed, and those that Python knows.
+    """
+    try:
+        webencodings = import_module("webencodings")  # the worker has it, of the extra `web`
+    except ImportError:
+        standard = None
+    else:
+        standard = webencodings.lookup(label.strip())
+    if standard is not None:
+        label = _STANDARD.get(standard.name, standard.name)
     key = re.sub(r"[^a-z0-9]+", "_", label.strip().lower()).strip("_")
     key = {"utf8": "utf_8", "windows_31j": "cp932", "x_sjis": "cp932"}.get(key, key.replace("windows_", "cp"))
     name = aliases.get(key, key)

@@ -10,15 +10,15 @@ from tools.clean import clean_heard, one_line
 from tools.context import ToolContext
 from tools.tool import Arguments, Category, Tool
 from tools.trust import Source
-from tools.web.advice import UNTRUSTED, advice
+from tools.web.advice import advice, log_failure
 from tools.web.errors import Kind, WebError
 from tools.web.providers import ReadProvider
 from tools.web.results import OpenPageToolResult
 from tools.web.turn import WebTurn
 from tools.web.url_policy import UrlOrigin, UrlPolicy
-from tools.web.urls import parse
+from tools.web.urls import MAX_URL_CHARS, parse
 
-#: Fetching, extracting, and a second reader when the first cannot, in seconds.
+#: What a page gets when its readers do not say how long they may take, in seconds.
 TIMEOUT_SECONDS = 45.0
 
 
@@ -26,7 +26,9 @@ class OpenPageArguments(Arguments):
     """Which page, and which part of it."""
 
     url: str = Field(
-        min_length=1, max_length=4096, description="the address, exactly as a search result or a person gave it"
+        min_length=1,
+        max_length=MAX_URL_CHARS,
+        description="the address, exactly as a search result or a person gave it",
     )
     max_length: int | None = Field(default=None, ge=100, le=200_000, description="most characters to read")
     offset: int = Field(
@@ -34,8 +36,14 @@ class OpenPageArguments(Arguments):
     )
 
 
-def open_page_tool(provider: ReadProvider, policy: UrlPolicy, max_page_length: int, now: Callable[[], float]) -> Tool:
-    """The tool over this reader; `now` gives clock seconds."""
+def open_page_tool(
+    provider: ReadProvider,
+    policy: UrlPolicy,
+    max_page_length: int,
+    now: Callable[[], float],
+    timeout_seconds: float = TIMEOUT_SECONDS,
+) -> Tool:
+    """The tool over this reader; `now` gives clock seconds. The run that calls it may have less time left."""
 
     async def open_page(arguments: OpenPageArguments, context: ToolContext) -> OpenPageToolResult:
         """The page, or a result that says what is wrong and what to do."""
@@ -45,6 +53,7 @@ def open_page_tool(provider: ReadProvider, policy: UrlPolicy, max_page_length: i
             length = min(arguments.max_length or max_page_length, max_page_length)
             page = await provider.read_url(url, offset=arguments.offset, max_length=length)
         except WebError as error:
+            log_failure("open_page", error)
             shown = one_line(arguments.url, max_chars=200)
             return OpenPageToolResult(url=shown, status="error", error=advice(error, now()))
         number = turn.citations.number(page.url, page.title)
@@ -56,7 +65,7 @@ def open_page_tool(provider: ReadProvider, policy: UrlPolicy, max_page_length: i
             content_length=page.content_length,
             original_length=page.original_length,
             truncated=page.truncated,
-            notes=[*page.notes, UNTRUSTED],
+            notes=list(page.notes),
         )
 
     return Tool(
@@ -65,7 +74,7 @@ def open_page_tool(provider: ReadProvider, policy: UrlPolicy, max_page_length: i
         arguments=OpenPageArguments,
         category=Category.ASYNC_REQUIRED,
         execute=open_page,
-        timeout_seconds=TIMEOUT_SECONDS,
+        timeout_seconds=timeout_seconds,
         source=Source.WEB,
     )
 
@@ -74,5 +83,6 @@ def _allowed(url: str, policy: UrlPolicy, turn: WebTurn) -> str:
     """The address in its normal form. WebError when it may not be opened."""
     safe = parse(url.strip(), policy)
     if policy.url_origin is UrlOrigin.SEEN and safe not in turn.seen:
-        raise WebError(Kind.POLICY, "this address was in no search result and in nobody's words")
+        said = "this address was in no search result and in nobody's words"
+        raise WebError(Kind.POLICY, said, told=said)
     return str(safe)

@@ -23,14 +23,17 @@ from typing import TypeVar
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
+from resilience.deadline import Deadline
+from resilience.errors import DeadlineExceeded
 from tools.web.errors import Kind, WebError
-from tools.web.providers import ReadProvider, ReadResult, SearchProvider, SearchQuery, SearchResult
+from tools.web.providers import ReadProvider, ReadResult, SearchProvider, SearchQuery, SearchResult, seconds_of
 from tools.web.served import Trouble
 from tools.web.standing import CLIENTS
 
 A = TypeVar("A")
 #: Two moments this close, in seconds, are one: adding floats must not make a timer fire for ever.
 _SAME = 1e-6
+GRACE_SECONDS = 1.0
 #: What says that this provider is not to be asked before `retry_at`.
 _WISHES = frozenset({Kind.RATE_LIMITED, Kind.QUOTA, Kind.SERVER})
 
@@ -99,14 +102,25 @@ class Pace:
         self._waiting: deque[Deferred[None]] = deque()
         self._timer: IDelayedCall | None = None
 
-    async def call(self, ask: Callable[[], Awaitable[A]]) -> A:
-        """The answer, asked for in its turn. Raises WebError. Cancelling leaves the queue, or cancels the question."""
+    async def call(self, ask: Callable[[], Awaitable[A]], seconds: float | None = None) -> A:
+        """The answer, asked for in its turn, within `seconds` from then on, or as long as it takes. Raises WebError.
+
+        Cancelling leaves the queue, or cancels the question.
+        """
         await self._turn()
         try:
-            return await ask()
+            if seconds is None:
+                return await ask()
+            return await Deadline.after(self._clock, seconds).bound(started(ask))
+        except DeadlineExceeded as error:
+            raise WebError(Kind.TIMEOUT, f"no answer within {seconds:g} s", provider=self.name) from error
         except WebError as error:
             self._heed(error)
             raise
+
+    def total_seconds(self, seconds: float | None) -> float | None:
+        """The most that a call takes with its wait; a little more, so that the provider's own time ends first."""
+        return None if seconds is None else self._rate.patience_seconds + seconds + GRACE_SECONDS
 
     @property
     def waiting(self) -> int:
@@ -185,10 +199,12 @@ class PacedSearch:
         self.name = provider.name
         self._provider = provider
         self._pace = pace
+        self._seconds = seconds_of(provider)
+        self.total_seconds = pace.total_seconds(self._seconds)
 
     async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
         """The provider's hits, in our turn. Raises WebError. May be cancelled."""
-        return await self._pace.call(lambda: self._provider.search(query))
+        return await self._pace.call(lambda: self._provider.search(query), self._seconds)
 
 
 class PacedReader:
@@ -198,7 +214,20 @@ class PacedReader:
         self.name = provider.name
         self._provider = provider
         self._pace = pace
+        self._seconds = seconds_of(provider)
+        self.total_seconds = pace.total_seconds(self._seconds)
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
         """The provider's page, in our turn. Raises WebError. May be cancelled."""
-        return await self._pace.call(lambda: self._provider.read_url(url, offset=offset, max_length=max_length))
+        return await self._pace.call(
+            lambda: self._provider.read_url(url, offset=offset, max_length=max_length), self._seconds
+        )
+
+
+def started(ask: Callable[[], Awaitable[A]]) -> Deferred[A]:
+    """The question under way."""
+
+    async def asking() -> A:
+        return await ask()
+
+    return Deferred.fromCoroutine(asking())

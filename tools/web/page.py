@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from twisted.web.http_headers import Headers
 
+from llm.rate_limits import Moment, retry_wish
 from tools.clean import one_line
 from tools.web.errors import Kind, WebError
-from tools.web.media import charset_of, is_readable, media_type
-from tools.web.unpacking import BrokenPacking, Gunzip, Plain, TooMuch
+from tools.web.media import charset_label, is_readable, media_type
+from tools.web.unpacking import BrokenPacking, Gunzip, Plain
+
+if TYPE_CHECKING:
+    from tools.web.way import Way
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: Codes by which a server keeps strangers or robots out: another reader may be let in.
 _KEPT_OUT = frozenset({401, 402, 403, 406, 407, 451})
 _MAX_NAMED_CHARS = 60
+_OTHER_BYTES = re.compile(rb"[\x80-\xff]+")
+#: What of a type a model is told: the rest of it is a stranger's text.
+_FAMILIES = frozenset({"image", "audio", "video", "font"})
+NOWHERE = "the page redirects without saying where to"
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A page. `url` is where it was found in the end; `body` is unpacked, and `charset` a codec for it."""
+    """A page. `url` is where it was found in the end.
+
+    `body` is unpacked; `is_cut` when it is only the beginning, up to the cap. `charset` is what the server calls its
+    character set, empty when it says nothing. `way` is how it was come to, for a page that sends its readers on.
+    """
 
     url: str
     status: int
     content_type: str
     charset: str
     body: bytes
+    is_cut: bool = False
+    way: Way | None = field(default=None, repr=False, compare=False)
 
 
 class Redirected(Exception):
@@ -40,18 +57,24 @@ class Redirected(Exception):
 class PageSink:
     """Takes a response; ends the exchange with WebError or Redirected as soon as it is clear that it is no page."""
 
-    def __init__(self, raw_bytes: int, decoded_bytes: int, now: float) -> None:
+    def __init__(self, raw_bytes: int, decoded_bytes: int, now: float, wall: float | None = None) -> None:
         self._raw_bytes = raw_bytes
         self._decoded_bytes = decoded_bytes
         self._now = now
+        self._wall = wall
         self._status = 0
         self._type: str | None = None
-        self._unpacker: Plain | Gunzip = Plain(decoded_bytes)
+        self._unpacker: Plain | Gunzip = Plain(min(raw_bytes, decoded_bytes))
         self._pieces: list[bytes] = []
+        self._raw_left = raw_bytes
+        self._is_cut = False
+        #: What the server wants to be told again on this way, as it wrote it.
+        self.cookies: list[str] = []
 
     def head(self, status: int, headers: Headers) -> None:
         """Decide whether the body is wanted."""
         self._status = status
+        self.cookies = _all(headers, "set-cookie")
         self._check_status(headers)
         self._type = _header(headers, "content-type")
         if self._type is not None and not is_readable(media_type(self._type, b"")):
@@ -61,31 +84,36 @@ class PageSink:
             self._unpacker = Gunzip(self._decoded_bytes)
         elif encoding not in {"", "identity"}:
             raise WebError(Kind.PARSE, f"the page is packed in a way that was not asked for: {_named(encoding)}")
-        length = _header(headers, "content-length")
-        if length is not None and length.isascii() and length.isdigit() and int(length[:20]) > self._raw_bytes:
+        length = _header(headers, "content-length") or ""
+        is_more = length.isascii() and length.isdigit() and int(length[:20]) > self._raw_bytes
+        if is_more and media_type(self._type, b"") == "application/pdf":
             raise self._too_large()
 
     def data(self, piece: bytes) -> bool:
-        """Unpack and keep a piece; there may always be more."""
+        """Unpack and keep a piece; whether the cap is reached, so that no more is wanted."""
+        kept = piece[: self._raw_left]
+        self._raw_left -= len(kept)
         try:
-            self._pieces.append(self._unpacker.feed(piece))
-        except TooMuch:
-            raise self._too_large() from None
+            self._pieces.append(self._unpacker.feed(kept))
         except BrokenPacking as error:
             raise WebError(Kind.PARSE, f"the page's gzip cannot be read: {error}") from None
-        return False
+        self._is_cut = self._unpacker.is_cut or len(kept) < len(piece)
+        return self._is_cut
 
     def page(self, url: str) -> Fetched:
         """The page, after the whole body has come. Raises WebError."""
         try:
-            self._unpacker.end()
+            if not self._is_cut:
+                self._unpacker.end()
         except BrokenPacking as error:
             raise WebError(Kind.PARSE, f"the page's gzip cannot be read: {error}") from None
         body = b"".join(self._pieces)
         kind = media_type(self._type, body)
+        if self._is_cut and kind == "application/pdf":  # its table of contents is at its end
+            raise self._too_large()
         if not is_readable(kind):
             raise _unreadable(kind, str(len(body)))
-        return Fetched(url, self._status, kind, charset_of(self._type, kind, body), body)
+        return Fetched(url, self._status, kind, charset_label(self._type), body, self._is_cut)
 
     def _check_status(self, headers: Headers) -> None:
         status = self._status
@@ -93,41 +121,53 @@ class PageSink:
             raise Redirected(_location(headers))
         said = f"the page answered {status}{_phrase(status)}"
         if status == HTTPStatus.TOO_MANY_REQUESTS:
-            raise WebError(Kind.RATE_LIMITED, said, retry_at=self._retry_at(headers))
+            raise WebError(Kind.RATE_LIMITED, said, retry_at=self._retry_at(headers), told=said)
         if status in _KEPT_OUT:
-            raise WebError(Kind.BLOCKED_OR_EMPTY, said)
+            raise WebError(Kind.BLOCKED_OR_EMPTY, said, told=said)
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise WebError(Kind.SERVER, said, retry_at=self._retry_at(headers))
+            raise WebError(Kind.SERVER, said, retry_at=self._retry_at(headers), told=said)
         if status >= HTTPStatus.BAD_REQUEST:
-            raise WebError(Kind.BAD_REQUEST, said)
+            raise WebError(Kind.BAD_REQUEST, said, told=said)
         if status not in {HTTPStatus.OK, HTTPStatus.NON_AUTHORITATIVE_INFORMATION}:
-            raise WebError(Kind.PARSE, said)
+            raise WebError(Kind.PARSE, said, told=said)
 
     def _retry_at(self, headers: Headers) -> float | None:
-        """When to come back, when the server says it in seconds."""
-        seconds = _header(headers, "retry-after") or ""
-        is_number = seconds.isascii() and seconds.isdigit() and len(seconds) <= 9  # noqa: PLR2004  (thirty years)
-        return self._now + int(seconds) if is_number else None
+        """When to come back, in clock seconds: the server says for how many seconds, or until which date."""
+        return retry_wish(headers, Moment(self._now, self._wall))
 
     def _too_large(self) -> WebError:
         most = min(self._raw_bytes, self._decoded_bytes)
-        return WebError(Kind.PARSE, f"the page is too large: more than {most:,} bytes")
+        said = f"the page is too large: more than {most:,} bytes"
+        return WebError(Kind.PARSE, said, told=said)
 
 
 def _location(headers: Headers) -> str:
-    """Where a redirect goes. Raises WebError for none, several, or one that is no text."""
-    try:
-        locations = {value.decode("utf-8") for value in headers.getRawHeaders(b"location", ())}
-    except UnicodeDecodeError:
-        locations = set()
+    """Where a redirect goes. Raises WebError for nowhere, or for several places.
+
+    Bytes that are no UTF-8 (most are Latin-1) are escaped one by one, and so are blanks: browsers do the same.
+    """
+    locations = {location_text(value) for value in headers.getRawHeaders(b"location", ())} - {""}
     if len(locations) != 1:
-        raise WebError(Kind.PARSE, "the page redirects without saying where to")
+        raise WebError(Kind.PARSE, NOWHERE, told=NOWHERE)
     return locations.pop()
+
+
+def location_text(value: bytes) -> str:
+    """A reference to another page as it may be joined to an address; empty for a blank one."""
+    value = value.strip(b" \t\r\n")
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        text = _OTHER_BYTES.sub(lambda match: quote(match[0]).encode(), value).decode("ascii")
+    return text.replace(" ", "%20")
 
 
 def _unreadable(kind: str, length: str | None) -> WebError:
     size = f"{int(length):,} bytes" if length and length.isascii() and length.isdigit() else "of unknown size"
-    return WebError(Kind.PARSE, f"the page is {_named(kind)}, {size[:40]}, which cannot be read as text")
+    said = f"the page is {_named(kind)}, {size[:40]}, which cannot be read as text"
+    family = kind.partition("/")[0]
+    what = f"of type {family}" if family in _FAMILIES else "a file"
+    return WebError(Kind.PARSE, said, told=f"the page is {what}, {size[:40]}, which cannot be read as text")
 
 
 def _named(value: str) -> str:

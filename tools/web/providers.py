@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+#: How long a provider may take that does not say how long it needs, in seconds.
+USUAL_SECONDS = 20.0
+
 
 class TimeRange(StrEnum):
     """How old a result may be."""
@@ -56,7 +59,7 @@ class ReadResult:
 
 
 class SearchProvider(Protocol):
-    """Searches the web."""
+    """Searches the web. It may have `total_seconds`, the most that one answer takes."""
 
     #: What the provider is called in settings and messages.
     name: str
@@ -67,10 +70,16 @@ class SearchProvider(Protocol):
 
 
 class ReadProvider(Protocol):
-    """Reads a page of the web."""
+    """Reads a page of the web. It may have `total_seconds`, the most that one answer takes."""
 
     name: str
 
     def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> Awaitable[ReadResult]:
         """The page's text from character `offset`, at most `max_length` of them. Raises WebError. May be cancelled."""
         ...
+
+
+def seconds_of(provider: object) -> float | None:
+    """The most that one answer of a provider takes, its attribute `total_seconds`; None when it does not say."""
+    seconds: float | None = getattr(provider, "total_seconds", None)
+    return seconds

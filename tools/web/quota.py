@@ -42,7 +42,7 @@ class Allotment:
         whose = f" of {self._whose}" if self._whose else ""
         said = f"all {self._most} {self._what}{whose} within {self._seconds / 60:.0f} minutes are used up"
         at = self._used[0] + self._seconds if self._used else None
-        return WebError(Kind.QUOTA, said, provider="quota", retry_at=at)
+        return WebError(Kind.QUOTA, said, provider="quota", retry_at=at, told=said)
 
     def take(self) -> float:
         """One use, of which this is the time."""

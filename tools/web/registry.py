@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -20,6 +20,8 @@ from tools.web.search.options import Options
 from tools.web.search.perplexity import PerplexityOptions, PerplexitySearchProvider
 from tools.web.search.searxng import SearxngOptions, SearxngSearchProvider
 from tools.web.search.tavily import TavilyOptions, TavilyProvider
+
+Chosen = TypeVar("Chosen", bound=Options)
 
 
 class Making(Protocol):
@@ -106,15 +108,24 @@ class Providers:
 def made(name: str, maker: Maker, settings: ProviderSettings | None, shared: Shared) -> Any:
     """The provider that the settings describe. Raises ValueError."""
     settings = settings or ProviderSettings()
+    refuse_what_is_missing(name, maker, settings)
+    return maker.make(shared, settings.key, settings.url, options_of(name, maker.options, settings))
+
+
+def refuse_what_is_missing(name: str, maker: Maker, settings: ProviderSettings) -> None:
+    """Raise ValueError for a key or an address that the provider cannot do without."""
     if maker.needs_key and not settings.key:
         raise ValueError(f"{name} needs a key")
     if maker.needs_url and not settings.url:
         raise ValueError(f"{name} needs the address (url) of your server")
+
+
+def options_of(name: str, options: type[Chosen], settings: ProviderSettings) -> Chosen:
+    """The provider's own options, checked. Raises ValueError that says which is wrong."""
     try:
-        options = maker.options.model_validate(dict(settings.options))
+        return options.model_validate(dict(settings.options))
     except ValidationError as error:
-        raise ValueError(f"{name}: {_said(error, maker.options)}") from None
-    return maker.make(shared, settings.key, settings.url, options)
+        raise ValueError(f"{name}: {_said(error, options)}") from None
 
 
 def _said(error: ValidationError, options: type[Options]) -> str:

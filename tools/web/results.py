@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 
-class SearchResultItem(BaseModel):
-    """One hit and the number to cite it by."""
+class _Told(BaseModel):
+    """Leaves fields that say nothing out of the JSON a model is given; `model_dump` has them all."""
 
     model_config = ConfigDict(frozen=True)
 
-    title: str
-    url: str
-    snippet: str
+    @model_serializer(mode="wrap", when_used="json")
+    def _without_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in serialize(self).items() if value not in (None, "", [])}
+
+
+class SearchResultItem(_Told):
+    """One hit and the number to cite it by."""
+
     citation_id: int
+    title: str
+    snippet: str
+    url: str
 
 
 class WebSearchToolResult(BaseModel):
-    """Hits, a word on what to do with them, and the sources as lines of a footer."""
+    """Hits, what the model must know about the search itself, and the sources as lines of a footer.
+
+    `message` holds no instructions: those stand in the system text (`assistant/prompt.py`). The sources are the hits
+    once more, for programs, and are left out of the JSON a model is given.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     results: list[SearchResultItem]
-    message: str
-    sources: list[str]
+    message: str = ""
+    sources: list[str] = []
+
+    @model_serializer(mode="wrap", when_used="json")
+    def _told_once(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        told: dict[str, Any] = serialize(self)
+        return {name: told[name] for name in ("results", "message") if name == "results" or told[name]}
 
 
-class OpenPageToolResult(BaseModel):
+class OpenPageToolResult(_Told):
     """A page or the part of it that was asked for, or why there is none.
 
     `original_length` is of the whole page, when known; `truncated` when `content` is not all of it. It is
     cited by `citation_id`, the number it had in a search.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     title: str = ""

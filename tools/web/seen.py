@@ -22,7 +22,7 @@ _MAX_TEXT_CHARS = 20_000
 
 
 class SeenUrls:
-    """The last `most` URLs that were shown, in the normal form of `urls.normalise`."""
+    """The last `most` URLs that were shown, in their normal form (`urls.SafeUrl.normal`)."""
 
     def __init__(self, most: int = 1000) -> None:
         self._most = most
@@ -36,7 +36,7 @@ class SeenUrls:
         """Whether a URL was shown."""
         from tools.web.urls import SafeUrl  # noqa: PLC0415  (who asks has one)
 
-        return isinstance(url, SafeUrl) and str(url) in self._urls
+        return isinstance(url, SafeUrl) and url.normal in self._urls
 
     def add(self, url: str) -> None:
         """Note a URL; one that could not be asked for anyway is left out."""
@@ -44,7 +44,7 @@ class SeenUrls:
         from tools.web.urls import UrlRefused, normalise  # noqa: PLC0415  (two parsers and the table of addresses)
 
         try:
-            normal = str(normalise(url))
+            normal = normalise(url).normal
         except UrlRefused:
             return
         self._urls[normal] = None

@@ -18,15 +18,16 @@ class Trouble:
     message: str
     provider: str = ""
     retry_at: float | None = None
+    told: str = ""
 
     @classmethod
     def of(cls, error: WebError, provider: str = "") -> Trouble:
         """What the error says; `provider` where it names none."""
-        return cls(error.kind, error.message, error.provider or provider, error.retry_at)
+        return cls(error.kind, error.message, error.provider or provider, error.retry_at, error.told)
 
     def error(self) -> WebError:
         """The error, anew."""
-        return WebError(self.kind, self.message, provider=self.provider, retry_at=self.retry_at)
+        return WebError(self.kind, self.message, provider=self.provider, retry_at=self.retry_at, told=self.told)
 
     def __str__(self) -> str:
         """The reason for a list of reasons."""
@@ -36,11 +37,12 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Hits(Sequence[SearchResult]):
-    """Results of a search, who gave them, and what went wrong before."""
+    """Results of a search, who gave them, and what went wrong before. `notes` are our own sentences about them."""
 
     results: tuple[SearchResult, ...]
     served_by: str = ""
     failed: tuple[Trouble, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """How many there are."""
@@ -66,7 +68,7 @@ class Page(ReadResult):
 def hits(found: Sequence[SearchResult], served_by: str, failed: tuple[Trouble, ...] = ()) -> Hits:
     """The results with these facts; those of a chain within a chain stay."""
     if isinstance(found, Hits):
-        return Hits(found.results, found.served_by or served_by, failed + found.failed)
+        return Hits(found.results, found.served_by or served_by, failed + found.failed, found.notes)
     return Hits(tuple(found), served_by, failed)
 
 

@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import TCP4ServerEndpoint
@@ -22,11 +23,12 @@ from tools.web.fakes.brave import FakeBrave
 from tools.web.fakes.perplexity import FakePerplexity
 from tools.web.fakes.proxy import MODES, FakeProxy, SearchPages
 from tools.web.fakes.searxng import FakeSearxng
-from tools.web.fakes.service import HITS, Asked, FakeService, Hit
+from tools.web.fakes.service import FACTS, HITS, Asked, FakeService, Hit, hits_of, known
 from tools.web.fakes.site import FakeSite, serve_site
 from tools.web.fakes.tavily import FakeTavily
 
 __all__ = [
+    "FACTS",
     "HITS",
     "SERVICES",
     "Asked",
@@ -39,6 +41,7 @@ __all__ = [
     "FakeTavily",
     "Hit",
     "SearchPages",
+    "known",
     "main",
     "serve",
     "serve_proxy",
@@ -55,8 +58,10 @@ SERVICES: dict[str, type[FakeService]] = {
 _PROXY = "proxy"
 
 _EPILOG = """\
-The address that is printed is the provider's url. A fake finds the same seven pages for every query, those on
-example.org.
+The address that is printed is the provider's url. A fake knows a few invented facts, so that an answer with one of them
+was searched for: how tall the Meriden Lighthouse is, how many people live in Tarn Abbey, who invented the steam whisk,
+the capital of Velmora, how high Mount Harrow is, who wrote The Glass Orchard. For any other query it finds seven pages
+on example.org. With `--hits FILE` it finds the records of that file (a JSON list of title, url, snippet) every time.
 example: start `python -m tools.web.testing brave --port 11600 --key made-up --fault rate-limit`, then
   curl -i -H 'X-Subscription-Token: made-up' 'http://127.0.0.1:11600/web/search?q=well'
 
@@ -73,6 +78,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.fault and options.fault not in _faults(options.name):
         parser.error(f"{options.name} cannot fail with {options.fault!r}: {', '.join(_faults(options.name))}")
+    try:
+        options.found = hits_of(options.hits.read_text("utf-8")) if options.hits else known
+    except (OSError, ValueError) as error:
+        parser.error(f"--hits {options.hits}: {error}")
     return serve_until_interrupted(lambda reactor: _serve_for_ever(options, reactor))
 
 
@@ -100,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("name", choices=[*SERVICES, _PROXY], help="the service to be")
     parser.add_argument("--port", type=int, default=0, help="the port to listen on; 0, the default, takes a free one")
     parser.add_argument("--fault", help="fail like this at every request; the ways are below")
+    parser.add_argument("--hits", type=Path, help="find what this JSON file lists")
     parser.add_argument("--key", help="refuse requests without this made-up key")
     return parser
 
@@ -116,7 +126,7 @@ async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) ->
         async with serve_proxy(SearchPages(mode=options.fault or "answer"), reactor, options.port) as (url, _):
             await _told(url)
         return
-    service = SERVICES[options.name](reactor, key=options.key)
+    service = SERVICES[options.name](reactor, options.found, options.key)
     if options.fault:
         service.fail(options.fault)
     async with serve(service, reactor, options.port) as url:

@@ -10,10 +10,14 @@ from tools.web.seen import SeenUrls
 
 @dataclass(frozen=True, slots=True)
 class WebTurn:
-    """One turn of one assistant; `seen` outlives it."""
+    """One turn of one assistant; `seen` outlives it.
+
+    `focused` turns show only the hits that fit the question best: for models too small to choose among many.
+    """
 
     seen: SeenUrls = field(default_factory=SeenUrls)
     citations: Citations = field(default_factory=Citations)
+    focused: bool = False
 
     def cited(self, words: str) -> str:
         """The words without marks of sources that there are none of, and below them the sources that they name."""

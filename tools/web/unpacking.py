@@ -1,4 +1,4 @@
-"""Takes a body out of its packing, piece by piece, and never makes more of it than was agreed."""
+"""Takes a body out of its packing, piece by piece, and never gives more of it than was agreed."""
 
 from __future__ import annotations
 
@@ -13,39 +13,37 @@ class BrokenPacking(ValueError):
     """The bytes are no gzip."""
 
 
-class TooMuch(ValueError):
-    """There is more in the body than was agreed."""
-
-
 class Plain:
-    """A body without packing, at most `limit` bytes."""
+    """A body without packing, of which at most `limit` bytes are given; `is_cut` when there was more."""
 
     def __init__(self, limit: int) -> None:
         self._left = limit
+        self.is_cut = False
 
     def feed(self, data: bytes) -> bytes:
-        """The bytes themselves. Raises TooMuch."""
-        self._left -= len(data)
-        if self._left < 0:
-            raise TooMuch
-        return data
+        """The bytes themselves, within the limit."""
+        kept = data[: self._left]
+        self.is_cut = self.is_cut or len(kept) < len(data)
+        self._left -= len(kept)
+        return kept
 
     def end(self) -> None:
         """Nothing can be missing."""
 
 
 class Gunzip:
-    """The content of a gzip body, of all its members together at most `limit` bytes."""
+    """The content of a gzip body, of all its members together at most `limit` bytes; `is_cut` when there was more."""
 
     def __init__(self, limit: int) -> None:
         self._left = limit
+        self.is_cut = False
         self._members = 0
         self._member: zlib._Decompress | None = None
 
     def feed(self, data: bytes) -> bytes:
-        """What the bytes unpack to. Raises TooMuch or BrokenPacking."""
+        """What the bytes unpack to, within the limit. Raises BrokenPacking."""
         pieces = []
-        while data:
+        while data and not self.is_cut:
             if self._member is None:
                 data = data.lstrip(b"\0") if self._members else data  # padding between members, as gzip(1) allows
                 if not data:
@@ -57,8 +55,8 @@ class Gunzip:
         return b"".join(pieces)
 
     def end(self) -> None:
-        """Raises BrokenPacking when the last member is not complete."""
-        if self._member is not None:
+        """Raises BrokenPacking when the last member is not complete, unless the rest was not wanted."""
+        if self._member is not None and not self.is_cut:
             raise BrokenPacking("it ends early")
 
     def _begin(self) -> None:
@@ -73,9 +71,10 @@ class Gunzip:
             piece = member.decompress(data, self._left + 1)
         except zlib.error:
             raise BrokenPacking("it is damaged") from None
+        if len(piece) > self._left:
+            self.is_cut = True
+            return piece[: self._left], b""
         self._left -= len(piece)
-        if self._left < 0:
-            raise TooMuch
         if not member.eof:
             return piece, b""  # room was left, so that all of the input was taken
         self._member = None

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from ipaddress import IPv6Network
+from ipaddress import IPv6Network, ip_network
 
 from tools.web.addresses import NAT64_LENGTHS, Network
-from tools.web.hosts import normal_name
+from tools.web.hosts import domains, is_within
 
 MAX_PORT = 65535
+
+
+#: Where a host that the owner names may be: at home or on this machine, never link-local (where clouds keep their
+#: metadata) nor in another special network.
+HOME_NETWORKS: frozenset[Network] = frozenset(
+    map(
+        ip_network,
+        ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "fc00::/7", "::1/128"),
+    )
+)
 
 
 class UrlOrigin(StrEnum):
@@ -24,8 +34,9 @@ class UrlPolicy:
     """Which URLs may be asked for. A domain in a list stands for all below it too; the block list wins.
 
     `nat64` is the prefix of a network that reaches IPv4 only through NAT64. `allow_private` are networks of the
-    operator's own that pages may be read from in spite of the table; none by default. Raises ValueError for settings
-    that cannot be meant.
+    operator's own that pages may be read from in spite of the table; none by default. `private_names` are hosts of the
+    operator's own, such as nas.lan, that may be asked for and may have a private address (`HOME_NETWORKS`), with all
+    below them. Raises ValueError for settings that cannot be meant.
     """
 
     ports: frozenset[int] = frozenset({80, 443})
@@ -34,6 +45,11 @@ class UrlPolicy:
     url_origin: UrlOrigin = UrlOrigin.ANY
     nat64: IPv6Network | None = None
     allow_private: frozenset[Network] = frozenset()
+    private_names: frozenset[str] = frozenset()
+
+    def allowed_for(self, host: str) -> frozenset[Network]:
+        """The networks in which a host may be in spite of the table: a name let through may be at home, no more."""
+        return self.allow_private | HOME_NETWORKS if is_within(host, self.private_names) else self.allow_private
 
     def __post_init__(self) -> None:
         """Bring the domains into the form in which hosts are compared."""
@@ -41,9 +57,5 @@ class UrlPolicy:
             raise ValueError("a port is a number from 1 to 65535")
         if self.nat64 is not None and self.nat64.prefixlen not in NAT64_LENGTHS:
             raise ValueError("a NAT64 prefix has 32, 40, 48, 56, 64 or 96 bits")
-        object.__setattr__(self, "allow_domains", _normal(self.allow_domains))
-        object.__setattr__(self, "block_domains", _normal(self.block_domains))
-
-
-def _normal(domains: frozenset[str]) -> frozenset[str]:
-    return frozenset(normal_name(domain.removeprefix("*.").removeprefix(".")) for domain in domains)
+        for names in ("allow_domains", "block_domains", "private_names"):
+            object.__setattr__(self, names, domains(getattr(self, names)))

@@ -1,7 +1,9 @@
-"""What of a URL is asked for at all: it is taken apart by two parsers, judged, and built anew from its parts. Pure.
+"""The one normal form of a URL and the one limit on its length, and which URLs are asked for at all. Pure.
 
-`parse` refuses before any look-up. What a name resolves to is judged later (`judging`), by the table of `addresses`.
-The model is told the name of the rule and nothing else.
+`normalise` takes a URL apart with two parsers and builds it anew from its parts. Its `normal` form is compared, cached,
+cited and remembered as seen; what is sent keeps the escapes it was given with. `parse` judges a URL by the owner's
+policy before any look-up. What a name resolves to is judged later (`judging`), by the table of `addresses`. The model
+is told the name of the rule and nothing else.
 """
 
 from __future__ import annotations
@@ -9,29 +11,38 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from urllib.parse import SplitResult, quote, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 import hyperlink
 
 from tools.web.addresses import Address, judge, parse_address
 from tools.web.errors import Kind, WebError
-from tools.web.hosts import BadHost, ipv6, is_below, public_host
+from tools.web.hosts import BadHost, ipv6, is_within, normal_name, refuse_local
 from tools.web.url_policy import UrlPolicy
 
-#: Characters of a URL as it is given, and as it is sent (reference/web-tools.md section 3: 2,048 to 8,192).
-MAX_URL_CHARS = 4096
+#: Characters of a URL as it is given, and of its path and query as they are sent: what browsers and servers agree on.
+MAX_URL_CHARS = 2048
 DEFAULT_PORTS = {"http": 80, "https": 443}
 #: Control, surrogate, private-use and unassigned characters, every kind of space and line end, besides the backslash.
 _FORBIDDEN_CATEGORIES = frozenset({"Cc", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 _AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^\[\]:]*)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
 _KEPT = "/?:@!$&'()*+,;=-._~%[]"
+#: urlsplit drops tabs and line ends without a word.
+_CONTROLS = re.compile("[\x00-\x1f\x7f]")
+_STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
+_ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
+#: Escaped or not, these are the same (RFC 3986 section 6.2.2). The dot is left out: `%2e%2e` is not turned into steps.
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~")
+#: How a fragment begins that is a route for the page's scripts, so that another one is another page.
+_ROUTES = ("!", "/")
 
 
 class UrlRefused(WebError):
     """A URL that is not asked for. `rule` is the name of what forbids it, which is all the model is told."""
 
     def __init__(self, rule: str) -> None:
-        super().__init__(Kind.POLICY, f"this URL is not allowed: {rule}")
+        said = f"this URL is not allowed: {rule}"
+        super().__init__(Kind.POLICY, said, told=said)
         self.rule = rule
 
 
@@ -63,8 +74,13 @@ class SafeUrl:
         """Scheme, host and port: the part that may be logged."""
         return f"{self.scheme}://{self.netloc}"
 
+    @property
+    def normal(self) -> str:
+        """The one form for all ways to write this URL: escapes in capitals, and only where they are needed."""
+        return self.origin + _ESCAPED.sub(_plain, _STRAY_PERCENT.sub("%25", self.target))
+
     def __str__(self) -> str:
-        """The URL, without a fragment."""
+        """The URL as it is sent, without a fragment."""
         return self.origin + self.target
 
 
@@ -73,15 +89,66 @@ def parse(url: str, policy: UrlPolicy) -> SafeUrl:
     safe = normalise(url)
     if safe.port not in policy.ports:
         raise UrlRefused("port")
-    if is_below(safe.host, policy.block_domains):
+    if is_within(safe.host, policy.block_domains):
         raise UrlRefused("blocked domain")
-    if policy.allow_domains and not is_below(safe.host, policy.allow_domains):
+    if policy.allow_domains and not is_within(safe.host, policy.allow_domains):
         raise UrlRefused("domain not on the allow list")
     address = safe.address
+    if address is None and not is_within(safe.host, policy.private_names):
+        try:
+            refuse_local(safe.host)
+        except BadHost as refused:
+            raise UrlRefused(str(refused)) from None
     rule = None if address is None else judge(address, nat64=policy.nat64, allowed=policy.allow_private)
     if rule is not None:
         raise UrlRefused(rule.name)
     return safe
+
+
+def is_web_url(url: str) -> bool:
+    """Whether the URL has a normal form, so that it could be asked for under some policy."""
+    try:
+        normalise(url)
+    except UrlRefused:
+        return False
+    return True
+
+
+def normal_url(url: str) -> str:
+    """The normal form as text, to tell pages apart: with a fragment that is a route (`#!`, `#/`), without any other.
+
+    What has no normal form comes back as it is.
+    """
+    try:
+        normal = normalise(url).normal
+    except UrlRefused:
+        return url
+    fragment = url.partition("#")[2]
+    return f"{normal}#{fragment}" if fragment.startswith(_ROUTES) else normal
+
+
+def host_of(url: str) -> str:
+    """The URL's host in its normal form; empty when it has none."""
+    try:
+        return normalise(url).host
+    except UrlRefused:
+        return ""
+
+
+def web_url(value: object) -> str:
+    """A provider's URL quoted as URLs are, empty when it is no http(s) URL.
+
+    What is quoted already stays. Some libraries decode URLs (ddgs does), so blanks and letters are quoted again.
+    """
+    if not isinstance(value, str) or len(value) > MAX_URL_CHARS or _CONTROLS.search(value.strip()):
+        return ""
+    try:
+        parts = urlsplit(value.strip())
+    except ValueError:
+        return ""
+    path, query, fragment = (quote(_STRAY_PERCENT.sub("%25", part), safe=_KEPT, errors="replace") for part in parts[2:])
+    built = urlunsplit((parts.scheme, parts.netloc, path, query, fragment))
+    return built if is_web_url(built) else ""
 
 
 def join(base: SafeUrl, reference: str, policy: UrlPolicy) -> SafeUrl:
@@ -118,7 +185,10 @@ def normalise(url: str) -> SafeUrl:
     host = _host(ours.netloc)
     if not agree(ours, theirs):
         raise UrlRefused("two readings of the URL")
-    return _built(scheme, host, port, quote(ours.path or "/", safe=_KEPT), ours.query)
+    target = "?".join(quote(part, safe=_KEPT) for part in (ours.path or "/", ours.query) if part)
+    if len(target) > MAX_URL_CHARS:
+        raise UrlRefused("URL too long")
+    return SafeUrl(scheme, host, port, target)
 
 
 def agree(ours: SplitResult, theirs: hyperlink.URL) -> bool:
@@ -133,11 +203,9 @@ def agree(ours: SplitResult, theirs: hyperlink.URL) -> bool:
     )
 
 
-def _built(scheme: str, host: str, port: int, path: str, query: str) -> SafeUrl:
-    target = f"{path}?{quote(query, safe=_KEPT)}" if query else path
-    if len(target) > MAX_URL_CHARS:
-        raise UrlRefused("URL too long")
-    return SafeUrl(scheme, host, port, target)
+def _plain(match: re.Match[str]) -> str:
+    character = chr(int(match[1], 16))
+    return character if character in _UNRESERVED else match[0].upper()
 
 
 def _host(netloc: str) -> str:
@@ -147,7 +215,7 @@ def _host(netloc: str) -> str:
         raise UrlRefused("broken host or port")
     written = match["host"]
     try:
-        return str(ipv6(written[1:-1])) if written.startswith("[") else public_host(written)
+        return str(ipv6(written[1:-1])) if written.startswith("[") else normal_name(written)
     except BadHost as refused:
         raise UrlRefused(str(refused)) from None
 

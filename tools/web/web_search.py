@@ -1,67 +1,140 @@
-"""The tool `web_search`: hits of a search on the web, each with the number to cite it by."""
+"""The tool `web_search`: hits of a search on the web, each with the number to cite it by.
+
+What a model gets wrong about domains never costs it the search: a name that is no domain, or that may not be searched,
+is left out, and domains on which nothing is found are given up. A note says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from tools.clean import one_line
 from tools.context import ToolContext
 from tools.errors import ToolFailed
 from tools.tool import Arguments, Category, Tool
 from tools.trust import Source
-from tools.web.advice import advice, found
+from tools.web.advice import NOTHING_FOUND, advice, log_failure
 from tools.web.citations import footer
-from tools.web.errors import WebError
-from tools.web.providers import SearchProvider, SearchQuery, TimeRange
+from tools.web.errors import Kind, WebError
+from tools.web.filtering import focused
+from tools.web.hosts import domain
+from tools.web.providers import SearchProvider, SearchQuery, SearchResult, TimeRange
 from tools.web.results import SearchResultItem, WebSearchToolResult
+from tools.web.search.query import is_domain
+from tools.web.served import Hits
 from tools.web.turn import WebTurn
 
-#: A chain of providers shares this, in seconds.
+#: What a search gets when its providers do not say how long they may take, in seconds.
 TIMEOUT_SECONDS = 30.0
+MAX_DOMAINS = 20
+#: What a model may mean by another word for a range of time.
+_RANGES = {"day": "d", "week": "w", "month": "m", "year": "y", "any": "all", "": "all"}
+#: With these, the domains may be what is wrong.
+_MAYBE_THE_DOMAINS = frozenset({Kind.POLICY, Kind.BLOCKED_OR_EMPTY})
+_MAX_NAMED = 5
 
 
 class WebSearchArguments(Arguments):
-    """What to look for."""
+    """What to look for. No value stands in a description: a small model would copy it."""
 
     query: str = Field(min_length=1, max_length=400, description="what to search for, a few words")
     limit: int = Field(default=5, ge=1, le=10, description="how many results")
     allowed_domains: list[str] = Field(
-        default_factory=list, max_length=20, description="only these domains, for example: python.org"
+        default_factory=list,
+        description="leave empty to search everywhere; only when somebody asks for one web site: its domain",
     )
     time_range: TimeRange = Field(default=TimeRange.ALL, description="d, w, m or y: not older than that; all: any age")
 
+    @field_validator("limit", mode="before")
+    @classmethod
+    def _within_bounds(cls, value: object) -> object:
+        return max(1, min(value, 10)) if isinstance(value, int) and not isinstance(value, bool) else value or 5
 
-def web_search_tool(provider: SearchProvider, now: Callable[[], float]) -> Tool:
-    """The tool over this provider; `now` gives clock seconds."""
+    @field_validator("allowed_domains", mode="before")
+    @classmethod
+    def _several(cls, value: object) -> object:
+        """The names in a list: of a text with commas, of one name, of null; what is no text is left out."""
+        names = value.replace(",", " ").split() if isinstance(value, str) else value
+        return [name for name in names if isinstance(name, str)] if isinstance(names, list | tuple) else []
+
+    @field_validator("time_range", mode="before")
+    @classmethod
+    def _in_letters(cls, value: object) -> object:
+        if value is None:
+            return TimeRange.ALL
+        word = value.strip().lower() if isinstance(value, str) else value
+        return _RANGES.get(word, word) if isinstance(word, str) else value
+
+
+def web_search_tool(
+    provider: SearchProvider, now: Callable[[], float], timeout_seconds: float = TIMEOUT_SECONDS
+) -> Tool:
+    """The tool over this provider; `now` gives clock seconds. The run that calls it may have less time left."""
 
     async def web_search(arguments: WebSearchArguments, context: ToolContext) -> WebSearchToolResult:
         """The hits, or ToolFailed with what to do about it."""
-        query = SearchQuery(
-            one_line(arguments.query), arguments.limit, tuple(arguments.allowed_domains), arguments.time_range
-        )
+        domains, bad = _domains(arguments.allowed_domains)
+        query = SearchQuery(one_line(arguments.query), arguments.limit, domains, arguments.time_range)
         try:
-            hits = await provider.search(query)
+            hits, note = await _found(provider, query)
         except WebError as error:
+            log_failure("web_search", error)
             raise ToolFailed(advice(error, now())) from error
+        left_out = [f"Left out, because they are no web sites: {_named(bad)}."] if bad else []
+        notes = [*left_out, *([note] if note else []), *(hits.notes if isinstance(hits, Hits) else ())]
         turn = context.web or WebTurn()
-        items = []
-        for hit in hits:
-            turn.seen.add(hit.url)
-            number = turn.citations.number(hit.url, hit.title)
-            items.append(SearchResultItem(title=hit.title, url=hit.url, snippet=hit.snippet, citation_id=number))
-        named = turn.citations.of(item.citation_id for item in items)
-        return WebSearchToolResult(
-            results=items, message=found(len(items)), sources=footer(named, most=len(items)).split("\n")[1:]
-        )
+        return _told(focused(hits, query.text) if turn.focused else hits, notes, turn)
 
     return Tool(
         name="web_search",
-        description="Search the web. Use it for facts of the world outside the game that you do not know.",
+        description="Search the web. Use it for facts of the world outside the game.",
         arguments=WebSearchArguments,
         category=Category.ASYNC_REQUIRED,
         execute=web_search,
-        timeout_seconds=TIMEOUT_SECONDS,
+        timeout_seconds=timeout_seconds,
         source=Source.WEB,
     )
+
+
+async def _found(provider: SearchProvider, query: SearchQuery) -> tuple[Sequence[SearchResult], str]:
+    """The hits, and what is to be said of domains that were given up to have any. Raises WebError."""
+    why = "Nothing was found on"
+    try:
+        hits = await provider.search(query)
+    except WebError as error:
+        if error.kind not in _MAYBE_THE_DOMAINS or not query.allowed_domains:
+            raise
+        why = "It is not allowed to search" if error.kind is Kind.POLICY else why
+    else:
+        if hits or not query.allowed_domains:
+            return hits, ""
+    hits = await provider.search(replace(query, allowed_domains=()))
+    return hits, f"{why} {_named(query.allowed_domains)}; this is from other sites."
+
+
+def _told(hits: Sequence[SearchResult], notes: Sequence[str], turn: WebTurn) -> WebSearchToolResult:
+    """The result for the model; the addresses are noted as shown."""
+    items = []
+    for hit in hits:
+        turn.seen.add(hit.url)
+        number = turn.citations.number(hit.url, hit.title)
+        items.append(SearchResultItem(citation_id=number, title=hit.title, snippet=hit.snippet, url=hit.url))
+    named = turn.citations.of(item.citation_id for item in items)
+    message = " ".join([*notes, *([] if items else [NOTHING_FOUND])])
+    return WebSearchToolResult(results=items, message=message, sources=footer(named, most=len(items)).split("\n")[1:])
+
+
+def _domains(written: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The domains among the names, as hosts are compared, and the names that are none."""
+    names = [name for name in written if name.strip()]
+    good = {name: domain(name) for name in names}
+    bad = tuple(name for name in names if not is_domain(good[name]))
+    domains = dict.fromkeys(good[name] for name in names if name not in bad)
+    return tuple(domains)[:MAX_DOMAINS], bad
+
+
+def _named(names: Sequence[str]) -> str:
+    return one_line(", ".join(name[:80] for name in names[:_MAX_NAMED]), max_chars=200)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.advice import ADVICE, MAX_REASON_CHARS, NOTHING_FOUND, UNTRUSTED, advice, found
+from tools.web.advice import ADVICE, MAX_REASON_CHARS, advice
 from tools.web.errors import Kind, WebError
 from tools.web.results import OpenPageToolResult, SearchResultItem, WebSearchToolResult
 
@@ -29,7 +29,9 @@ def test_every_kind_has_its_sentence() -> None:
     ],
 )
 def test_it_says_when_it_may_be_better(seconds: float | None, words: str) -> None:
-    told = advice(WebError(Kind.QUOTA, "all gone", retry_at=None if seconds is None else 50.0 + seconds), 50.0)
+    told = advice(
+        WebError(Kind.QUOTA, "no", retry_at=None if seconds is None else 50.0 + seconds, told="all gone"), 50.0
+    )
     assert told.startswith("all gone. " + ADVICE[Kind.QUOTA])
     assert told.endswith(words or ADVICE[Kind.QUOTA])
 
@@ -39,11 +41,6 @@ def test_hostile_words_stay_short_and_on_one_line(kind: Kind, message: str) -> N
     told = advice(WebError(kind, message), 0.0)
     assert "\n" not in told
     assert len(told) <= MAX_REASON_CHARS + len(ADVICE[kind]) + 3
-
-
-def test_what_was_found_is_marked_as_strangers_words() -> None:
-    assert UNTRUSTED in found(2)
-    assert found(0) == NOTHING_FOUND
 
 
 def test_the_results_have_the_names_of_the_contract() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.tools.web.test_urls import ACCEPTED, PIECES, REFUSED
 from tools.web.addresses import Address, judge
-from tools.web.hosts import is_below
+from tools.web.hosts import is_within
 from tools.web.url_policy import UrlPolicy
 from tools.web.urls import UrlRefused, parse
 
@@ -139,5 +139,5 @@ def test_where_microsoft_sees_no_domain_or_another_we_do_not_go(url: str) -> Non
         return
     if safe.address is None:
         for domain in ("example.com", "evil.org"):
-            is_in = is_below(safe.host, frozenset({domain}))
+            is_in = is_within(safe.host, frozenset({domain}))
             assert AntiSSRF.URIValidator.in_domain(str(safe), domain) is is_in

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tests.tools.web.scripted import Heard, Scripted
 from tools.web.errors import Kind
 from tools.web.filtering import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, Domains, FilteredSearch, narrowed, sifted
-from tools.web.location import domain, host_of, is_web_url, is_within, normal_url
+from tools.web.hosts import domain, is_within
 from tools.web.providers import SearchQuery, SearchResult
 from tools.web.served import Hits
+from tools.web.urls import host_of, is_web_url, normal_url
 
 
 def hit(url: str, title: str = "t", snippet: str = "s") -> SearchResult:

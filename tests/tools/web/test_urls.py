@@ -11,11 +11,15 @@ import hyperlink
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from tests.tools.web.scripted import ScriptedReader
+from tools.web.citations import Citations
 from tools.web.errors import Kind
+from tools.web.open_page import open_page_tool
 from tools.web.seen import SeenUrls
 from tools.web.url_policy import UrlPolicy
-from tools.web.urls import MAX_URL_CHARS, UrlRefused, agree, join, normalise, parse
+from tools.web.urls import MAX_URL_CHARS, UrlRefused, agree, is_web_url, join, normal_url, normalise, parse, web_url
 
 ANY = UrlPolicy()
 
@@ -403,3 +407,33 @@ def test_an_address_of_mail_is_no_url_that_was_shown() -> None:
     seen = SeenUrls()
     seen.add_text("write to me@example.org or say hello")
     assert len(seen) == 0
+
+
+@pytest.mark.parametrize(
+    ("shown", "opened"),
+    [
+        ("https://e.org/%7euser", "https://e.org/~user"),
+        ("https://e.org/a%2fb", "HTTPS://E.org:443/a%2Fb#top"),
+        ("https://b\u00fccher.example/", "https://xn--bcher-kva.example"),
+    ],
+)
+def test_a_url_is_the_same_for_all_who_compare_it(shown: str, opened: str) -> None:
+    seen, citations = SeenUrls(), Citations()
+    seen.add(shown)
+    assert parse(opened, ANY) in seen
+    assert citations.number(shown) == citations.number(opened)
+    assert normal_url(shown) == normal_url(opened) == parse(opened, ANY).normal
+
+
+@pytest.mark.parametrize(("chars", "fits"), [(MAX_URL_CHARS, True), (MAX_URL_CHARS + 1, False), (4000, False)])
+def test_one_length_holds_for_hits_pages_and_what_was_seen(chars: int, fits: bool) -> None:
+    url = "https://e.org/".ljust(chars, "x")
+    seen = SeenUrls()
+    seen.add(url)
+    assert (bool(web_url(url)), is_web_url(url), len(seen)) == (fits, fits, int(fits))
+    tool = open_page_tool(ScriptedReader("direct"), ANY, 900, lambda: 0.0)
+    if fits:
+        assert tool.arguments.model_validate({"url": url})
+    else:
+        with pytest.raises(ValidationError):
+            tool.arguments.model_validate({"url": url})

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import codecs
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from tools.clean import clean_heard, one_line
+from tools.web.extracting.charsets import text_of
 from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag
 from tools.web.extracting.html import read_html
 from tools.web.extracting.pdf import read_pdf
 from tools.web.extracting.unreadable import Unreadable
 from tools.web.extracting.xml import read_xml
+from tools.web.media import is_readable
 
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _SNIFFED_BYTES = 1024
-#: Codecs of Python's that are no character sets, or cost more than their length.
-_NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "utf-7", "unicode_escape", "raw_unicode_escape"})
+#: A feed that its server calls a page.
+_FEED = re.compile(r"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,500}?-->\s*)?<(?:rss|feed|rdf:RDF)\b", re.DOTALL)
 _MAX_TITLE_CHARS = 300
 
 
@@ -40,32 +42,21 @@ def read_document(
     if kind == "application/pdf":
         found = read_pdf(body, max_pages=limits.pdf_pages, max_chars=limits.output_chars, is_late=is_late)
     else:
-        found = _of_text(decoded(body, charset), kind, url)
+        text, lost = text_of(body, kind, charset)
+        found = _of_text(text, kind, url)
+        if lost:
+            found = replace(found, flags=found.flags | {Flag.CHARACTERS_LOST})
     return _cleaned(found, limits.output_chars)
 
 
-def decoded(body: bytes, charset: str) -> str:
-    """The text; what is no text in that charset is replaced, and a name that is none means UTF-8."""
-    for mark, codec in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
-        if body.startswith(mark):
-            return body.decode(codec, "replace").removeprefix("\ufeff")
-    try:
-        codec = codecs.lookup(charset or "utf-8").name
-        if codec in _NO_CHARSETS:
-            codec = "utf-8"
-        return body.decode(codec, "replace")
-    except (LookupError, ValueError):  # "hex" and its like are no text encodings
-        return body.decode("utf-8", "replace")
-
-
 def _of_text(text: str, kind: str, url: str) -> Extracted:
+    if kind.endswith(("/xml", "+xml")) or (kind in _HTML and _FEED.match(text[:_SNIFFED_BYTES])):
+        return read_xml(text, url)
     if kind in _HTML:
         return read_html(text, url)
-    if kind.endswith(("/xml", "+xml")):
-        return read_xml(text, url)
     if kind.endswith(("/json", "+json")):
         return Extracted("", _pretty(text))
-    if kind.startswith("text/"):
+    if is_readable(kind) or kind.startswith("text/"):
         return Extracted("", text)
     raise Unreadable("it is not text")
 

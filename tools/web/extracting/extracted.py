@@ -13,6 +13,10 @@ class Flag(StrEnum):
     WHOLE_BODY = "whole_body"
     #: The text was longer than the cap; its end is missing.
     CUT = "cut"
+    #: Far more words are on the page than were taken for its text.
+    SMALL_PART = "small_part"
+    #: Bytes that are no characters in the page's character set were replaced.
+    CHARACTERS_LOST = "characters_lost"
     #: A PDF had more pages than were read, by number or by time.
     PAGES_LEFT_OUT = "pages_left_out"
 
@@ -21,17 +25,23 @@ class Flag(StrEnum):
 SENTENCES = {
     Flag.WHOLE_BODY: "No main text was found; this is everything on the page.",
     Flag.CUT: "The page is longer than what is read of one; its end is missing.",
+    Flag.SMALL_PART: "This is a small part of the words on the page; lists, menus or other articles were left out.",
+    Flag.CHARACTERS_LOST: "Some characters of the page could not be read and were replaced.",
     Flag.PAGES_LEFT_OUT: "Only the first pages of the document were read.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """A page as cleaned text, Markdown where it had structure. All of it was written by strangers."""
+    """A page as cleaned text, Markdown where it had structure. All of it was written by strangers.
+
+    `refresh` is where the page sends its readers by itself (`meta refresh`), as it is written there; empty: nowhere.
+    """
 
     title: str
     markdown: str
     flags: frozenset[Flag] = frozenset()
+    refresh: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,12 @@ from tools.clean import one_line
 from tools.web.errors import Kind, WebError
 from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag
 from tools.web.extracting.process import Worker, worker_command, worker_environment
+from tools.web.urls import MAX_URL_CHARS
 
 _log = Logger()
 _MAX_NAMED_CHARS = 80
 _MAX_REASON_CHARS = 200
-_FEW_BYTES = 10_000
-#: A page that a dying worker had not begun is sent to the next one, this often.
-_MAX_TRIES = 2
+_MAX_TRIES = 2  # of workers that die before they begin a page
 
 
 @dataclass(eq=False, slots=True)
@@ -115,9 +114,9 @@ class Extractor:
         self._stopped: list[Deferred[None]] | None = None
 
     def extract(self, body: bytes, content_type: str, charset: str, url: str) -> Deferred[Extracted]:
-        """The text of a page found at `url`. Fails with WebError. Cancelling gives up the page's place.
+        """The text of a page found at `url`, whose server calls its character set `charset` (or nothing: empty).
 
-        `charset` is a codec of Python's, or empty: UTF-8, unless the body starts with a byte-order mark.
+        Fails with WebError. Cancelling gives up the page's place.
         """
         what = _told(body, content_type, url)
         if self._stopped is not None:
@@ -127,7 +126,7 @@ class Extractor:
         if len(self._waiting) >= self.limits.most_waiting:
             return fail(WebError(Kind.RATE_LIMITED, "too many pages wait to be read; try again in a minute"))
         done: Deferred[Extracted] = Deferred(lambda _: self._give_up(job))
-        head: JSONObject = {"content_type": content_type[:200], "charset": charset[:100], "url": url[:8192]}
+        head: JSONObject = {"content_type": content_type[:200], "charset": charset[:100], "url": url[:MAX_URL_CHARS]}
         job = _Job(head, body, what, done)
         job.patience = self._clock.callLater(self.limits.wait_seconds, self._lose_patience, job)
         self._waiting.append(job)
@@ -211,7 +210,8 @@ class Extractor:
             self.counts.done += 1
             flags = head.get("flags")
             known = frozenset(flag for flag in Flag if isinstance(flags, list) and flag in flags)
-            job.succeed(Extracted(str(head.get("title") or ""), body.decode("utf-8", "replace"), known))
+            title, refresh = str(head.get("title") or ""), str(head.get("refresh") or "")[:MAX_URL_CHARS]
+            job.succeed(Extracted(title, body.decode("utf-8", "replace"), known, refresh))
             return
         self.counts.failed += 1
         reason = str(head.get("message") or "")[:_MAX_REASON_CHARS]
@@ -297,4 +297,4 @@ def _told(body: bytes, content_type: str, url: str) -> str:
 
 
 def _size(count: int) -> str:
-    return f"{count:,} bytes" if count < _FEW_BYTES else f"{count // 1000:,} kB"
+    return f"{count:,} bytes" if count < 10_000 else f"{count // 1000:,} kB"  # noqa: PLR2004  (few)

@@ -2,12 +2,17 @@
 
 the page has one main or article element with two or more `pre`  ->  that element, converted as it stands
 otherwise                                                        ->  the main text, found by trafilatura
+under half of the page's paragraphs are in that                  ->  the element that holds them, when it has more
 under 200 characters came out                                    ->  the whole body, and a flag
+
+A flag says when the text is a small part of the words on the page. `meta refresh` is told, not followed, here.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tools.web.extracting import prescan
@@ -23,6 +28,46 @@ MIN_CODE_BLOCKS = 2
 _OF_HEADS = frozenset({"title", "meta", "link", "base", "script", "style", "noscript", "template", "object"})
 #: The element round the code is taken only when it holds that much of what the main text has.
 _MIN_SHARE = 0.6
+#: A page that sends its readers on after longer than this is one that they read.
+MAX_REFRESH_SECONDS = 10.0
+_MAX_REFRESH_CHARS = 3000
+_REFRESH = re.compile(
+    r"(?P<seconds>[0-9]{0,4}(?:\.[0-9]{0,6})?)\s*[;,\s]\s*(?:url\s*=\s*)?(?P<url>.+)", re.IGNORECASE | re.DOTALL
+)
+#: A page has many words from here on, and a text with less than this share of them is a small part.
+_MANY_WORDS, _SMALL_SHARE = 200, 0.25
+#: Characters from which on an element is a paragraph, and by how many it is known again.
+_PROSE_CHARS, _KNOWN_BY_CHARS = 80, 60
+#: So many paragraphs are enough to judge by; each is looked for in the whole text.
+_MOST_PARAGRAPHS = 400
+#: The share of paragraphs that a main text must have, and that the element which is taken instead holds.
+_KEPT_SHARE, _HELD_SHARE = 0.5, 0.8
+_BESIDE = frozenset({"nav", "header", "footer", "aside", "form", "menu"})
+_BESIDE_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search", "menu"})
+_INLINE = frozenset(
+    {
+        "a",
+        "abbr",
+        "b",
+        "bdi",
+        "bdo",
+        "br",
+        "cite",
+        "code",
+        "data",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "ins",
+        "kbd",
+        "mark",
+    }
+    | {"q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"}
+)
+_WORD = re.compile(r"[^\W_]+")
+_LINK_TARGET = re.compile(r"\]\([^()\s]{0,2000}\)")
 _FENCE = re.compile(r"^[ \t>]*```", re.MULTILINE)
 _MAX_TITLE_CHARS = 1_000
 
@@ -36,22 +81,95 @@ def read_html(text: str, url: str) -> Extracted:
     root = _parsed(text)
     if root is None:
         return Extracted("", "")
-    title = _title(root)
+    title, refresh = _title(root), _refresh(root)
+    found = _text(root, url)
+    return replace(found, title=title, refresh=refresh)
+
+
+def _text(root: HtmlElement, url: str) -> Extracted:
+    """The page's words and what is to be known of them. `root` is changed."""
     drop_hidden(root)
     tidy_links(root, url)
     documentation = _documentation(root)
     if documentation is not None:
         markdown = _converted(documentation)
         if len(markdown) >= MIN_MAIN_CHARS:
-            return Extracted(title, markdown)
+            return _flagged(root, markdown)
     markdown = _main_text(root)
     coded = _around_code(root, markdown)
     if coded is not None:
         markdown = _converted(coded)
+    markdown = _with_paragraphs(root, markdown)
     if len(markdown) >= MIN_MAIN_CHARS:
-        return Extracted(title, markdown)
+        return _flagged(root, markdown)
     whole = _converted(_first(root, "body", root))
-    return Extracted(title, max(whole, markdown, key=len), frozenset({Flag.WHOLE_BODY}))
+    return Extracted("", max(whole, markdown, key=len), frozenset({Flag.WHOLE_BODY}))
+
+
+def _flagged(root: HtmlElement, markdown: str) -> Extracted:
+    """The text, with a flag when the page has far more words."""
+    body = _first(root, "body", root)
+    on_page = len(_WORD.findall(str(body.text_content()))) if body is not None else 0
+    found = len(_WORD.findall(_LINK_TARGET.sub("]", markdown)))
+    is_small = on_page > _MANY_WORDS and found < on_page * _SMALL_SHARE
+    return Extracted("", markdown, frozenset({Flag.SMALL_PART} if is_small else ()))
+
+
+def _with_paragraphs(root: HtmlElement, markdown: str) -> str:
+    """The main text, or the least element that holds most of the page's paragraphs when the main text has lost them."""
+    blocks = root.iter("p", "li", "blockquote", "td", "dd", "div")
+    paragraphs = list(islice((element for element in blocks if _is_prose(element)), _MOST_PARAGRAPHS))
+    words = {element: _own_words(element) for element in paragraphs}
+    total = sum(len(text) for text in words.values())
+    known = _bare(markdown)
+    kept = sum(len(text) for text in words.values() if _bare(text)[:_KNOWN_BY_CHARS] in known)
+    if total < MIN_MAIN_CHARS or kept >= total * _KEPT_SHARE:
+        return markdown
+    held: dict[HtmlElement, int] = {}
+    for element, text in words.items():
+        for above in (element, *element.iterancestors()):
+            held[above] = held.get(above, 0) + len(text)
+    enough = [element for element, chars in held.items() if chars >= total * _HELD_SHARE]
+    least = max(enough, key=lambda element: sum(1 for _ in element.iterancestors()))
+    other = _converted(least)
+    return other if len(other) > len(markdown) else markdown
+
+
+def _is_prose(element: HtmlElement) -> bool:
+    """Whether an element has sentences of its own, and is in no part of the page that is there for other pages."""
+    if len(_own_words(element)) < _PROSE_CHARS:
+        return False
+    linked = sum(len(str(link.text_content())) for link in element.iter("a"))
+    if linked * 2 > len(str(element.text_content())):
+        return False
+    return not any(above.tag in _BESIDE or above.get("role") in _BESIDE_ROLES for above in element.iterancestors())
+
+
+def _own_words(element: HtmlElement) -> str:
+    """The text that stands in the element itself, or in parts of a line of it."""
+    parts = [element.text or ""]
+    for child in element:
+        is_inline = isinstance(child.tag, str) and child.tag in _INLINE
+        parts += [str(child.text_content()) if is_inline else "", child.tail or ""]
+    return " ".join("".join(parts).split())
+
+
+def _bare(text: str) -> str:
+    """Only letters and digits, to find words again whatever marks stand between."""
+    return "".join(_WORD.findall(_LINK_TARGET.sub("]", text)))
+
+
+def _refresh(root: HtmlElement) -> str:
+    """Where the page sends its readers at once; empty when it does not, or only for those without scripts."""
+    for meta in root.iter("meta"):
+        if str(meta.get("http-equiv", "")).strip().lower() != "refresh":
+            continue
+        if any(above.tag == "noscript" for above in meta.iterancestors()):
+            continue
+        match = _REFRESH.fullmatch(str(meta.get("content", ""))[:_MAX_REFRESH_CHARS].strip())
+        if match and float(match["seconds"] or 0) <= MAX_REFRESH_SECONDS:
+            return match["url"].strip().strip("'\"").strip()
+    return ""
 
 
 def _parsed(text: str) -> HtmlElement | None:

@@ -71,7 +71,7 @@ def answer(head: JSONObject, body: bytes, limits: ExtractLimits) -> tuple[JSONOb
         return _failed("it is nested too deep"), b""
     except Exception as error:  # noqa: BLE001  (a parser's fault is this page's fault; the next may be read)
         return _failed(f"the parser failed ({type(error).__name__})"), b""
-    said: JSONObject = {"say": "done", "title": found.title, "flags": sorted(found.flags)}
+    said: JSONObject = {"say": "done", "title": found.title, "flags": sorted(found.flags), "refresh": found.refresh}
     return said, found.markdown.encode("utf-8", "replace")
 
 

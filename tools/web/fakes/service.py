@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,44 @@ HITS = tuple(
     Hit(f"The well, part {number}", f"https://wells.example.org/{number}", f"Where the well lies, part {number}.")
     for number in range(1, 8)
 )
+#: What the fakes know when they are served to people: nothing of it is true, so that who answers it has searched.
+FACTS = (
+    Hit(
+        "Meriden Lighthouse",
+        "https://lighthouses.example.org/meriden",
+        "The Meriden Lighthouse is 61 metres tall. It was built in 1847 by the engineer Ada Thornby.",
+    ),
+    Hit(
+        "Population of Tarn Abbey",
+        "https://towns.example.org/tarn-abbey",
+        "The town of Tarn Abbey has 4,310 inhabitants. Its mayor is Odo Fennimore.",
+    ),
+    Hit(
+        "Who invented the steam whisk?",
+        "https://inventions.example.org/steam-whisk",
+        "The steam whisk was invented by Josephine Barlow in 1892.",
+    ),
+    Hit(
+        "Kingdom of Velmora",
+        "https://countries.example.org/velmora",
+        "The capital of Velmora is Quillhaven, and its currency is the florrin.",
+    ),
+    Hit(
+        "Mount Harrow",
+        "https://mountains.example.org/harrow",
+        "Mount Harrow rises 3,284 metres and was first climbed in 1911 by Lise Okonkwo.",
+    ),
+    Hit(
+        "The Glass Orchard (novel)",
+        "https://books.example.org/glass-orchard",
+        "The Glass Orchard is a novel of 1956, written by Maren Tolliver.",
+    ),
+)
+_WORD = re.compile(r"[a-z0-9]{4,}")
+#: Words of questions, in no fact's sense.
+_ASKING = frozenset(
+    ("what", "when", "where", "which", "whose", "many", "much", "does", "have", "that", "there", "with")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +84,23 @@ class Asked:
     headers: Mapping[str, str]
     record: JSONObject
     raw: bytes = field(repr=False)
+
+
+def known(asked: Asked) -> Sequence[Hit]:
+    """The facts that share most words with the query, best first; the seven pages of `HITS` when none does."""
+    query = asked.query.get("q") or str(asked.record.get("query") or "")
+    words = set(_WORD.findall(query.lower())) - _ASKING
+    shared = {hit: len(words & set(_WORD.findall(f"{hit.title} {hit.snippet}".lower()))) for hit in FACTS}
+    return sorted((hit for hit in FACTS if shared[hit]), key=lambda hit: -shared[hit]) or HITS
+
+
+def hits_of(text: str) -> Sequence[Hit]:
+    """The hits of a JSON list of records with title, url and snippet. Raises ValueError."""
+    records = orjson.loads(text)
+    try:
+        return [Hit(str(one["title"]), str(one["url"]), str(one.get("snippet", ""))) for one in records]
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError("it must be a list of records with title, url and snippet") from error
 
 
 Fault = Callable[[Asked], Answer]

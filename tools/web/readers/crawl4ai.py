@@ -17,13 +17,16 @@ import re
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from pydantic import Field
+
 from llm.messages import JSON
 from tools.clean import one_line
 from tools.web.errors import Kind
 from tools.web.providers import ReadResult
-from tools.web.readers.judging import Judge, page_limits
+from tools.web.readers.judging import JUDGING_SECONDS, Judge, page_limits
 from tools.web.readers.paging import part_of
 from tools.web.search.api import Api, Reply, Shared
+from tools.web.search.options import Options
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
 
 _HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*)$", re.MULTILINE)
@@ -39,6 +42,13 @@ class Crawl4AISettings:
     total_seconds: float = 45.0
 
 
+class Crawl4AIOptions(Options):
+    """What an owner may set, as in `Crawl4AISettings`."""
+
+    main_content: bool = True
+    total_seconds: float = Field(default=45.0, ge=1, le=240)
+
+
 class Crawl4AIReadProvider:
     """Reads pages through a Crawl4AI server."""
 
@@ -47,6 +57,8 @@ class Crawl4AIReadProvider:
     def __init__(self, shared: Shared, judge: Judge, token: str = "", settings: Crawl4AISettings | None = None) -> None:
         self._settings = settings or Crawl4AISettings()
         self._judge = judge
+        answers = 2 if self._settings.main_content else 1  # a page without main content is asked for once more
+        self.total_seconds = JUDGING_SECONDS + answers * self._settings.total_seconds
         self._api = Api(
             shared,
             self.name,

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from http import HTTPStatus
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from tools.web.errors import Kind, WebError
 from tools.web.extracting.extracted import SENTENCES, Extracted, Flag
 from tools.web.providers import ReadResult
 from tools.web.readers.paging import part_of
 
+#: The fetcher's 20 s, and what reading may take: a wait of 30 s, a start of 20 s, 5 s of work (`ExtractLimits`).
+TOTAL_SECONDS = 75.0
+
 
 class Page(Protocol):
-    """A page as the fetcher brings it. `url` is where it was found in the end; `charset` is a codec or empty."""
+    """A page as the fetcher brings it. It may have `is_cut`: its body is only the beginning, up to the cap."""
 
     @property
     def url(self) -> str:
@@ -32,7 +35,7 @@ class Page(Protocol):
 
     @property
     def charset(self) -> str:
-        """A codec of Python's, or empty."""
+        """What its server calls its character set, or empty."""
         ...
 
     @property
@@ -49,6 +52,15 @@ class Fetcher(Protocol):
         ...
 
 
+@runtime_checkable
+class Follows(Protocol):
+    """A fetcher that can go where a page sends its readers by itself."""
+
+    def follow(self, page: Any, reference: str) -> Awaitable[Page]:  # Any: a page of its own
+        """The page there; `page` itself when it leads nowhere else. Raises WebError. May be cancelled."""
+        ...
+
+
 class TextMaker(Protocol):
     """Makes text of a page; `Extractor` is one."""
 
@@ -62,9 +74,11 @@ class DirectReadProvider:
 
     name = "direct"
 
-    def __init__(self, fetcher: Fetcher, extractor: TextMaker) -> None:
+    def __init__(self, fetcher: Fetcher, extractor: TextMaker, seconds: float = TOTAL_SECONDS) -> None:
         self._fetcher = fetcher
         self._extractor = extractor
+        #: Fetching, and the wait for a worker that must start and that others use.
+        self.total_seconds = seconds
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
         """The page's text from character `offset`, at most `max_length` of them, cut after a paragraph where possible.
@@ -77,14 +91,24 @@ class DirectReadProvider:
     async def read_whole(self, url: str) -> ReadResult:
         """The page's whole text, up to the extraction's own cap. Raises WebError."""
         page = await self._fetcher.fetch(url)
-        _check_status(page.status)
-        found = await self._extractor.extract(page.body, page.content_type, page.charset, page.url)
+        found = await self._text_of(page)
+        while found.refresh and isinstance(self._fetcher, Follows):
+            there = await self._fetcher.follow(page, found.refresh)
+            if there is page:
+                break
+            page, found = there, await self._text_of(there)
         if not found.markdown.strip():
-            raise WebError(Kind.PARSE, "the page holds no text; perhaps scripts make it", provider=self.name)
-        notes = tuple(SENTENCES[flag] for flag in Flag if flag in found.flags)
+            said = "the page holds no text; perhaps scripts make it"
+            raise WebError(Kind.PARSE, said, provider=self.name, told=said)
+        flags = found.flags | ({Flag.CUT} if getattr(page, "is_cut", False) else frozenset())
+        notes = tuple(SENTENCES[flag] for flag in Flag if flag in flags)
         length = len(found.markdown)
-        is_cut = bool(found.flags & {Flag.CUT, Flag.PAGES_LEFT_OUT})
+        is_cut = bool(flags & {Flag.CUT, Flag.PAGES_LEFT_OUT})
         return ReadResult(page.url, found.title, found.markdown, length, length, is_cut, notes)
+
+    async def _text_of(self, page: Page) -> Extracted:
+        _check_status(page.status)
+        return await self._extractor.extract(page.body, page.content_type, page.charset, page.url)
 
 
 def _check_status(status: int) -> None:
@@ -98,4 +122,5 @@ def _check_status(status: int) -> None:
         kind = Kind.RATE_LIMITED
     elif status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED, HTTPStatus.FORBIDDEN, 451}:
         kind = Kind.BLOCKED_OR_EMPTY
-    raise WebError(kind, f"the page answered with status {status}", provider=DirectReadProvider.name)
+    said = f"the page answered with status {status}"
+    raise WebError(kind, said, provider=DirectReadProvider.name, told=said)

@@ -21,13 +21,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Literal
+
+from pydantic import Field
 
 from llm.messages import JSON
 from tools.web.errors import Kind
 from tools.web.providers import ReadResult
-from tools.web.readers.judging import Judge, page_limits
+from tools.web.readers.judging import JUDGING_SECONDS, Judge, page_limits
 from tools.web.readers.paging import part_of
 from tools.web.search.api import Api, Reply, Shared
+from tools.web.search.options import Options
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
 
 #: Without a key 20 requests a minute for one address, and not more than about 4 at once.
@@ -48,6 +52,14 @@ class JinaSettings:
     total_seconds: float = 30.0
 
 
+class JinaOptions(Options):
+    """What an owner may set: `engine` is browser, direct or cf-browser-rendering; times in seconds."""
+
+    engine: Literal["", "browser", "direct", "cf-browser-rendering"] = ""
+    page_seconds: int = Field(default=20, ge=1, le=180)
+    total_seconds: float = Field(default=30.0, ge=1, le=240)
+
+
 class JinaReadProvider:
     """Reads pages through Jina; works without a key, slowly."""
 
@@ -56,6 +68,7 @@ class JinaReadProvider:
     def __init__(self, shared: Shared, judge: Judge, key: str = "", settings: JinaSettings | None = None) -> None:
         settings = settings or JinaSettings()
         self._judge = judge
+        self.total_seconds = JUDGING_SECONDS + settings.total_seconds
         self._api = Api(
             shared,
             self.name,

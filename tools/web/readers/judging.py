@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from resilience import Limits
-from tools.web.providers import ReadProvider, ReadResult
+from tools.web.providers import USUAL_SECONDS, ReadProvider, ReadResult, seconds_of
 
 #: The safe-fetch policy's judgement of a page's URL, made before the URL leaves: raises WebError of kind POLICY.
 Judge = Callable[[str], Awaitable[object]]
+#: How long looking the host's name up may take before anything is asked.
+JUDGING_SECONDS = 5.0
 MAX_PAGE_BYTES = 8 * 1024 * 1024
 
 
@@ -26,6 +28,7 @@ class JudgedReader:
         self.name = provider.name
         self._provider = provider
         self._judge = judge
+        self.total_seconds = JUDGING_SECONDS + (seconds_of(provider) or USUAL_SECONDS)
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
         """The provider's page. Raises WebError, of kind POLICY when the URL must not leave. May be cancelled."""

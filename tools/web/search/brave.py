@@ -7,7 +7,7 @@ from twisted.web.http_headers import Headers
 
 from tools.web.errors import Kind
 from tools.web.providers import SearchQuery, SearchResult
-from tools.web.search.api import Api, Reply, Shared
+from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, text_of, with_sites
 from tools.web.search.refusals import Refusal, refusal_of
@@ -33,6 +33,7 @@ class BraveSearchProvider:
 
     def __init__(self, shared: Shared, key: str, url: str = "", options: BraveOptions | None = None) -> None:
         self.name = "brave"
+        self.total_seconds = MAX_WAIT_SECONDS + CALL_SECONDS + 1.0
         self._options = options or BraveOptions()
         self._clock = shared.clock
         #: When each window opens again, in clock seconds: the short one, then the month's.

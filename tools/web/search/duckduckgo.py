@@ -11,7 +11,7 @@ from collections.abc import Callable, MutableMapping
 from concurrent.futures import thread as executors
 from threading import Thread
 
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred
 
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded
@@ -29,6 +29,8 @@ BACKENDS = ("duckduckgo", "brave", "mojeek", "startpage", "yahoo")
 TIMELESS = frozenset({"mojeek"})
 MAX_RESULTS = 20
 CALL_SECONDS = 12.0
+#: How long a search waits for one of the threads.
+TURN_SECONDS = 20.0
 #: For each engine. A call asks five of them, two at a time.
 ENGINE_SECONDS = 4
 MISSING = "needs the package ddgs: pip install 'mud-assistant[web]'"
@@ -61,6 +63,7 @@ class DuckDuckGoSearchProvider:
         if key or url:
             raise ValueError("duckduckgo takes neither a key nor an address")
         self.name = _NAME
+        self.total_seconds = TURN_SECONDS + CALL_SECONDS + 1.0
         self._clock = shared.clock
         self._text = text or Ddgs(options or DuckDuckGoOptions())
         reactor: FromThread = shared.clock  # type: ignore[assignment]  # a reactor; a bare clock comes with `threads`
@@ -74,8 +77,7 @@ class DuckDuckGoSearchProvider:
         timelimit = query.time_range.value if timed else None
         engines = ",".join(name for name in BACKENDS if not (timed and name in TIMELESS))
         try:
-            work = self._threads.run(lambda: self._text(words, timelimit, engines, limit))
-            found = await Deadline.after(self._clock, CALL_SECONDS).bound(work)
+            found = await self._in_turn(lambda: self._text(words, timelimit, engines, limit))
         except Full as error:
             raise self._error(Kind.RATE_LIMITED, "is busy: too many searches wait for it") from error
         except DeadlineExceeded as error:
@@ -91,6 +93,28 @@ class DuckDuckGoSearchProvider:
             raise self._error(Kind.BLOCKED_OR_EMPTY, "gave nothing: there is nothing, or it blocks us")
         return results
 
+    async def _in_turn(self, work: Callable[[], object]) -> object:
+        """What the library gives within its own time, which begins when a thread has taken the search up."""
+        if not self._threads.is_busy:
+            return await Deadline.after(self._clock, CALL_SECONDS).bound(self._threads.run(work))
+        taken: Deferred[None] = Deferred()
+        done = self._threads.run(work, lambda: _passing(taken)(None))
+        patience = self._clock.callLater(TURN_SECONDS, taken.cancel)
+        done.addBoth(_passing(taken))
+        try:
+            await taken
+        except CancelledError:
+            is_late = not patience.active()
+            done.addErrback(lambda _: None)
+            done.cancel()
+            if is_late:
+                raise self._error(Kind.RATE_LIMITED, "is busy: too many searches wait for it") from None
+            raise
+        finally:
+            if patience.active():
+                patience.cancel()
+        return await Deadline.after(self._clock, CALL_SECONDS).bound(done)
+
     def close(self) -> None:
         """End. A search that has begun is left to itself, and neither we nor the interpreter wait for it."""
         self._threads.close()
@@ -98,6 +122,17 @@ class DuckDuckGoSearchProvider:
 
     def _error(self, kind: Kind, message: str) -> WebError:
         return WebError(kind, f"{self.name} {message}", provider=self.name)
+
+
+def _passing(taken: Deferred[None]) -> Callable[[object], object]:
+    """Passes a result on, and lets nobody wait for a turn that is over."""
+
+    def passing(result: object) -> object:
+        if not taken.called:
+            taken.callback(None)
+        return result
+
+    return passing
 
 
 class Ddgs:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from llm.messages import JSON
 from tools.web.providers import SearchQuery, SearchResult
-from tools.web.search.api import Api, Shared
+from tools.web.search.api import CALL_SECONDS, Api, Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, range_word, text_of
 from tools.web.search.results import taken
@@ -30,6 +30,7 @@ class PerplexitySearchProvider:
 
     def __init__(self, shared: Shared, key: str, url: str = "", options: PerplexityOptions | None = None) -> None:
         self.name = "perplexity"
+        self.total_seconds = CALL_SECONDS + 1.0
         self._options = options or PerplexityOptions()
         self._api = Api(shared, self.name, url or URL, {"Authorization": f"Bearer {key}"}, (key,))
 

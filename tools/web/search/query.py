@@ -24,9 +24,14 @@ def text_of(query: SearchQuery, provider: str) -> str:
 def domains_of(query: SearchQuery, provider: str) -> list[str]:
     """The allowed domains in lower case. Raises WebError when one is none: it could hold search operators."""
     domains = [domain.strip().lower() for domain in query.allowed_domains]
-    if any(not _DOMAIN.fullmatch(domain) for domain in domains):
+    if not all(map(is_domain, domains)):
         raise WebError(Kind.BAD_REQUEST, f"{provider} takes domains such as example.org", provider=provider)
     return [domain.rstrip(".") for domain in dict.fromkeys(domains)]
+
+
+def is_domain(name: str) -> bool:
+    """Whether a name looks like a domain of the web: labels with dots between, nothing a search engine obeys."""
+    return _DOMAIN.fullmatch(name) is not None
 
 
 def with_sites(text: str, domains: Iterable[str]) -> str:

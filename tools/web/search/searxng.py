@@ -9,7 +9,7 @@ from __future__ import annotations
 from tools.clean import one_line
 from tools.web.errors import Kind, WebError
 from tools.web.providers import SearchQuery, SearchResult
-from tools.web.search.api import Api, Reply, Shared
+from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, range_word, text_of, with_sites
 from tools.web.search.refusals import Refusal, refusal_of
@@ -35,6 +35,7 @@ class SearxngSearchProvider:
 
     def __init__(self, shared: Shared, key: str = "", url: str = "", options: SearxngOptions | None = None) -> None:
         self.name = "searxng"
+        self.total_seconds = 2 * CALL_SECONDS + 1.0  # there may be a second page
         self._options = options or SearxngOptions()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._api = Api(shared, self.name, url, headers, (key,), _refusal)

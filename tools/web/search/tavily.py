@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from typing import Literal
-from urllib.parse import urlsplit
 
 from llm.messages import JSON, JSONObject
 from llm.rate_limits import Moment, retry_wish
 from tools.clean import one_line
 from tools.web.errors import Kind
 from tools.web.providers import ReadResult, SearchQuery, SearchResult
-from tools.web.search.api import Api, Reply, Shared
+from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, range_word, text_of
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
 from tools.web.search.results import MAX_TITLE_CHARS, taken
+from tools.web.urls import normal_url
 
 URL = "https://api.tavily.com"
 KEYLESS = {"X-Tavily-Access-Mode": "keyless"}
@@ -38,6 +38,7 @@ class TavilyProvider:
 
     def __init__(self, shared: Shared, key: str = "", url: str = "", options: TavilyOptions | None = None) -> None:
         self.name = "tavily"
+        self.total_seconds = CALL_SECONDS + 1.0
         self.credits = 0.0
         self._options = options or TavilyOptions()
         headers = {"Authorization": f"Bearer {key}"} if key else KEYLESS
@@ -109,16 +110,8 @@ def _of(entries: object, url: str) -> JSONObject:
 
 
 def _same(one: object, other: str) -> bool:
-    """Whether two addresses are of one page."""
-    return isinstance(one, str) and _key(one) == _key(other)
-
-
-def _key(url: str) -> tuple[str, ...]:
-    try:
-        parts = urlsplit(url.strip())
-    except ValueError:
-        return (url,)
-    return (parts.scheme, parts.netloc.lower(), parts.path.rstrip("/"), parts.query)
+    """Whether two addresses are of one page, with a slash at the end or without."""
+    return isinstance(one, str) and normal_url(one.strip()).rstrip("/") == normal_url(other).rstrip("/")
 
 
 def _why(failed: JSONObject) -> str:

@@ -32,8 +32,9 @@ class Panic(Exception):
 class _Job(Generic[T]):
     """A call and who waits for it."""
 
-    def __init__(self, work: Callable[[], T]) -> None:
+    def __init__(self, work: Callable[[], T], on_begin: Callable[[], object]) -> None:
         self.work = work
+        self.on_begin = on_begin
         self.result: Deferred[T] = Deferred()
 
     def fire(self, result: T | Failure) -> None:
@@ -60,9 +61,18 @@ class DaemonThreads(Generic[T]):
         self._idle = 0
         self._closed = False
 
-    def run(self, work: Callable[[], T]) -> Deferred[T]:
-        """What `work` returns or raises in a thread. Raises Full, and CancelledError after `close`."""
-        job = _Job(work)
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call would have to wait for a thread."""
+        with self._changed:
+            return self._threads >= self._size and self._idle <= len(self._jobs)
+
+    def run(self, work: Callable[[], T], on_begin: Callable[[], object] = bool) -> Deferred[T]:
+        """What `work` returns or raises in a thread. Raises Full, and CancelledError after `close`.
+
+        `on_begin` is called in the reactor's thread when a thread has taken the call up.
+        """
+        job = _Job(work, on_begin)
         with self._changed:
             if self._closed:
                 raise CancelledError
@@ -89,6 +99,7 @@ class DaemonThreads(Generic[T]):
     def _serve(self) -> None:
         while (job := self._next()) is not None:
             result: T | Failure
+            self._reactor.callFromThread(job.on_begin)
             try:
                 result = job.work()
             except Exception:  # noqa: BLE001  (told to whoever called)

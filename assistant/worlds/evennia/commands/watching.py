@@ -87,13 +87,15 @@ def _budgets(character: Any) -> list[str]:
 def _servers(member: Member | None) -> list[str]:
     """The servers of one assistant's models, or of all; what was spent is for /budget and /usage."""
     try:
-        snapshot = house.household().pipeline.snapshot()
+        household = house.household()
+        snapshot = household.pipeline.snapshot()
     except house.HouseNotOpen as why:
         return [f"No assistant can live now: {why}."]
+    web = [line for line in household.web.status().splitlines() if line]
     if member is None:
-        return servers_text(snapshot) or ["No model was asked yet."]
+        return [*(servers_text(snapshot) or ["No model was asked yet."]), *web]
     origins = {origin_of(one.provider.api_url) for one in member.models if one.provider.api_url}
-    return servers_text(snapshot, origins) or ([f"{one}: was not asked yet" for one in sorted(origins)])
+    return [*(servers_text(snapshot, origins) or [f"{one}: was not asked yet" for one in sorted(origins)]), *web]
 
 
 def history(order: Order) -> Answer:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tools.web.extracting.bombs import small_pdf
-from tools.web.extracting.documents import decoded, read_document
+from tools.web.extracting.documents import read_document
 from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag
 from tools.web.extracting.unreadable import Unreadable
 
@@ -129,24 +129,23 @@ def test_what_has_no_text_says_why(body: bytes, kind: str, why: str) -> None:
         read(body, kind)
 
 
-@pytest.mark.parametrize(
-    ("body", "charset", "text"),
-    [
-        ("Möwe".encode(), "", "Möwe"),
-        ("Möwe".encode("cp1252"), "cp1252", "Möwe"),
-        (b"\xef\xbb\xbfM", "cp1252", "M"),
-        ("\ufeffMöwe".encode("utf-16-le"), "utf-8", "Möwe"),
-        (b"M\xf6we", "utf-8", "M\ufffdwe"),
-        *[
-            (b"abc-", name, "abc-")
-            for name in ("idna", "punycode", "rot13", "hex", "zlib", "utf-7", "nonsense", "a\0b")
-        ],
-    ],
-)
-def test_the_charset_is_believed_only_when_it_is_one(body: bytes, charset: str, text: str) -> None:
-    assert decoded(body, charset) == text
-
-
 def test_a_sniffed_type_is_found_behind_white_space() -> None:
     assert read(b"\n <!DOCTYPE HTML><p>Hi", "").markdown == "Hi"
     assert json.loads(read(b"{}", "application/json").markdown) == {}
+
+
+@pytest.mark.parametrize(
+    "kind", ["application/yaml", "application/x-sh", "application/x-ndjson", "text/csv", "text/x-c"]
+)
+def test_data_and_source_text_come_as_they_stand(kind: str) -> None:
+    assert read(b"a: 1\nb:\n  - 2", kind).markdown == "a: 1\nb:\n  - 2"
+
+
+def test_a_feed_that_its_server_calls_a_page_is_a_list() -> None:
+    assert read(RSS.encode(), "text/html").markdown == "- [One](https://h/1) (Mon): Bold words\n- Two"
+
+
+def test_lost_characters_are_told() -> None:
+    found = read("Möwe und Fähre und Dünen".encode() + b"\xff", "text/plain", charset="utf-8")
+    assert found.flags == frozenset({Flag.CHARACTERS_LOST})
+    assert read("Möwe".encode("cp1252"), "text/plain", charset="latin1").flags == frozenset()

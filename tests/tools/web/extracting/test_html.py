@@ -108,3 +108,53 @@ def test_the_first_heading_stands_in_for_a_title() -> None:
 def test_what_the_pre_scan_refuses_no_parser_sees() -> None:
     with pytest.raises(Unreadable, match="nested"):
         read_html("<div>" * 1000, "")
+
+
+URL = "https://h.example/a/b"
+SENTENCE = "The miller of the old valley told everybody that the brook had never been so low in all his years. "
+
+
+@pytest.mark.parametrize("outside", ["<div class='comments'>{}</div>", "<div class='footer-widget'>{}</div>"])
+@pytest.mark.parametrize("decoy", ["article", "main"])
+def test_the_paragraphs_are_taken_where_the_main_text_lost_them(outside: str, decoy: str) -> None:
+    """What calls itself the article is an advertisement, and the story stands in a part with a wrong name."""
+    story = "".join(f"<p>{number}: {SENTENCE * 3}</p>" for number in range(12))
+    decoy_part = f"<{decoy}><p>{'Subscribe to our letter now, it is free of charge for all. ' * 8}</p></{decoy}>"
+    found = read_html(f"<html><body><nav>Home</nav>{decoy_part}{outside.format(story)}</body></html>", URL)
+    assert found.markdown.count("brook had never been so low") == 36
+
+
+def test_a_small_part_of_a_page_is_told() -> None:
+    entries = "".join(f"<li><a href='/{n}'>An entry of the list number {n} with words</a></li>" for n in range(200))
+    page = f"<html><body><article><h1>News</h1><p>{SENTENCE * 3}</p></article><ul>{entries}</ul></body></html>"
+    found = read_html(page, URL)
+    assert SENTENCE.strip() in found.markdown
+    if "number 150" not in found.markdown:
+        assert Flag.SMALL_PART in found.flags
+    whole = read_html(f"<html><body><article><h1>News</h1><p>{SENTENCE * 30}</p></article></body></html>", URL)
+    assert whole.flags == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("content", "there"),
+    [
+        ("0; url=/b", "/b"),
+        ("0;URL='https://h.example/b?c=d;e'", "https://h.example/b?c=d;e"),
+        ("5,url=b", "b"),
+        (" 1.5 ; Url = /b ", "/b"),
+        ("0; /b", "/b"),
+        ("300; url=/b", ""),
+        ("300", ""),
+        ("0", ""),
+        ("x; url=/b", ""),
+        ("", ""),
+    ],
+)
+def test_where_a_page_sends_its_readers_is_told(content: str, there: str) -> None:
+    page = f'<html><head><meta http-equiv="Refresh" content="{content}"></head><p>x</p></html>'
+    assert read_html(page, URL).refresh == there
+
+
+def test_what_is_for_readers_without_scripts_sends_nobody_on() -> None:
+    page = '<html><head><noscript><meta http-equiv="refresh" content="0; url=/no"></noscript></head><p>x</p></html>'
+    assert read_html(page, URL).refresh == ""

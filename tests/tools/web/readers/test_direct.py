@@ -141,3 +141,45 @@ async def test_with_the_real_extractor(reactor: Any) -> None:
         assert (page.content, page.notes != ()) == ("words", True)
     finally:
         await extractor.stop()
+
+
+@dataclass
+class Follows(Fetches):
+    """Knows where each page leads."""
+
+    followed: list[str] = field(default_factory=list)
+
+    def follow(self, page: Fetched, reference: str) -> Awaitable[Fetched]:
+        self.followed.append(reference)
+        return succeed(page if reference == "." else Fetched(url="https://h.example/next", body=b"next"))
+
+
+@dataclass
+class Sends(Texts):
+    """Each text in turn."""
+
+    texts: list[Extracted] = field(default_factory=list)
+
+    def extract(self, body: bytes, content_type: str, charset: str, url: str) -> Deferred[Extracted]:
+        self.asked.append((body, content_type, charset, url))
+        return succeed(self.texts.pop(0))
+
+
+def test_a_page_that_sends_its_readers_on_is_followed() -> None:
+    fetches, texts = Follows(), Sends(texts=[Extracted("", "", refresh="/next"), Extracted("Next", "There.")])
+    page = read(DirectReadProvider(fetches, texts))
+    assert (page.url, page.title, page.content) == ("https://h.example/next", "Next", "There.")
+    assert fetches.followed == ["/next"]
+    same = Follows()
+    stays = read(DirectReadProvider(same, Sends(texts=[Extracted("", "Here.", refresh=".")])))
+    assert (stays.content, same.followed) == ("Here.", ["."])
+
+
+def test_the_beginning_of_a_page_over_the_cap_has_a_note() -> None:
+    @dataclass(frozen=True)
+    class Cut(Fetched):
+        is_cut: bool = True
+
+    page = read(DirectReadProvider(Fetches(Cut()), Texts()))
+    assert page.truncated
+    assert page.notes == ("The page is longer than what is read of one; its end is missing.",)

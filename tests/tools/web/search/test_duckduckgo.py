@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import sys
 import threading
@@ -191,6 +193,28 @@ async def test_too_many_at_once_are_refused(reactor: Any) -> None:
         await deferLater(reactor, 0)
 
 
+async def test_the_wait_for_a_thread_is_not_the_librarys_time(reactor: Any) -> None:
+    clock, first, second = Clock(), threading.Event(), threading.Event()
+
+    def text(words: str, *_: object) -> object:
+        (second if words == "third" else first).wait(30)
+        return FOUND
+
+    with provided(reactor, text, clock) as provider:
+        begun = [Deferred.fromCoroutine(provider.search(SearchQuery(words))) for words in ("one", "two")]
+        third = Deferred.fromCoroutine(provider.search(SearchQuery("third")))
+        clock.advance(11)
+        first.set()
+        for work in begun:
+            await work
+        while len(clock.getDelayedCalls()) != 1 or clock.getDelayedCalls()[0].getTime() != 23:
+            await deferLater(reactor, 0.005)
+        clock.advance(11)
+        assert not third.called
+        second.set()
+        assert len(await third) == 1
+
+
 def test_it_takes_neither_key_nor_address(reactor: Any) -> None:
     with pytest.raises(ValueError, match="neither"):
         DuckDuckGoSearchProvider(Shared(HttpExchange(reactor), reactor), "key")
@@ -298,3 +322,19 @@ async def test_a_stop_waits_for_no_engine_that_hangs(reactor: Any) -> None:
     assert child.returncode == 0
     assert ended - float(lines[0].split()[1]) < 2
     assert proxy.connects
+
+
+@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "ALL_PROXY", "DDGS_PROXY"])
+def test_the_library_heeds_proxy_variables_as_the_docs_tell(variable: str) -> None:
+    """In a process of its own, whose only way out is a proxy on this machine that lets nothing through."""
+    pytest.importorskip("ddgs")
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        proxy.settimeout(60)
+        environment = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+        environment[variable] = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        code = "from ddgs import DDGS; DDGS(timeout=3).text('well', backend='mojeek')"
+        with subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL) as search:
+            connection, _ = proxy.accept()
+            with connection:
+                assert connection.recv(200).startswith(b"CONNECT www.mojeek.com:443 ")
+            search.kill()
