@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from assistant.config import ModelConfig, WebProviderConfig
+from assistant.config import ModelConfig
 from assistant.key_binding import KeyBinding, Unbound, Voided, bound, rebound
 from assistant.key_errors import KeyReferenceError
 from assistant.keys import anchored
 from assistant.known_providers import AUTO, EMBEDDED
 from assistant.model_options import token_references
+from assistant.web_config import WebProviderConfig
 from llm import UnknownProviderError, get_provider
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
 

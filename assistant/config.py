@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from assistant.classify import Verdict
-from assistant.keys import check_reference
+from assistant.config_types import Address, KeyReference, Seconds, Settings
 from assistant.known_providers import needs_prices
 from assistant.model_options import (
     ApiVersion,
@@ -21,46 +20,12 @@ from assistant.model_options import (
     SpecialText,
     ThinkingTokens,
 )
-from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
+from assistant.web_config import WebConfig
 
-Seconds = Annotated[float, Field(gt=0, le=3600)]
-
-_ADDRESS = re.compile(r"https?://(?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d{1,5})?(?:/[\w./~-]*)?")
 DEFAULT_PERSONA = "You are an old, kind scholar who keeps the library of a small hamlet and knows its stories."
 
 
-class _Settings(BaseModel):
-    # Who gives a key where its reference belongs must not find it in an error.
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-def _address(value: str) -> str:
-    if value and not _ADDRESS.fullmatch(value):
-        raise ValueError("give the address of a server, such as http://127.0.0.1:8080/v1")
-    return value
-
-
-def _by_reference(value: str) -> str:
-    if value:
-        check_reference(value)
-    return value
-
-
-#: The address of a server, empty for a usual place.
-Address = Annotated[
-    str,
-    Field(description="the address of a server, such as http://127.0.0.1:8080/v1; empty for the usual one"),
-    AfterValidator(_address),
-]
-#: A reference to a key, never the key itself: env:NAME, file:PATH or keyring:NAME; empty for none.
-KeyReference = Annotated[
-    str,
-    Field(description="where the key is, never the key: env:NAME, file:PATH or keyring:NAME; empty for none"),
-    AfterValidator(_by_reference),
-]
-
-
-class PriceConfig(_Settings):
+class PriceConfig(Settings):
     """What a million tokens cost, in the owner's currency. Unset: the price of `input`."""
 
     input: float = Field(ge=0)
@@ -69,7 +34,7 @@ class PriceConfig(_Settings):
     cache_write: float | None = Field(default=None, ge=0)
 
 
-class ModelConfig(_Settings):
+class ModelConfig(Settings):
     """Which model thinks, and how it is asked."""
 
     #: "auto" takes a local Ollama that answers and has a model, else the embedded model.
@@ -100,7 +65,7 @@ class ModelConfig(_Settings):
     #: Tools that the provider runs itself: "web_search", "web_fetch", or a table as its API has it.
     server_tools: ServerTools = ()
     #: Added to every request: tables are merged, lists joined, anything else replaces what would be sent.
-    extra_params: ExtraParams = {}
+    extra_params: ExtraParams = Field(default={})
     #: How the server is asked to hold calls that come as text: "schema", its "json" mode, "off"; "auto" learns it.
     structured: Form = "auto"
     #: How long an Ollama keeps the model loaded: "10m", seconds, or -1 for ever; unset: 10 minutes.
@@ -140,7 +105,7 @@ class ModelConfig(_Settings):
     progress_seconds: Seconds | None = None
 
 
-class AssistantConfig(_Settings):
+class AssistantConfig(Settings):
     """Who the assistant is and how it behaves."""
 
     #: The name it is called by. In a game it is the name of its character: setting it renames the character.
@@ -200,7 +165,7 @@ class AssistantConfig(_Settings):
     #: builders (3) write.
     world_text_permission: int = Field(default=1, ge=0, le=5)
     #: The permission that a call of a tool takes, where the owner wants another than the tool's own.
-    needs: dict[str, Annotated[int, Field(ge=0, le=5)]] = {}
+    needs: dict[str, Annotated[int, Field(ge=0, le=5)]] = Field(default={})
     #: Commands of the game that it never runs, beside those nobody's assistant may run.
     denied_commands: tuple[str, ...] = ()
     #: How many tools one run may use in all.
@@ -221,7 +186,7 @@ class AssistantConfig(_Settings):
     alerts: tuple[str, ...] = ()
 
 
-class AllowanceConfig(_Settings):
+class AllowanceConfig(Settings):
     """How much of each may be used in a day; unset is unlimited. `money` is in the currency of the prices."""
 
     calls: int | None = Field(default=None, ge=0)
@@ -229,7 +194,7 @@ class AllowanceConfig(_Settings):
     money: float | None = Field(default=None, ge=0)
 
 
-class BudgetConfig(_Settings):
+class BudgetConfig(Settings):
     """What may be spent in a day: by all assistants together, by each of them, and for each player."""
 
     total: AllowanceConfig = AllowanceConfig()
@@ -241,7 +206,7 @@ class BudgetConfig(_Settings):
     utc_offset_hours: float = Field(default=0.0, ge=-14, le=14)
 
 
-class JournalConfig(_Settings):
+class JournalConfig(Settings):
     """Where it is written down what was heard, thought and done, and for how long."""
 
     #: An SQLite file, from the folder of the settings; empty: in memory, and gone with the program.
@@ -251,86 +216,7 @@ class JournalConfig(_Settings):
     max_bytes: int = Field(default=256 * 1024 * 1024, ge=1024 * 1024)
 
 
-class WebProviderConfig(_Settings):
-    """One provider of searches or pages."""
-
-    #: A reference to its key, never the key itself: env:NAME, file:PATH or keyring:NAME.
-    key: KeyReference = ""
-    #: Its base URL, where it is your own server; empty for its usual place.
-    url: Address = ""
-    #: How often it may be asked; unset: what it allows without a contract.
-    per_minute: float | None = Field(default=None, gt=0, le=10_000)
-    #: What only this provider has, such as search_depth of tavily; docs/web.md lists them.
-    options: dict[str, str | int | float | bool | tuple[str, ...]] = {}
-
-
-def _host_name(written: str) -> str:
-    """A host as people write it, in its normal form."""
-    from tools.web.hosts import domains  # noqa: PLC0415  (only where such a name is set)
-
-    try:
-        (name,) = domains([written])
-    except ValueError as error:
-        raise ValueError(
-            f"'{written[:80]}' is no host ({error}): write a name such as nas.lan, an address, or a network such as "
-            "192.168.7.0/24"
-        ) from None
-    return name
-
-
-PrivateName = Annotated[str, AfterValidator(_host_name)]
-
-
-class WebConfig(_Settings):
-    """Whether and how assistants search and read the web. Without a search provider they do neither."""
-
-    #: duckduckgo, tavily, searxng, perplexity, brave: one, or several in the order in which they are tried.
-    search_provider: tuple[str, ...] = ()
-    #: direct, jina, tavily, crawl4ai: one, or several in order.
-    read_provider: tuple[str, ...] = ("direct",)
-    #: Characters of a page that the model is given at once.
-    max_page_length: int = Field(default=15_000, ge=500, le=200_000)
-    #: Which pages may be opened: "seen" only those whose address stood in a search result or a player's words.
-    url_origin: Literal["seen", "any"] = "seen"
-    #: Only these domains and what is below them; empty: all but the blocked ones.
-    allow_domains: tuple[str, ...] = ()
-    #: Domains that are never searched or read, with what is below them.
-    block_domains: tuple[str, ...] = ()
-    #: Of your own network, whose pages may be read: names such as nas.lan (with all below them), addresses, networks
-    #: such as 192.168.7.0/24; pages elsewhere must be public.
-    allow_private: tuple[Annotated[IPvAnyNetwork | PrivateName, Field(union_mode="left_to_right")], ...] = ()
-    #: The ports at which pages are read.
-    ports: tuple[Annotated[int, Field(ge=1, le=65_535)], ...] = (80, 443)
-    #: How often one assistant may search in an hour.
-    searches_per_hour: int = Field(default=60, ge=0, le=100_000)
-    #: How often one assistant may open a page in an hour.
-    pages_per_hour: int = Field(default=60, ge=0, le=100_000)
-    #: How long the hits of a search are kept and not asked for again.
-    search_cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 900.0
-    #: How long a page is kept and not fetched again.
-    page_cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 3600.0
-    #: Keys, addresses and rates by the provider's name.
-    providers: dict[str, WebProviderConfig] = {}
-
-    @field_validator("search_provider", "read_provider", mode="before")
-    @classmethod
-    def _one_or_several(cls, value: object) -> object:
-        return (value,) if isinstance(value, str) and value else value or ()
-
-    @model_validator(mode="after")
-    def _known(self) -> WebConfig:
-        """A name that no provider has is a mistake of the owner's, told with those there are."""
-        for field, names in (("search_provider", SEARCH_PROVIDERS), ("read_provider", READ_PROVIDERS)):
-            for name in getattr(self, field):
-                if name not in names:
-                    raise ValueError(f"{field}: there is no '{name}'; those there are: {', '.join(names)}")
-        for name in self.providers:
-            if name not in {*SEARCH_PROVIDERS, *READ_PROVIDERS}:
-                raise ValueError(f"providers: there is no '{name}'")
-        return self
-
-
-class Config(_Settings):
+class Config(Settings):
     """The whole of `assistant.toml`."""
 
     model: ModelConfig = ModelConfig()

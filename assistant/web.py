@@ -10,8 +10,8 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from assistant.config import WebConfig, WebProviderConfig
 from assistant.settings import SettingsError
+from assistant.web_config import WebConfig, WebProviderConfig
 from assistant.web_policy import policy_of
 from resilience import HttpExchange
 from tools import Tool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assistant.config import WebConfig
+from assistant.web_config import WebConfig
 from tools.web.url_policy import UrlOrigin, UrlPolicy
 
 

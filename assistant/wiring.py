@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from assistant.bound_keys import BoundKeys, binding_of_provider, bindings_of_model
 from assistant.choose_model import EMBEDDED_CONTEXT
-from assistant.config import Config, WebConfig
+from assistant.config import Config
 from assistant.key_binding import KeyBinding
 from assistant.keys import KeySources, resolve_key
 from assistant.off_thread import in_daemon_thread
 from assistant.redaction import Secrets
 from assistant.settings import SettingsError
+from assistant.web_config import WebConfig
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.models import default_data_dir
 from llm.embedded.progress import Endpoint, Progress

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from assistant.config import WebConfig, WebProviderConfig
 from assistant.doctor.examination import Examination
 from assistant.doctor.finding import State, Trouble
 from assistant.doctor.web import reads, searches
 from assistant.keys import KeyReferenceError, KeySources, resolve_key
+from assistant.web_config import WebConfig, WebProviderConfig
 from assistant.wiring import KEY_SECONDS
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.config import Config, WebConfig
+from assistant.config import Config
 from assistant.redaction import Secrets
+from assistant.web_config import WebConfig
 
 
 @dataclass(frozen=True, slots=True)

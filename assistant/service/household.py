@@ -15,7 +15,7 @@ from assistant.bound_keys import BoundKeys, bindings_of_model
 from assistant.build import Surroundings
 from assistant.choose_model import Chooser, NoModelError
 from assistant.chosen_model import ChosenModel
-from assistant.config import Config, ModelConfig, WebConfig
+from assistant.config import Config, ModelConfig
 from assistant.doctor.asking import asked
 from assistant.doctor.finding import Finding
 from assistant.doctor.run import Visit, examine
@@ -36,6 +36,7 @@ from assistant.storage import JournalFile, Storage
 from assistant.troubles import Troubles
 from assistant.turnstile import Turnstile
 from assistant.warming import Warmer
+from assistant.web_config import WebConfig
 from assistant.wiring import bindings_of, embedded_model, key_sources
 from llm import Capabilities, LLMError
 from llm.embedded.errors import EmbeddedUnavailable
@@ -84,7 +85,9 @@ class Household:
         self._keys = key_sources(reactor, home.environment, home.folder, home.secrets)
         self._bound = BoundKeys((), home.folder, IN_THE_GAME)
         self._pool = EmbeddedPool(make or self._embedded)
-        self.web = SharedWeb(home.web or home.config.web, self._keys, self._exchange, reactor, random, home.wall)
+        self.web = SharedWeb(
+            home.web or home.config.web, self._keys, self._exchange, reactor=reactor, random=random, wall=home.wall
+        )
         #: What each member has asked leave for: it goes on waiting when the member is started anew.
         self._approvals: dict[str, Approvals] = {}
         self._launcher = Launcher()

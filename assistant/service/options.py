@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from assistant.config import AssistantConfig, Config, ModelConfig, WebConfig
+from assistant.config import AssistantConfig, Config, ModelConfig
 from assistant.setting_words import allowed, example, problem, read, written
 from assistant.settings import SettingsError
+from assistant.web_config import WebConfig
 
 #: The tables whose settings go without their table's name, in the order in which a name is looked for.
 _TABLES: dict[str, type[BaseModel]] = {"assistant": AssistantConfig, "model": ModelConfig}

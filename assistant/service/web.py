@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet.defer import DeferredLock
 
 from assistant.bound_keys import BoundKeys
-from assistant.config import WebConfig
 from assistant.keys import KeySources
 from assistant.off_thread import in_daemon_thread
+from assistant.web_config import WebConfig
 from assistant.wiring import load_web, web_of
 from resilience import HttpExchange
 from tools import Tool
@@ -32,6 +32,7 @@ class SharedWeb:
         config: WebConfig,
         keys: KeySources,
         exchange: HttpExchange,
+        *,
         reactor: Any,
         random: Random,
         wall: Callable[[], float],

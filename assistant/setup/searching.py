@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assistant.config import WebProviderConfig
 from assistant.redaction import Secrets
 from assistant.setup.dialogue import Dialogue
 from assistant.setup.draft import Draft
 from assistant.setup.keeping import reference
 from assistant.setup.thinking import checked_url, same_server
+from assistant.web_config import WebProviderConfig
 from tools.web import registry
 from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from assistant.bound_keys import BoundKeys, binding_of, binding_of_provider
-from assistant.config import ModelConfig, WebProviderConfig
+from assistant.config import ModelConfig
 from assistant.key_binding import KeyBinding
 from assistant.keys import KeyReferenceError
+from assistant.web_config import WebProviderConfig
 
 OPENAI = ModelConfig(provider="openai", model="m", key="env:K")
 PROXY = ModelConfig(provider="openai", model="m", key="env:K", url="https://proxy.example/v1")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from assistant.config import WebConfig
 from assistant.settings import SettingsError
 from assistant.web import Web, WebProviders
+from assistant.web_config import WebConfig
 from assistant.web_policy import policy_of
 from llm.fakes.serving import serve
 from resilience import HttpExchange

@@ -15,7 +15,7 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger, globalLogPublisher
 
 from assistant import log_redaction
-from assistant.config import Config, WebConfig
+from assistant.config import Config
 from assistant.heap import settle_heap
 from assistant.redaction import Secrets
 from assistant.service.home import Home
@@ -23,6 +23,7 @@ from assistant.service.household import Household
 from assistant.service.member import Member
 from assistant.service.options import merged
 from assistant.settings import SettingsError, read_settings
+from assistant.web_config import WebConfig
 from assistant.worlds.evennia.install import CONFIG, JOURNAL
 
 #: The keys of this process. They stay hidden after the household is closed: the last lines of a log are written then.
