@@ -43,7 +43,18 @@ _EXAMPLES = {
     "read_provider": "direct, jina",
     "allow_domains": "wikipedia.org, example.com",
     "block_domains": "example.com",
-    "allow_private": "192.168.7.0/24",
+    "allow_private": "nas.lan, 192.168.7.0/24",
+    "server_tools": "web_search",
+    "extra_params": "{ top_p = 0.9 }",
+    "keep_alive": "30m",
+    "organization": "org-abc123",
+    "project": "proj-abc123",
+    "betas": "context-1m-2025-08-07",
+    "api_version": "2023-06-01",
+    "thinking_tokens": "2048",
+    "referer": "https://my-game.example",
+    "title": "My Game",
+    "token_table": "o200k_base.tiktoken",
 }
 
 

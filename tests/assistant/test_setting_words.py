@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.config import Config
+from assistant.known_providers import takers, takes
 from assistant.service.options import Option, shown_options, web_options, with_option, with_web_option
 from assistant.settings import SettingsError
 
@@ -20,7 +21,11 @@ FOREIGN = re.compile(
 
 
 def set_one(option: Option, text: str) -> dict[str, Any]:
-    return with_web_option({}, option.name, text) if option in WEB else with_option({}, option.name, text)
+    if option in WEB:
+        return with_web_option({}, option.name, text)
+    table, _, field = option.name.rpartition(".")
+    takes_it = takers(field) if table == "model" and not takes("auto", field) else ()
+    return with_option({"model": {"provider": takes_it[0]}} if takes_it else {}, option.name, text)
 
 
 @pytest.mark.parametrize("option", [*OPTIONS, *WEB], ids=lambda option: str(option.name))
