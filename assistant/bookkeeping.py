@@ -17,6 +17,8 @@ KEPT_IDS = 1000
 class Unsaved:
     """The keys of entries that were never written, and the numbers of those to be forgotten."""
 
+    __slots__ = ("_gone", "_new", "_saving")
+
     def __init__(self) -> None:
         self._new: dict[int, None] = {}
         self._gone: dict[int, None] = {}
@@ -61,6 +63,8 @@ class Unsaved:
 class KnownEvents:
     """The ids of the events in the stream, and of those that lately were."""
 
+    __slots__ = ("_old", "_present")
+
     def __init__(self) -> None:
         self._present: set[str] = set()
         self._old: OrderedDict[str, None] = OrderedDict()
@@ -89,6 +93,8 @@ class KnownEvents:
 
 class Levels:
     """How many entries there are of each level of trust."""
+
+    __slots__ = ("_counts",)
 
     def __init__(self) -> None:
         self._counts = [0] * (TOP + 1)

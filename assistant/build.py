@@ -166,11 +166,11 @@ def _fronts(
     usual = [*bare, *example_messages(settings.name, grant)] if chosen.config.examples else bare
 
     def measured(front: list[Message]) -> Front:
-        return Front(
-            _packed(front), len(chosen.provider.build_request(front, registry.specs(grant), None, CallOptions()))
-        )
+        size = len(chosen.provider.build_request(front, registry.specs(grant), None, CallOptions()))
+        return Front(_packed(front), size)  # what was encoded can be packed
 
-    return measured(usual), measured(bare)
+    whole = measured(usual)
+    return whole, whole if usual is bare else measured(bare)
 
 
 def _packed(front: Sequence[Message]) -> Joined:

@@ -40,7 +40,8 @@ def kept(response: LLMResponse, scrub: Scrub, most: int, pieces: KeyPieces) -> L
     if shown != texts or (message.raw is not None and _holds_key(message.raw, scrub)):
         blocks = tuple(_changed(block, scrub) for block in message.blocks)
         response = replace(response, message=Message(message.role, blocks), structured=None)
-    response = _without_pieces(response, pieces)
+    if pieces.values:
+        response = _without_pieces(response, pieces)
     if max(map(len, shown), default=0) > most:
         response = _cut(response, most)
     return response

@@ -16,6 +16,8 @@ _log = Logger()
 class Excuse:
     """Emotes `line` in the world, at most once in `every_seconds`."""
 
+    __slots__ = ("_clock", "_every_seconds", "_line", "_not_before", "_world")
+
     def __init__(self, world: World, clock: IReactorTime, line: str, every_seconds: float) -> None:
         self._world = world
         self._clock = clock
@@ -43,6 +45,8 @@ class Waking:
     Nothing is said to somebody who is answered within `waking_after_seconds`; the room is told at most once in
     `excuse_every_seconds`, and so is each person who pages.
     """
+
+    __slots__ = ("_clock", "_launcher", "_paged", "_room", "_settings", "_timers", "_world", "has_answered", "is_over")
 
     def __init__(self, world: World, clock: IReactorTime, settings: AssistantConfig) -> None:
         self._world = world

@@ -28,6 +28,8 @@ _TEXT_OF = "the name or the description of"
 class Voices:
     """The people whose words or names were met lately: what they are called and how far they are trusted."""
 
+    __slots__ = ("_known",)
+
     def __init__(self) -> None:
         self._known: OrderedDict[str, tuple[str, int]] = OrderedDict()
 
@@ -56,7 +58,7 @@ class Voices:
 
     def _learn(self, who: str, name: str, level: int) -> None:
         if who:
-            self._known[who] = (one_line(name, max_chars=_MAX_NAME + len(_TEXT_OF)), level)
+            self._known[who] = (name[: _MAX_NAME + len(_TEXT_OF)], level)
             self._known.move_to_end(who)
             while len(self._known) > MAX_KNOWN:
                 self._known.popitem(last=False)
@@ -79,6 +81,7 @@ class Voices:
         """Yield those of the sources who are trusted no more than `level`, or of whom that is not known."""
         for who in sources:
             name, theirs = self._known.get(who, ("", level))
+            name = one_line(name)
             if theirs <= level and who != "world":
                 rest = "" if name.startswith(_TEXT_OF) else f" ({rank(theirs)})"
                 yield f"{name}{rest}" if name else f"somebody heard earlier ({who})"

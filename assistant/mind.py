@@ -98,6 +98,8 @@ class Run:
     askers: tuple[Principal, ...] = field(init=False)
     #: Who hears the answer, None for everybody; what they may not be told is masked in the prompt.
     hearers: Audience = field(init=False)
+    #: The events that are answered.
+    _woken_by: list[Accepted] = field(init=False)
     #: The most important event that asks for an answer and is paid for, the last of equals.
     trigger: Accepted | None = field(init=False)
     #: The approved call that the run is there to make, None for any other run.
@@ -128,7 +130,7 @@ class Run:
         """Find what follows from the events."""
         self.people = frozenset(heard.event.who.id for heard in self.events if heard.event.who.kind in _PEOPLE)
         self.hearers = _hearers(self.events)
-        woken_by = self._triggers()
+        woken_by = self._woken_by = self._triggers()
         self.askers = tuple(heard.event.who for heard in woken_by)
         self.trigger = _most_important(woken_by)
         self.granted = granted_by(self.trigger) if self.trigger else None
@@ -148,7 +150,7 @@ class Run:
     def goes_without(self, who: Principal) -> None:
         """Nothing more is spent for them today: the run is for the next who asked, if anybody did."""
         self.broke.add(who.id)
-        self.trigger = _most_important([heard for heard in self._triggers() if heard.event.who.id not in self.broke])
+        self.trigger = _most_important([heard for heard in self._woken_by if heard.event.who.id not in self.broke])
 
     def _triggers(self) -> list[Accepted]:
         return [heard for heard in _triggers_in(self.events) if hearers_of(heard.event) == self.hearers]
@@ -156,13 +158,13 @@ class Run:
     @property
     def needed(self) -> list[str]:
         """The lines that the run is to answer, the most important last."""
-        others = [told(heard.event) for heard in self._triggers() if heard is not self.trigger]
+        others = [told(heard.event) for heard in self._woken_by if heard is not self.trigger]
         return [*others, told(self.trigger.event)] if self.trigger else others
 
     @property
     def needed_ids(self) -> list[str]:
         """The ids of the events that those lines tell of."""
-        return [heard.event.id for heard in self._triggers()]
+        return [heard.event.id for heard in self._woken_by]
 
 
 def _for_one_audience(events: Sequence[Accepted]) -> Sequence[Accepted]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from llm.messages import Message, ToolCall, ToolResult, assistant, system, tool_results, user
 from tools.clean import clean_heard, one_line
@@ -172,7 +173,9 @@ def _names(items: Sequence[Person | Thing]) -> str:
     return ", ".join(_name(item.name) for item in items)
 
 
+@lru_cache(maxsize=2048)
 def _name(name: str) -> str:
+    """A name in a scene, which is met again in every run."""
     return _plain(one_line(name, max_chars=_MAX_NAME))
 
 

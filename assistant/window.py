@@ -61,6 +61,8 @@ class Window:
     `window_tokens` and `answer_tokens` are those of the model with the least room.
     """
 
+    __slots__ = ("_answer_tokens", "_bare", "_client", "_history", "_usual", "_window_tokens", "front")
+
     def __init__(
         self, fronts: tuple[Front, Front], client: ModelChain, history: History, window_tokens: int, answer_tokens: int
     ) -> None:
@@ -85,7 +87,8 @@ class Window:
     def fit(self, run: Answering) -> None:
         """Make the stream fit its share; what the run is to answer goes last."""
         self._history.trim()
-        self._history.squeeze(run.needed, run.needed_ids)
+        if self._history.tokens > self._history.budget:
+            self._history.squeeze(run.needed, run.needed_ids)
 
     def shrink(self, overflow: ContextOverflow, run: Answering) -> bool:
         """Give the stream less after the server found the prompt too long; False when nothing is left to cut."""

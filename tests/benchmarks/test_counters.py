@@ -60,7 +60,7 @@ async def test_a_run_makes_no_message_again_of_what_is_packed(messages: int) -> 
         assert calls.count > messages - 2
 
 
-@pytest.mark.parametrize(("messages", "most"), [(20, 15_500), (500, 121_000)])
+@pytest.mark.parametrize(("messages", "most"), [(20, 16 * 1024), (500, 121_000)])
 async def test_what_an_idle_assistant_holds_for_itself(messages: int, most: int) -> None:
     village = Village(real, 2)
     try:

@@ -81,8 +81,8 @@ def test_one_assistant_made_ready_loads_little_beyond_the_core() -> None:
         "assistant.worlds.embedded",
         "assistant.worlds.embedded_commands",
         "assistant.worlds.embedded_ears",
+        "assistant.worlds.embedded_identity",
         "assistant.worlds.hamlet",
-        "tools.names",
     }
 
 
