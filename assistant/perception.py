@@ -120,7 +120,8 @@ def _look(mind: Mind, run: Run) -> None:
     sight.narrow(run.hearers)
 
     def sources(text: str) -> frozenset[str]:
-        heard = [(one.event.who.id, told(one.event)) for one in run.events if _is_seen(run, one)]
+        seen_events = [one.event for one in run.events if _is_seen(run, one)]
+        heard = [(event.who.id, told(event)) for event in seen_events if spoken_text(event)]
         run_ids = {one.event.id for one in run.events}
         return sources_of(text, run.requester, heard, [entry for entry in history.entries() if seen(entry, run_ids)])
 

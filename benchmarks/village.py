@@ -202,4 +202,6 @@ class Village:
             budget=BudgetConfig(),
             turnstile=self.turnstile,
         )
-        return build_assistant(AssistantConfig(**{"join_seconds": 0, "max_run_tokens": 10_000_000, **tenant.settings}), [chosen], around)
+        return build_assistant(
+            AssistantConfig(**{"join_seconds": 0, "max_run_tokens": 10_000_000, **tenant.settings}), [chosen], around
+        )

@@ -246,7 +246,7 @@ async def test_an_option_of_the_provider_reaches_its_requests(tmp_path: Path) ->
     fake = ollama()
     async with office(tmp_path) as here, serve(fake, reactor) as url:
         await here.sage(url)
-        assert 'model.keep_alive = "1h" (kept)' in await here.orders("assistant/set Sage/keep_alive = 1h")
+        assert "model.keep_alive = 1h (kept)" in await here.orders("assistant/set Sage/keep_alive = 1h")
         assert "(kept)" in await here.orders("assistant/set Sage/extra_params = { options = { top_k = 7 } }")
         (character,) = creation.assistants()
         member = house.member_of(character)
