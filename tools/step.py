@@ -246,8 +246,8 @@ class Step:
             text = answer.text if sure else f"{answer.text} It may or may not have happened."
             return self._executed(call, tool, answer.status, text, seconds=seconds, told=answer.authority)
         text, told = text_of(answer), level_told(answer)
-        done = self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told)
-        return replace(done, sources=sources_told(answer))
+        sources = sources_told(answer)
+        return self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told, sources=sources)
 
     async def _within(self, call: ToolCall, tool: Tool, work: Callable[[], Awaitable[T]]) -> T | NoAnswer:
         """What a tool's work gives in the time the tool has."""
@@ -269,12 +269,13 @@ class Step:
         *,
         seconds: float = 0.0,
         told: int | None = None,
+        sources: tuple[str, ...] = (),
     ) -> Executed:
         """The answer to `call`, with its text cleaned, capped and labelled."""
         shown = clean_heard(self._run.scrub(text), MAX_RESULT_CHARS, keep_newlines=True)
         result = ToolResult(call.id, call.name, shown, failed=status is not Status.DONE)
         level = self._run.gate.level(tool, status, told)
-        return Executed(call, result, status, tool.category if tool else None, seconds, level)
+        return Executed(call, result, status, tool.category if tool else None, seconds, level, sources)
 
 
 def exact(call: ToolCall, arguments: Arguments) -> ToolCall:

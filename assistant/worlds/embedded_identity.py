@@ -19,19 +19,20 @@ class Identities:
     """Numbers the things of a world as they are asked for; no number is given twice."""
 
     def __init__(self) -> None:
-        #: By the place in memory of each thing, which is kept here so that no other takes that place.
-        self._known: dict[int, tuple[Thing, str]] = {}
+        #: By the place in memory of each thing, which is kept here so that no other takes that place; with the copy
+        #: that others see.
+        self._known: dict[int, tuple[Thing, Thing]] = {}
 
     def of(self, thing: Thing) -> str:
         """Find the identity of this very thing: one of the same name and description has another."""
-        known = self._known.get(id(thing))
-        if known is None:
-            known = self._known[id(thing)] = (thing, f"#{len(self._known) + 1}")
-        return known[1]
+        return self.marked(thing).id
 
     def marked(self, thing: Thing) -> Thing:
-        """Copy the thing with its identity, as others see it."""
-        return replace(thing, id=self.of(thing))
+        """Find the copy of the thing with its identity, as others see it."""
+        known = self._known.get(id(thing))
+        if known is None:
+            known = self._known[id(thing)] = (thing, replace(thing, id=f"#{len(self._known) + 1}"))
+        return known[1]
 
     def target(self, thing: Thing, where: str) -> Target:
         """Describe the thing as what a command acts on."""
