@@ -184,7 +184,8 @@ class AnthropicEvents:
 
     def _find_calls(self) -> None:
         """A block for each call that is new."""
-        for place, call in enumerate(self._router.open_calls):
+        for call in self._router.open_calls:
+            place = id(call)
             if place not in self._calls:
                 taken = {block.id for block in self._calls.values()}
                 clean = _NOT_IN_AN_ID.sub("_", call.id)

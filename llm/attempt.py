@@ -24,7 +24,7 @@ from llm.errors import (
 )
 from llm.prices import Prices
 from llm.provider import LLMProvider
-from llm.rate_limits import Moment, heed
+from llm.rate_limits import Moment, heed, retry_wish
 from llm.response import RateLimitInfo
 from resilience import (
     Amount,
@@ -100,6 +100,9 @@ class Attempting:
             error.partial = error.partial or sink.accumulator.text
             if sink.status != HTTP_OK:
                 heed(error, sink.headers, self._moment())
+            if error.retry_at is None and error.wishes:
+                told = Headers({name: [value] for name, value in error.wishes.items()})
+                error.retry_at = retry_wish(told, self._moment())
             raise
 
     def _told(self, sink: AnswerSink, passage: Passage) -> RateLimitInfo | None:

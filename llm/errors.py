@@ -25,6 +25,7 @@ No error holds a key, and none holds a full URL.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -46,6 +47,8 @@ class LLMError(Exception):
     retry_at: float | None = field(default=None, kw_only=True)
     should_retry: bool | None = field(default=None, kw_only=True)
     partial: str = field(default="", repr=False, kw_only=True)
+    #: When to ask again, as the error's body tells it, under the names of the headers that would tell it.
+    wishes: Mapping[str, str] = field(default_factory=dict, repr=False, kw_only=True)
 
     #: True when the same call may succeed later without anyone changing anything.
     retryable = False
