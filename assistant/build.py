@@ -187,6 +187,7 @@ def _link(chosen: ChosenModel, around: Surroundings) -> Link:
         pipeline=around.pipeline,
         retry=RetryConfig(max_attempts=config.max_attempts),
         upstream=chosen.upstream,
+        reread_key=chosen.reread_key,
     )
     asked = {
         "tool_choice": config.tool_choice,

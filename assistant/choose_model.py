@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from twisted.internet.interfaces import IReactorTime
@@ -23,11 +23,11 @@ from llm import (
     UnknownProviderError,
     get_provider,
 )
-from llm.discover import OfferedModel, chat_models, ollama_model, ollama_models
+from llm.discover import Look, OfferedModel, chat_models, looked, ollama_model, ollama_models
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
-from resilience import Deadline, HttpExchange
+from resilience import Credential, Deadline, HttpExchange, origin_of
 
 #: How long to wait for a server to say what it has, in seconds. A local Ollama answers in milliseconds.
 LOOK_SECONDS = 10.0
@@ -63,9 +63,26 @@ class Chooser:
     keys: KeySources
     make_embedded: Callable[[Path | None, Callable[[Endpoint], None]], Served]
     bound: BoundKeys = field(default_factory=BoundKeys)
+    #: What is known of a key at a server: one that was refused lately is not shown again yet.
+    credential: Callable[[str, str], Credential] | None = None
 
     async def choose(self, config: ModelConfig) -> ChosenModel:
         """The model to use. Raises NoModelError. The embedded model is started; its owner must stop it."""
+        return self._rereading(await self._chosen(config))
+
+    def _rereading(self, chosen: ChosenModel) -> ChosenModel:
+        """The model with what gives its key anew, when it has one."""
+
+        async def reread() -> str:
+            try:
+                self.bound.check(chosen.config)
+                return await resolve_key(chosen.config.key, self.keys)
+            except KeyReferenceError:
+                return ""
+
+        return chosen if chosen.embedded or not chosen.config.key else replace(chosen, reread_key=reread)
+
+    async def _chosen(self, config: ModelConfig) -> ChosenModel:
         try:
             self.bound.check(config)
             key = await resolve_key(config.key, self.keys)
@@ -136,7 +153,8 @@ class Chooser:
             return None
         if not config.model or not provider.api_url:
             return None
-        return ChosenModel(provider, f"{config.provider}, model {config.model} ({cause})", config, is_there=False)
+        why = f"{config.provider}, model {config.model} ({cause})"
+        return self._rereading(ChosenModel(provider, why, config, is_there=False))
 
     async def _auto(self, config: ModelConfig, key: str) -> ChosenModel:
         """An Ollama at the usual place or at `url`, an OpenAI-compatible server at `url`, else the embedded model."""
@@ -163,7 +181,7 @@ class Chooser:
             "ollama", config.url or OLLAMA_URL, config.model, key=key, num_ctx=config.context_tokens
         )
         try:
-            offered = await ollama_models(provider, self.exchange, self._soon())
+            offered = await self._with_key(provider, ollama_models)
             names = [model.name for model in offered]
             if config.model and not _has(names, config.model):
                 raise NoModelError(_no_such_model("the Ollama", provider.api_url, config.model, names))
@@ -239,11 +257,16 @@ class Chooser:
     async def _listed(self, provider: LLMProvider, remedy: str) -> list[str]:
         """The models the server lists, none for a server without such a list. Raises NoModelError."""
         try:
-            return [model.name for model in await chat_models(provider, self.exchange, self._soon())]
+            return [model.name for model in await self._with_key(provider, chat_models)]
         except (ModelNotFound, Rejected):
             return []
         except LLMError as error:
             raise NoModelError(_cause(error, provider.api_url, remedy)) from error
+
+    async def _with_key(self, provider: LLMProvider, look: Look) -> Sequence[OfferedModel]:
+        """The models that the server lists, not asked while it refuses this key. Raises LLMError."""
+        known = self.credential(origin_of(provider.api_url), provider.credential) if self.credential else None
+        return await looked(look, provider, self.exchange, self._soon(), known)
 
     def _soon(self) -> Deadline:
         return Deadline.after(self.clock, LOOK_SECONDS)

@@ -55,7 +55,9 @@ def _quota(quota: QuotaState) -> str:
     """What is special about a limit, empty when nothing is."""
     said = []
     if quota.barred:
-        said.append(f"the key was refused ({_short(quota.barred)}); nothing is asked with it until it changes")
+        said.append(f"the key was refused ({_short(quota.barred)}); {_again(quota)}")
+    if quota.missing:
+        said.append(f"not there ({_short(quota.missing)}); {_again(quota)}")
     if quota.cools_for:
         said.append(f"left alone for {quota.cools_for:.0f} s more ({_short(quota.cool_why)})")
     if quota.requests_left is not None:
@@ -63,6 +65,12 @@ def _quota(quota: QuotaState) -> str:
     if quota.tokens_left is not None:
         said.append(f"{quota.tokens_left} tokens left")
     return f"  {quota.lane}: {', '.join(said)}" if said else ""
+
+
+def _again(quota: QuotaState) -> str:
+    """When what was refused is asked for again."""
+    when = f"in {quota.barred_for:.0f} s, or" if quota.barred_for else "with the next call, or"
+    return f"it is asked again {when} when settings or key are new"
 
 
 def _account(account: AccountState) -> str:

@@ -16,6 +16,7 @@ import orjson
 from llm.accumulate import Accumulator, OpenCall
 from llm.errors import (
     BadCredential,
+    Blocked,
     ContextOverflow,
     LLMDeadlineExceeded,
     LLMError,
@@ -36,6 +37,7 @@ _STOP_REASONS: Mapping[FinishReason, str] = {
 }
 _ERROR_TYPES: tuple[tuple[type[LLMError], str], ...] = (
     (BadCredential, "authentication_error"),
+    (Blocked, "permission_error"),
     (QuotaExhausted, "billing_error"),
     (ModelNotFound, "not_found_error"),
     (RateLimited, "rate_limit_error"),

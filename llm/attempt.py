@@ -18,6 +18,7 @@ from llm.errors import (
     CircuitOpenError,
     LLMDeadlineExceeded,
     LLMError,
+    ModelNotFound,
     ProtocolError,
     RateLimited,
     Unavailable,
@@ -38,11 +39,13 @@ from resilience import (
     DeadlineExceeded,
     HttpExchange,
     Limits,
+    NotThere,
     Passage,
     QueueFull,
     Request,
     ResilienceError,
     Told,
+    origin_of,
 )
 
 
@@ -79,6 +82,8 @@ class Attempting:
             return Read(answer, self._told(sink, passage))
         except LLMError as error:
             error.message = self.provider.redacted(error.message)
+            if isinstance(error, ModelNotFound):
+                error.message = without_model(self.provider, error.message)
             if sink.was_acted_upon:
                 error.should_retry = False
             self._told(sink, passage)
@@ -178,12 +183,20 @@ def not_made(error: ResilienceError, provider: LLMProvider, now: float) -> LLMEr
             return RateLimited(said, name, model, retry_at=error.until)
         case Barred():
             return BadCredential(f"{said}: {error.why}", name, model)
+        case NotThere():
+            return ModelNotFound(f"{error.why.removeprefix(f'{name}/{model}: ')}; {said}", name, model)
         case QueueFull():
             return Busy(said, name, model)
         case BudgetSpent():
             return BudgetReached(said, retry_at=error.resets_at, account=error.account, what=error.what)
         case _:
             return Unavailable(said, name, model)
+
+
+def without_model(provider: LLMProvider, said: str) -> str:
+    """The sentence for a model that is not there, with what to do about it and what the server said."""
+    what = f"has no model '{provider.model}'" if provider.model else "has no such model"
+    return f"the server {origin_of(provider.get_api_url())} {what}; {provider.missing_model()} (it said: {said})"
 
 
 def _limit(remaining: int | None, limit: int | None, reset_at: float | None) -> Told | None:

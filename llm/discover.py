@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from twisted.internet.defer import Deferred
 
-from llm.errors import ProtocolError, Unavailable
+from llm.errors import BadCredential, ProtocolError, Unavailable
 from llm.provider import LLMProvider
-from resilience import Collected, Deadline, HttpExchange, Request, ResilienceError
+from resilience import Collected, Credential, Deadline, HttpExchange, Request, ResilienceError
 
 _OK = 200
 
@@ -23,6 +23,32 @@ class OfferedModel:
     name: str
     capabilities: frozenset[str] = frozenset()
     context_tokens: int | None = None
+
+
+#: Lists the models of a server. Raises LLMError.
+Look = Callable[[LLMProvider, HttpExchange, Deadline], Awaitable[Sequence[OfferedModel]]]
+
+
+async def looked(
+    look: Look, provider: LLMProvider, exchange: HttpExchange, deadline: Deadline, known: Credential | None
+) -> Sequence[OfferedModel]:
+    """The models that a server lists. Raises LLMError.
+
+    `known` is what is known of the key there: while it is refused, nothing is asked, and another refusal is noted. A
+    good answer says nothing: many servers list their models for everybody.
+    """
+    if known is None:
+        return await look(provider, exchange, deadline)
+    if known.holds(deadline.clock.seconds()):
+        raise BadCredential(known.barred, provider.name, provider.model)
+    known.asked()
+    try:
+        return await look(provider, exchange, deadline)
+    except BadCredential as error:
+        known.refused(str(error), deadline.clock.seconds())
+        raise
+    finally:
+        known.undecided()
 
 
 async def ollama_models(provider: LLMProvider, exchange: HttpExchange, deadline: Deadline) -> list[OfferedModel]:

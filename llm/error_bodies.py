@@ -55,7 +55,7 @@ class ErrorBody:
 
     A sentence for people, the provider's code words joined, the status it names, the request field it blames, the
     context length it tells, what the model wrote if the server could not read it, and when to come back, by the names
-    of the headers that would say so.
+    of the headers that would say so. `is_page`: a page for people, as a bot filter sends it.
     """
 
     message: str
@@ -65,6 +65,7 @@ class ErrorBody:
     parameter: str = ""
     generated: str = ""
     wishes: Mapping[str, str] = field(default_factory=dict)
+    is_page: bool = False
 
     @property
     def implied_status(self) -> int:
@@ -78,7 +79,7 @@ def read_error_body(body: bytes) -> ErrorBody:
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return ErrorBody(excerpt(body))
+        return ErrorBody(excerpt(body), is_page=body.lstrip()[:1] == b"<")
     return read_error(data)
 
 
@@ -103,9 +104,10 @@ def read_error(data: object) -> ErrorBody:
 
 def typed_error(status: int, body: ErrorBody, *, provider: str, model: str, request_id: str | None = None) -> LLMError:
     """The error for a status and what its body said (llm-wire section 4 decides what is whose fault)."""
-    kind = kind_of(status, f"{body.code} {body.parameter} {body.message}")
-    said = body.message or f"answered with status {status}"
-    error = kind(said, provider, model, status, request_id, wishes=body.wishes)
+    said = f"{body.code} {body.parameter} {body.message}"
+    kind = kind_of(status, said, is_page=body.is_page, model=model)
+    message = body.message or f"answered with status {status}"
+    error = kind(message, provider, model, status, request_id, wishes=body.wishes)
     if isinstance(error, ContextOverflow):
         error.limit = body.limit or limit_in(body.message)
     elif isinstance(error, OutputUnreadable):

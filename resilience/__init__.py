@@ -22,6 +22,7 @@ from resilience.errors import (
     CoolingDown,
     DeadlineExceeded,
     NotAdmitted,
+    NotThere,
     QueueFull,
     ResilienceError,
     TimedOut,
@@ -33,6 +34,7 @@ from resilience.keeping import Keep
 from resilience.launcher import Launcher
 from resilience.order import Attempt, Caller, Order, Target
 from resilience.pipeline import Pipeline
+from resilience.quota import Credential
 from resilience.request import Collected, Limits, Request, Sink, host_of, origin_of
 from resilience.snapshot import Snapshot
 from resilience.upstream import Passage, Upstream, UpstreamConfig
@@ -56,6 +58,7 @@ __all__ = [
     "ConnectFailed",
     "ConnectionLost",
     "CoolingDown",
+    "Credential",
     "Deadline",
     "DeadlineExceeded",
     "HttpExchange",
@@ -65,6 +68,7 @@ __all__ = [
     "Ledger",
     "Limits",
     "NotAdmitted",
+    "NotThere",
     "Order",
     "Passage",
     "Pipeline",

@@ -11,7 +11,8 @@
         ├── CircuitOpen         the server failed lately; `retry_after`
         ├── CoolingDown         the server asked to wait longer than a call waits; `until`
         ├── QueueFull           too many calls are waiting already
-        ├── Barred              this credential was refused before and has not changed
+        ├── Barred              this credential was refused lately and has not changed
+        ├── NotThere            what the call asks for was not there lately: the model
         ├── BudgetSpent         an account has no room left today
         └── BudgetUnkept        what the call may cost could not be written down
 
@@ -105,7 +106,14 @@ class QueueFull(NotAdmitted):
 
 @dataclass(eq=False)
 class Barred(NotAdmitted):
-    """The server refused the credential; nothing is asked with it until it changes. `why` is what it said."""
+    """The server refused the credential lately; nothing is asked with it for a while. `why` is what it said."""
+
+    why: str = ""
+
+
+@dataclass(eq=False)
+class NotThere(NotAdmitted):
+    """The server said lately that it does not have what the call asks for. `why` is what it said."""
 
     why: str = ""
 

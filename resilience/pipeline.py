@@ -91,18 +91,25 @@ class Pipeline:
     def quota(self, target: Target) -> Quota:
         """The shared limits of one credential and lane at one server."""
         if target not in self._quotas:
-            key = (target.origin, target.credential)
-            credential = self._credentials.setdefault(key, Credential(target.credential))
+            credential = self.credential(target.origin, target.credential)
             self._quotas[target] = Quota(target.lane, self.clock.seconds, credential)
         return self._quotas[target]
 
-    def configuration_changed(self, origin: str) -> None:
-        """Forget what was held against the credentials and limits of this server: its settings are new."""
+    def configuration_changed(self, origin: str | None = None) -> None:
+        """Forget what was held against the credentials, models and limits of this server: its settings are new.
+
+        Without an origin those of every server are.
+        """
         for target, quota in self._quotas.items():
-            if target.origin == origin:
+            if origin in {None, target.origin}:
                 quota.forgive()
-        if origin in self._upstreams:
-            self._upstreams[origin].let_in()
+        for name, upstream in self._upstreams.items():
+            if origin in {None, name}:
+                upstream.let_in()
+
+    def credential(self, origin: str, name: str) -> Credential:
+        """The shared state of one key at one server."""
+        return self._credentials.setdefault((origin, name), Credential(name))
 
     def snapshot(self) -> Snapshot:
         """Everything at this moment, for an operator."""

@@ -105,7 +105,10 @@ class RetriedCall:
             raise
         self._heed(verdict, number)
         passage.failed(verdict)
-        return self._pause(verdict, number)
+        seconds = self._pause(verdict, number)
+        if seconds is None and verdict.in_vain_seconds:
+            self._quota.cool(self._clock.seconds() + verdict.in_vain_seconds, verdict.cause)
+        return seconds
 
     def _errand(self) -> Errand:
         order = self.order
@@ -125,14 +128,8 @@ class RetriedCall:
         target, quota, wish = self.order.target, self._quota, verdict.not_before
         if wish is None and verdict.throttled:
             wish = self._clock.seconds() + ceiling(number, self.order.retry)
-        if verdict.bars:
-            quota.credential.barred = verdict.cause
-            _log.error(
-                "the key for {origin} was refused: {cause}; nothing more is asked with it until it changes",
-                log_event="credential",
-                origin=target.origin,
-                cause=verdict.cause,
-            )
+        if verdict.bars or verdict.is_missing:
+            self._bar(verdict)
         is_cooled = wish is not None and quota.cool(wish, verdict.cause)
         if is_cooled:
             _log.warn(
@@ -143,14 +140,30 @@ class RetriedCall:
                 seconds=quota.cool_until - self._clock.seconds(),
                 cause=verdict.cause,
             )
-        if verdict.bars or is_cooled:
+        if verdict.bars or verdict.is_missing or is_cooled:
             self._upstream.limits_changed()
+
+    def _bar(self, verdict: Verdict) -> None:
+        """Ask no more with a key that was refused, or for a model that is not there, for a while."""
+        target, now = self.order.target, self._clock.seconds()
+        bar = self._quota.credential if verdict.bars else self._quota.missing
+        if not bar.refused(verdict.cause, now):
+            return
+        what = "with this key" if verdict.bars else f"for {target.lane}"
+        _log.error(
+            "{origin} refused: {cause}; it is not asked {what} for {seconds:.0f} s, or until the settings change",
+            log_event="credential" if verdict.bars else "missing",
+            origin=target.origin,
+            cause=verdict.cause,
+            what=what,
+            seconds=bar.until - now,
+        )
 
     def _pause(self, verdict: Verdict, number: int) -> float | None:
         """Seconds until the next attempt, which is then paid for; None when there is to be none."""
         retry = self.order.retry
         most = min(retry.max_attempts, verdict.most_attempts or retry.max_attempts)
-        if verdict.bars or not verdict.may_retry or number >= most:
+        if verdict.bars or verdict.is_missing or not verdict.may_retry or number >= most:
             return None
         floor = self._quota.cool_until if verdict.throttled else verdict.not_before
         wish = 0.0 if floor is None else max(0.0, floor - self._clock.seconds())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ from assistant.journal import JournalError, JournalRefused, Refused, Sound
 from assistant.key_binding import KeyBinding
 from assistant.keys import anchored
 from assistant.service.closing import within
-from assistant.service.embedded import EmbeddedPool, MakeServed
+from assistant.service.embedded import EmbeddedPool, MakeServed, told_to_the_log
 from assistant.service.home import Home
 from assistant.service.member import Member
 from assistant.service.observers import Observers
@@ -33,10 +32,8 @@ from assistant.service.place import Place
 from assistant.spending import Spending
 from assistant.storage import JournalFile, Storage
 from assistant.turnstile import Turnstile
-from assistant.wiring import bindings_of, embedded_model, key_sources, load_web, web_of
+from assistant.wiring import bindings_of, key_sources, load_web, web_of
 from llm import Capabilities, LLMError
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import Endpoint, Phase, Progress
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Registry
 from tools.world import ALL_WORLD_TOOLS
@@ -85,7 +82,7 @@ class Household:
         self.turnstile = Turnstile(reactor)
         self._keys = key_sources(reactor, home.environment, home.folder, home.secrets)
         self._bound = BoundKeys((), home.folder, IN_THE_GAME)
-        self._pool = EmbeddedPool(make or self._embedded)
+        self._pool = EmbeddedPool(make or told_to_the_log(reactor, home.environment))
         load_web(home.config.web)
         self._web: Web | None = None
         #: Held by the one member that makes the web, which may take a while.
@@ -110,10 +107,21 @@ class Household:
         `entered` is the reference of a key that its owner gave just now: it may go to a new server.
         """
         previous = self.members.get(place.me.id)
+        if previous is not None or entered:
+            self.settings_changed()
         member = Member(self, place, config, entered=entered, previous=previous)
         self.members[place.me.id] = member
         member.start()
         return member
+
+    def settings_changed(self) -> None:
+        """Ask whoever refused a key, or had not the model, anew: settings or keys are new. Keys of the web are read."""
+        self.pipeline.configuration_changed()
+        for member in self.members.values():
+            if member.assistant is not None:
+                member.assistant.tick.resume()
+        if self._web is not None:
+            self._launcher.launch(self._web.settings_changed(), "reading the keys of the web again")
 
     async def stop(self, member_id: str) -> None:
         """Returns when this assistant lives no more; nothing when it did not."""
@@ -147,6 +155,7 @@ class Household:
         `entered` is the reference of a key given just now. Nothing is remembered of either.
         """
         await self._ready()
+        self.settings_changed()
         bound = BoundKeys(self._bound.remembered, self.home.folder, IN_THE_GAME)
         binding = binding_of(config, self.home.folder)
         bound.admit([binding] if binding else [], self._anchored(entered))
@@ -168,6 +177,7 @@ class Household:
         Raises JournalError.
         """
         await self._ready()
+        self.settings_changed()
         await self._admit(config, entered)
 
     async def usage(self, days: int) -> list[UsageRow]:
@@ -279,18 +289,5 @@ class Household:
         return {anchored(entered, self.home.folder)} if entered else set()
 
     def _chooser(self, bound: BoundKeys) -> Chooser:
-        return Chooser(self._exchange, self._reactor, self._keys, self._pool.lease, bound)
-
-    def _embedded(self, path: Path | None, moved: Callable[[Endpoint], None]) -> Any:
-        """The real embedded model; what it does goes to the log."""
-        told: list[Phase] = []
-
-        def show(step: Progress) -> None:
-            if step.phase not in told:  # a download tells of every piece
-                told.append(step.phase)
-                _log.info("the embedded model: {phase} {note}", phase=step.phase, note=step.note)
-
-        def lost(error: EmbeddedUnavailable) -> None:
-            _log.error("the embedded model is gone: {why}", why=str(error))
-
-        return embedded_model(self._reactor, self.home.environment, path, moved, show=show, lost=lost)
+        known = self.pipeline.credential
+        return Chooser(self._exchange, self._reactor, self._keys, self._pool.lease, bound, known)

@@ -175,4 +175,15 @@ class Trial:
         assistant.start()
         if self._models[0].embedded is not None:
             self._launcher.launch(warm(assistant, self._reactor), "warming the model")
-        return Session(body, assistant, settings.name, observer, screen, self._pipeline)
+        return Session(body, assistant, settings.name, observer, screen, self._pipeline, self._reload)
+
+    async def _reload(self) -> None:
+        """Read the keys again, and ask anew whoever refused one or had not the model."""
+        self._pipeline.configuration_changed()
+        if self._assistant is not None:
+            for link in self._assistant.mind.client.links:
+                await link.client.has_new_key()
+        if self._web is not None:
+            await self._web.settings_changed()
+        if self._assistant is not None:
+            self._assistant.tick.resume()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
@@ -117,7 +118,8 @@ class TrialObserver:
         if isinstance(failure, LimitReached):
             self._screen.remark(f"({self._name} was not asked: {failure.cause}.)")
             return
-        advice = "the setting must change" if failure.lasting else "it is asked again by itself, and the line is kept"
+        lasting = "mend it and type /reload; after a while it is asked again by itself, and the line is kept"
+        advice = lasting if failure.lasting else "it is asked again by itself, and the line is kept"
         self._screen.remark(f"({self._name} could not think: {failure.cause}; {advice}.)")
 
 
@@ -131,6 +133,8 @@ class Session:
     observer: TrialObserver
     screen: Screen
     pipeline: Pipeline
+    #: Reads the keys again, and has asked anew whoever refused one.
+    reload: Callable[[], Awaitable[None]]
 
     async def obey(self, line: str) -> bool:
         """Do what one line says; False when the visitor wants to leave. The assistant's answer comes by itself."""
@@ -193,6 +197,9 @@ class Session:
             journal = self.assistant.mind.journal
             trouble = trouble_text(await journal.parked(), await journal.unknown_effects())
             self.screen.remark("\n".join(filter(None, [status_text(self.pipeline.snapshot()), trouble])))
+        elif name == "reload":
+            await self.reload()
+            self.screen.remark("(the keys are read again; whoever refused one, or had not the model, is asked anew)")
         elif name == "approvals":
             self.screen.remark(approvals_text(self.assistant.mind.approvals.pending()))
         elif name in {"memory", "forget", "mute", "unmute"}:

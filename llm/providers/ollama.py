@@ -97,6 +97,10 @@ class OllamaProvider(LLMProvider):
         """Older servers read `tool_name`, newer ones `tool_call_id`."""
         return {"role": "tool", "tool_name": result.name, "tool_call_id": result.call_id, "content": result.text}
 
+    def missing_model(self) -> str:
+        """Fetch it, or choose another one."""
+        return f"run 'ollama pull {self.model}' there, or choose another model"
+
     def stream_parser(self) -> OllamaStream:
         """A parser for NDJSON."""
         return OllamaStream(self)

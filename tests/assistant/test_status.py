@@ -64,13 +64,15 @@ def test_what_a_server_said_is_shown_clean_and_short() -> None:
 def test_a_limit_is_shown_when_there_is_something_to_say() -> None:
     quotas = (
         QUOTA,
-        replace(QUOTA, barred="who are you?"),
+        replace(QUOTA, barred="who are you?", barred_for=299.6),
+        replace(QUOTA, missing="no such model"),
         replace(QUOTA, cools_for=12.3, cool_why="slow down"),
         replace(QUOTA, requests_left=0, tokens_left=5000),
         replace(QUOTA, origin="http://127.0.0.1:2", requests_left=7),
     )
     assert shown(quotas=quotas)[1:] == [
-        "  sage: the key was refused (who are you?); nothing is asked with it until it changes",
+        "  sage: the key was refused (who are you?); it is asked again in 300 s, or when settings or key are new",
+        "  sage: not there (no such model); it is asked again with the next call, or when settings or key are new",
         "  sage: left alone for 12 s more (slow down)",
         "  sage: 0 requests left, 5000 tokens left",
     ]

@@ -184,11 +184,15 @@ class PacedSearch:
     def __init__(self, provider: SearchProvider, pace: Pace) -> None:
         self.name = provider.name
         self._provider = provider
-        self._pace = pace
+        self.pace = pace
+
+    def replace(self, provider: SearchProvider) -> None:
+        """Ask this provider from now on: the same service with another key."""
+        self._provider = provider
 
     async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
         """The provider's hits, in our turn. Raises WebError. May be cancelled."""
-        return await self._pace.call(lambda: self._provider.search(query))
+        return await self.pace.call(lambda: self._provider.search(query))
 
 
 class PacedReader:
@@ -197,8 +201,12 @@ class PacedReader:
     def __init__(self, provider: ReadProvider, pace: Pace) -> None:
         self.name = provider.name
         self._provider = provider
-        self._pace = pace
+        self.pace = pace
+
+    def replace(self, provider: ReadProvider) -> None:
+        """Ask this provider from now on: the same service with another key."""
+        self._provider = provider
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
         """The provider's page, in our turn. Raises WebError. May be cancelled."""
-        return await self._pace.call(lambda: self._provider.read_url(url, offset=offset, max_length=max_length))
+        return await self.pace.call(lambda: self._provider.read_url(url, offset=offset, max_length=max_length))

@@ -20,6 +20,7 @@ SWITCHES: dict[str, Callable[[Order], Answer]] = {
     "provider": thinking.provider,
     "model": thinking.model,
     "key": thinking.key,
+    "reload": thinking.reload,
     "set": setting.set_option,
     "show": setting.show,
     "persona": setting.persona,
@@ -62,6 +63,7 @@ class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
       /provider <name> = <provider> [<model>] [<address>] [<key>]
       /model <name> = <model>
       /key <name> = env:VARIABLE         or file:PATH; a key itself is never typed
+      /reload                            reads the keys again, and asks anew whoever refused one
 
     How it is; without "=" these show what there is:
       /persona <name> = <who it is>

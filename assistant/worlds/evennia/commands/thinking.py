@@ -117,6 +117,13 @@ def key(order: Order) -> Answer:
     return _change(order, character, Wanted(key=reference, force=force))
 
 
+def reload(_: Order) -> Answer:
+    """Read the keys of all assistants and of the web again, and ask anew whoever refused one or had not the model."""
+    house.household().settings_changed()
+    count = creation.restart_all()
+    return f"The keys are read again, and every server may be asked anew. Started anew: {count}. See: assistant/status"
+
+
 def _check(reference: str, config: ModelConfig, name: str) -> None:
     """Nothing. Raises Refused for what is no reference, without repeating it, and where no key is needed."""
     bare = reference.partition(":")[2] if _REFERENCE.match(reference) else reference
