@@ -3,7 +3,8 @@
 Outermost first:
 
     total deadline                 Deadline.bound: everything below is cancelled when it is over
-    admission: budget              Payment: Ledger.reserve; written down before anything leaves, if there is a limit
+    admission: budget              Payment: Ledger.reserve; written down before anything leaves, if there is a limit;
+                                   while one is near, few at once find out what a model costs (learned_cost.py)
     retry                          RetriedCall: attempts, backoff, the server's shared budget of retries
     for each attempt
         admission: budget          once more, when an earlier attempt used what was reserved
@@ -29,6 +30,7 @@ from resilience.budget import Ledger
 from resilience.deadline import Deadline
 from resilience.errors import BudgetUnkept
 from resilience.keeping import Keep, Keeping
+from resilience.learned_cost import LearnedCost
 from resilience.order import Attempt, Order, Target
 from resilience.payment import Payment
 from resilience.quota import Credential, Quota
@@ -57,6 +59,7 @@ class Pipeline:
         self._upstreams: dict[str, Upstream] = {}
         self._credentials: dict[tuple[str, str], Credential] = {}
         self._quotas: dict[Target, Quota] = {}
+        self._costs: dict[tuple[str, str], LearnedCost] = {}
 
     async def call(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
         """The result of `attempt`, made as often as it is worth it within `deadline`.
@@ -69,8 +72,8 @@ class Pipeline:
         if self.ledger is None:
             made = RetriedCall(order, deadline, upstream, quota, self.random)
             return await deadline.bound(Deferred.fromCoroutine(made.result(attempt)), made.end)
-        payment = Payment(self.ledger, self._keeping, order)
-        made = RetriedCall(order, deadline, upstream, quota, self.random, ready=payment.ready)
+        payment = Payment(self.ledger, self._keeping, order, self._learned_cost(order.target))
+        made = RetriedCall(order, deadline, upstream, quota, self.random, payment=payment)
         return await deadline.bound(Deferred.fromCoroutine(_paid(attempt, made, payment)), made.end)
 
     async def kept(self) -> None:
@@ -94,6 +97,10 @@ class Pipeline:
             credential = self.credential(target.origin, target.credential)
             self._quotas[target] = Quota(target.lane, self.clock.seconds, credential)
         return self._quotas[target]
+
+    def _learned_cost(self, target: Target) -> LearnedCost:
+        """What is known of the cost of one model, shared by all who pay for it."""
+        return self._costs.setdefault((target.origin, target.lane), LearnedCost())
 
     def configuration_changed(self, origin: str | None = None) -> None:
         """Forget what was held against the credentials, models and limits of this server: its settings are new.
