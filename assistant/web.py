@@ -166,7 +166,7 @@ class Web:
 
     async def settings_changed(self) -> None:
         """Ask every provider anew, also one that refused its key; the keys are read again."""
-        names = dict.fromkeys(provider.name for provider in (*self._search, *self._readers))
+        names = dict.fromkeys(provider.name for provider in self._paced)
         for name in names:
             self._forgive(name)
         self._found.kept.forget_errors()
@@ -177,6 +177,11 @@ class Web:
     async def stop(self) -> None:
         """End the threads and the process that the providers need."""
         await self._providers.stop()
+
+    @property
+    def _paced(self) -> list[PacedSearch | PacedReader]:
+        """Every provider, with the gate before it."""
+        return [*self._search, *self._readers]
 
     async def _has_new_key(self, name: str) -> bool:
         """Read the key of this provider again, and use it from now on; True when it is another one."""
@@ -195,7 +200,7 @@ class Web:
         """Forget what was held against this provider, and what it wished."""
         self._search_chain.configuration_changed(name)
         self._read_chain.configuration_changed(name)
-        for provider in (*self._search, *self._readers):
+        for provider in self._paced:
             if provider.name == name:
                 provider.pace.configuration_changed()
 

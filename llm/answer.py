@@ -77,7 +77,7 @@ class AnswerSink:
         """
         if not self._has_begun:
             piece = self._without_blanks(piece)
-            if not self._has_begun:
+            if not piece:
                 self._check_progress()
                 return False
             if self._whole is None and self._provider.is_whole(self._kind, piece[:1]):
