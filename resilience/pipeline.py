@@ -100,7 +100,10 @@ class Pipeline:
 
     def _learned_cost(self, target: Target) -> LearnedCost:
         """What is known of the cost of one model, shared by all who pay for it."""
-        return self._costs.setdefault((target.origin, target.lane), LearnedCost())
+        key = (target.origin, target.lane)
+        if key not in self._costs:
+            self._costs[key] = LearnedCost()
+        return self._costs[key]
 
     def configuration_changed(self, origin: str | None = None) -> None:
         """Forget what was held against the credentials, models and limits of this server: its settings are new.
