@@ -232,5 +232,6 @@ def _link(chosen: ChosenModel, around: Surroundings) -> Link:
         retry=RetryConfig(max_attempts=config.max_attempts),
         upstream=chosen.upstream,
         is_local=chosen.is_local,
+        reread_key=chosen.reread_key,
     )
     return Link(client, {"tool_choice": config.tool_choice, **call_options(config)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from twisted.internet.interfaces import IReactorTime
@@ -24,12 +24,12 @@ from llm import (
     UnknownProviderError,
     get_provider,
 )
-from llm.discover import OfferedModel, chat_models, ollama_model, ollama_models
+from llm.discover import Look, OfferedModel, chat_models, looked, ollama_model, ollama_models
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
 from llm.providers.ollama import OllamaProvider
-from resilience import Deadline, HttpExchange
+from resilience import Credential, Deadline, HttpExchange, origin_of
 
 #: How long to wait for a server to say what it has, in seconds. A local Ollama answers in milliseconds.
 LOOK_SECONDS = 10.0
@@ -64,12 +64,26 @@ class Chooser:
     keys: KeySources
     make_embedded: Callable[[Path | None, Callable[[Endpoint], None]], Served]
     bound: BoundKeys = field(default_factory=BoundKeys)
+    #: What is known of a key at a server: one that was refused lately is not shown again yet.
+    credential: Callable[[str, str], Credential] | None = None
 
     async def choose(self, config: ModelConfig) -> ChosenModel:
         """The model to use. Raises NoModelError. The embedded model is started; its owner must stop it."""
-        chosen = await self._found(config)
+        chosen = self._rereading(await self._found(config))
         await load_table(chosen.provider, config, self.keys)
         return chosen
+
+    def _rereading(self, chosen: ChosenModel) -> ChosenModel:
+        """Return the model with what gives its key anew, when it has one."""
+
+        async def reread() -> str:
+            try:
+                self.bound.check(chosen.config)
+                return await resolve_key(chosen.config.key, self.keys)
+            except KeyReferenceError:
+                return ""
+
+        return chosen if chosen.embedded or not chosen.config.key else replace(chosen, reread_key=reread)
 
     async def _found(self, config: ModelConfig) -> ChosenModel:
         """The model to use. Raises NoModelError."""
@@ -138,7 +152,8 @@ class Chooser:
         if not config.model or not provider.api_url:
             return None
         await load_table(provider, config, self.keys)
-        return ChosenModel(provider, f"{config.provider}, model {config.model} ({cause})", config, is_there=False)
+        why = f"{config.provider}, model {config.model} ({cause})"
+        return self._rereading(ChosenModel(provider, why, config, is_there=False))
 
     async def _named(self, config: ModelConfig, key: str) -> ChosenModel:
         """The provider that is named. Raises UnknownProviderError."""
@@ -170,7 +185,7 @@ class Chooser:
     async def _ollama(self, config: ModelConfig, key: str) -> ChosenModel:
         provider = provider_of(config, key, "ollama", config.url or OLLAMA_URL)
         try:
-            offered = await ollama_models(provider, self.exchange, self._soon())
+            offered = await self._with_key(provider, ollama_models)
             names = [model.name for model in offered]
             if config.model and not _has(names, config.model):
                 raise NoModelError(_no_such_model("the Ollama", provider.api_url, config.model, names))
@@ -247,11 +262,16 @@ class Chooser:
     async def _listed(self, provider: LLMProvider, remedy: str) -> list[str]:
         """The models the server lists, none for a server without such a list. Raises NoModelError."""
         try:
-            return [model.name for model in await chat_models(provider, self.exchange, self._soon())]
+            return [model.name for model in await self._with_key(provider, chat_models)]
         except (ModelNotFound, Rejected):
             return []
         except LLMError as error:
             raise NoModelError(_cause(error, provider.api_url, remedy)) from error
+
+    async def _with_key(self, provider: LLMProvider, look: Look) -> Sequence[OfferedModel]:
+        """The models that the server lists, not asked while it refuses this key. Raises LLMError."""
+        known = self.credential(origin_of(provider.api_url), provider.credential) if self.credential else None
+        return await looked(look, provider, self.exchange, self._soon(), known)
 
     def _soon(self) -> Deadline:
         return Deadline.after(self.clock, LOOK_SECONDS)

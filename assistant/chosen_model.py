@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, Protocol
@@ -112,6 +113,8 @@ class ChosenModel:
     withheld: frozenset[str] = frozenset()
     #: Whether it answered when it was chosen.
     is_there: bool = True
+    #: Gives its key as it is by now, empty when there is none to be had.
+    reread_key: Callable[[], Awaitable[str]] | None = None
 
     @property
     def limits(self) -> Limits:

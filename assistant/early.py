@@ -78,7 +78,6 @@ class Early(ActingListener):
             return
         match event:
             case CallDelta():
-                self._text = None
                 self._hear_call(event)
             case TextDelta(text) if self._text is not None:
                 is_first, self._text = not self._text, self._text + text
@@ -110,7 +109,10 @@ class Early(ActingListener):
             self._call = _FirstCall()
         heard = self._call
         heard.calls.feed(piece)
-        first = heard.calls.open_calls[0]
+        first = next(iter(heard.calls.open_calls), None)
+        if first is None:  # an empty call, which some servers send beside every text
+            return
+        self._text = None
         if not first.has_arguments:
             return
         if first.name != SAY or first.whole is not None:

@@ -139,6 +139,12 @@ class Tick:
         self._crashes = 0
         self._schedule()
 
+    def resume(self) -> None:
+        """End a pause that the model's failure made: it may be asked again."""
+        if self.paused:
+            self._pause = self._paused_until = 0.0
+            self._schedule()
+
     def settled(self) -> Deferred[None]:
         """Fires when no run is going and none is wanted now; a pause counts as settled, its run comes later."""
         waiter: Deferred[None] = Deferred()

@@ -5,7 +5,7 @@ tool -> quota of the assistant -> cache -> filter by host -> chain -> for each p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -36,6 +36,8 @@ from tools.web.search.options import Options
 from tools.web.url_policy import UrlOrigin
 from tools.web.web_search import web_search_tool
 
+#: Gives the key of the provider of this name as it is by now, empty when there is none to be had.
+RereadKey = Callable[[str], Awaitable[str]]
 #: How often a provider may be asked in a minute when nobody says, by its name: what it gives away without a contract.
 USUAL_PER_MINUTE = {
     "duckduckgo": 20.0,
@@ -65,7 +67,7 @@ class WebProviders:
     ) -> None:
         self._config = config
         self._wall = wall
-        self._keys = keys
+        self._keys = dict(keys)
         self._reactor = reactor
         # Whether the model may open a page at all is asked by its tool; a redirect leads to what nobody has seen.
         self._policy = replace(policy_of(config), url_origin=UrlOrigin.ANY)
@@ -73,6 +75,14 @@ class WebProviders:
         self._extractor = Extractor(reactor, reactor)
         self._shared = Shared(exchange, reactor)
         self._registered = Providers(self._shared, {name: self._settings(name) for name in config.providers})
+
+    def give_key(self, name: str, key: str) -> bool:
+        """Let the provider of this name be made with another key from now on; False when it is the one it has."""
+        if not key or key == self._keys.get(name, ""):
+            return False
+        self._keys[name] = key
+        self._registered.renew(name, self._settings(name))
+        return True
 
     def setting(self, name: str) -> WebProviderConfig:
         """What the owner set for this provider."""
@@ -122,8 +132,19 @@ class Web:
     """What all assistants of a process share of the web: the providers of the settings, in order, paced and cached."""
 
     # Any: the reactor as clock.
-    def __init__(self, config: WebConfig, providers: WebProviders, reactor: Any, random: Random) -> None:
-        """Raises SettingsError when a provider cannot work with its settings."""
+    def __init__(
+        self,
+        config: WebConfig,
+        providers: WebProviders,
+        reactor: Any,
+        random: Random,
+        reread_key: RereadKey | None = None,
+    ) -> None:
+        """Raises SettingsError when a provider cannot work with its settings.
+
+        `reread_key` gives the key of a provider as it is by now, empty when there is none to be had.
+        """
+        self._reread_key = reread_key
         self._config = config
         self._now = reactor.seconds
         self._providers = providers
@@ -136,9 +157,12 @@ class Web:
             raise SettingsError(f"web: {error}") from error
         domains = Domains(config.allow_domains, config.block_domains)
         found = SearchCache(reactor, ttl_seconds=config.search_cache_seconds)
-        self._searches, self._reads = SearchChain(search, reactor, random), ReadChain(readers, reactor, random)
+        self._search, self._found = search, found
+        self._searches = SearchChain(search, reactor, random, has_new_key=self._has_new_key)
         self._searching = FilteredSearch(CachedSearch(self._searches, found), domains)
         pages = PageCache(reactor, ttl_seconds=config.page_cache_seconds)
+        self._readers, self._pages = readers, pages
+        self._reads = ReadChain(readers, reactor, random, has_new_key=self._has_new_key)
         self._reading = CachedReader(self._reads, pages)
 
     def tools(self, assistant: str) -> tuple[Tool, ...]:
@@ -169,6 +193,16 @@ class Web:
             self._allotted[assistant] = searches, Allotment(config.pages_per_hour, now, "pages", whose=assistant)
         return self._allotted[assistant]
 
+    async def settings_changed(self) -> None:
+        """Ask every provider anew, also one that refused its key; the keys are read again."""
+        names = dict.fromkeys(provider.name for provider in self._paced)
+        for name in names:
+            self._forgive(name)
+        self._found.kept.forget_errors()
+        self._pages.kept.forget_errors()
+        for name in names:
+            await self._has_new_key(name)
+
     async def stop(self) -> None:
         """End the threads and the process that the providers need."""
         await self._providers.stop()
@@ -177,6 +211,32 @@ class Web:
         """For the owner: what went wrong lately with each provider, a line for each; empty when nothing did."""
         now = self._now()
         return "\n".join([*self._searches.troubles(now), *self._reads.troubles(now)])
+
+    @property
+    def _paced(self) -> list[PacedSearch | PacedReader]:
+        """Every provider, with the gate before it."""
+        return [*self._search, *self._readers]
+
+    async def _has_new_key(self, name: str) -> bool:
+        """Read the key of this provider again, and use it from now on; True when it is another one."""
+        if self._reread_key is None or not self._providers.give_key(name, await self._reread_key(name)):
+            return False
+        for search in self._search:
+            if search.name == name:
+                search.replace(self._providers.search(name))
+        for reader in self._readers:
+            if reader.name == name:
+                reader.replace(self._providers.read(name))
+        self._forgive(name)
+        return True
+
+    def _forgive(self, name: str) -> None:
+        """Forget what was held against this provider, and what it wished."""
+        self._searches.configuration_changed(name)
+        self._reads.configuration_changed(name)
+        for provider in self._paced:
+            if provider.name == name:
+                provider.pace.configuration_changed()
 
     def _pace(self, name: str) -> Pace:
         per_minute = self._providers.setting(name).per_minute or USUAL_PER_MINUTE.get(name, OTHERWISE_PER_MINUTE)

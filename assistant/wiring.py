@@ -12,11 +12,12 @@ from assistant.bound_keys import BoundKeys, binding_of_provider, bindings_of_mod
 from assistant.choose_model import EMBEDDED_CONTEXT
 from assistant.config import Config
 from assistant.key_binding import KeyBinding
+from assistant.key_errors import KeyReferenceError
 from assistant.keys import KeySources, resolve_key
 from assistant.off_thread import in_daemon_thread
 from assistant.redaction import Secrets
 from assistant.settings import SettingsError
-from assistant.web_config import WebConfig
+from assistant.web_config import WebConfig, WebProviderConfig
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.models import default_data_dir
 from llm.embedded.progress import Endpoint, Progress
@@ -65,13 +66,21 @@ async def web_of(
         return None
     from assistant.web import Web, WebProviders  # noqa: PLC0415  (a game has it since its start, by `load_web`)
 
-    values = {}
-    for name, provider in config.providers.items():
+    async def key_of(name: str) -> str:
+        provider = config.providers.get(name, WebProviderConfig())
         bound.check_binding(binding_of_provider(name, provider, keys.folder))
-        values[name] = await resolve_key(provider.key, keys)
+        return await resolve_key(provider.key, keys)
+
+    async def reread(name: str) -> str:
+        try:
+            return await key_of(name)
+        except KeyReferenceError:
+            return ""
+
+    values = {name: await key_of(name) for name in config.providers}
     providers = WebProviders(config, values, reactor, exchange, wall=wall)
     try:
-        return Web(config, providers, reactor, random)
+        return Web(config, providers, reactor, random, reread)
     except SettingsError:
         await providers.stop()
         raise

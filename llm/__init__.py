@@ -6,6 +6,7 @@ from llm.chain import Link, ModelChain
 from llm.client import UnifiedLLMClient
 from llm.errors import (
     BadCredential,
+    Blocked,
     BudgetReached,
     Busy,
     CircuitOpenError,
@@ -55,6 +56,7 @@ __all__ = [
     "ActingListener",
     "BadCredential",
     "Block",
+    "Blocked",
     "BudgetReached",
     "Busy",
     "CallOptions",

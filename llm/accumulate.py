@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from llm.json_repair import parse_arguments
+from llm.json_repair import holds_nothing, parse_arguments
 from llm.messages import (
     Block,
     Citation,
@@ -50,6 +50,14 @@ class OpenCall:
     pieces: list[str] = field(default_factory=list)
     whole: JSONObject | None = None
     size: int = 0
+    is_legacy: bool = False
+
+    @property
+    def is_phantom(self) -> bool:
+        """Whether it is no call at all: some servers send an empty one with every answer."""
+        if self.name.strip():
+            return False
+        return not self.whole and holds_nothing("".join(self.pieces))
 
     @property
     def has_arguments(self) -> bool:
@@ -111,15 +119,18 @@ class Accumulator:
 
     @property
     def open_calls(self) -> tuple[OpenCall, ...]:
-        """The calls so far, in the order they were begun; each grows while its pieces arrive."""
-        return tuple(self._calls)
+        """The calls so far, in the order they were begun; each grows while its pieces arrive.
+
+        One that has neither a name nor arguments yet may be none, and is left out.
+        """
+        return tuple(call for call in self._calls if call.name or call.has_arguments)
 
     def message(self) -> tuple[Message, FinishReason]:
         """The finished message and why it finished, in the neutral vocabulary (llm-wire 1.7)."""
         finish = self.finish or FinishReason.STOP
         complete = finish not in {FinishReason.LENGTH, FinishReason.FILTERED}
         blocks = _joined(self._blocks(complete=complete))
-        if self._calls and complete:
+        if self._real_calls() and complete:
             finish = FinishReason.TOOL_CALLS
         elif finish is FinishReason.TOOL_CALLS:
             finish = FinishReason.STOP
@@ -127,7 +138,8 @@ class Accumulator:
 
     def _blocks(self, *, complete: bool) -> Iterable[Block]:
         texts = iter(_apart(["".join(run.pieces) for run in self._text_runs()]))
-        calls = iter(self._finished_calls(complete=complete))
+        real = self._real_calls()
+        calls = iter(self._finished_calls(real, complete=complete))
         for part in self._parts:
             match part:
                 case _Run(is_reasoning=True):
@@ -135,7 +147,8 @@ class Accumulator:
                 case _Run():
                     yield from (Reasoning(text) if thought else Text(text) for thought, text in next(texts))
                 case OpenCall():
-                    yield next(calls)
+                    if any(part is call for call in real):
+                        yield next(calls)
                 case _:
                     yield part
 
@@ -151,11 +164,19 @@ class Accumulator:
         self._parts.append(run)
         return run
 
+    def _real_calls(self) -> list[OpenCall]:
+        """The calls without those that are none, and without an old-style one that only repeats a new one."""
+        real = [call for call in self._calls if not call.is_phantom]
+        is_repeated = any(call.name and not call.is_legacy for call in real)
+        return [call for call in real if not (call.is_legacy and is_repeated)]
+
     def _take_call(self, piece: CallDelta) -> None:
+        if not (piece.name or piece.arguments or piece.id):
+            return
         call = self._slot(piece)
         if piece.name and piece.name != call.name and not call.has_arguments and call.name + piece.name in self._known:
             call.name += piece.name
-        elif piece.name and not call.name:
+        elif piece.name and not call.name.strip():
             call.name = piece.name
         if isinstance(piece.arguments, str):
             call.size += len(piece.arguments)
@@ -168,7 +189,7 @@ class Accumulator:
         """The call this piece belongs to, opened when there is none."""
         found = self._by_id(piece) if piece.index is None else self._by_index(piece)
         if found is None or (isinstance(piece.arguments, Mapping) and found.whole is not None):
-            found = OpenCall(piece.index, piece.id or "", "")
+            found = OpenCall(piece.index, piece.id or "", "", is_legacy=piece.is_legacy)
             self._calls.append(found)
             self._parts.append(found)
         if piece.id and not found.id:
@@ -178,7 +199,7 @@ class Accumulator:
     def _by_index(self, piece: CallDelta) -> OpenCall | None:
         """Same index, and not a new call that repeats the index under another id (edge case 4)."""
         for call in reversed(self._calls):
-            if call.index == piece.index:
+            if call.index == piece.index and call.is_legacy == piece.is_legacy:
                 is_new = piece.id and call.id and piece.id != call.id and piece.name
                 return None if is_new else call
         return None
@@ -187,18 +208,20 @@ class Accumulator:
         """No index: by id, else the last open call unless the piece starts a new one (edge cases 5 and 6)."""
         if piece.id:
             return next((call for call in self._calls if call.id == piece.id), None)
-        if not self._calls or (piece.name and not self._continues_name(piece.name)):
+        new = [call for call in self._calls if not call.is_legacy]
+        if not new or (piece.name and not self._continues_name(new[-1], piece.name)):
             return None
-        return self._calls[-1]
+        if piece.name:
+            return new[-1]
+        return next((call for call in reversed(new) if call.name), new[-1])  # an empty one may stand behind it
 
-    def _continues_name(self, name: str) -> bool:
-        last = self._calls[-1]
-        return not last.has_arguments and last.name + name in self._known
+    def _continues_name(self, last: OpenCall, name: str) -> bool:
+        return not last.has_arguments and (not last.name or last.name + name in self._known)
 
-    def _finished_calls(self, *, complete: bool) -> list[ToolCall]:
+    def _finished_calls(self, real: Sequence[OpenCall], *, complete: bool) -> list[ToolCall]:
         taken: set[str] = set()
         calls = []
-        for call in self._calls:
+        for call in real:
             call_id = call.id if call.id and call.id not in taken else self._new_id()
             taken.add(call_id)
             calls.append(_finish_call(call, call_id, complete=complete))
@@ -210,6 +233,8 @@ def _finish_call(call: OpenCall, call_id: str, *, complete: bool) -> ToolCall:
         return ToolCall(call_id, call.name, {}, f"arguments of more than {MAX_ARGUMENT_CHARS} characters")
     raw = call.whole if call.whole is not None else "".join(call.pieces)
     arguments, problem = parse_arguments(raw, complete=complete)
+    if not call.name.strip():
+        return ToolCall(call_id, "", arguments, problem or "the call does not name a tool")
     return ToolCall(call_id, call.name, arguments, problem)
 
 

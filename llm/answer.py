@@ -20,6 +20,7 @@ HTTP_OK = 200
 _SHOWN_BYTES = 300
 #: Bytes of an error body worth reading.
 _MAX_ERROR_BYTES = 64 * 1024
+_BOM = b"\xef\xbb\xbf"
 
 
 class AnswerSink:
@@ -48,6 +49,8 @@ class AnswerSink:
         self._whole_size = 0
         self._kind = ""
         self._beginning = b""
+        #: Whether anything came but blanks, which some gateways send to keep the line alive.
+        self._has_begun = False
         self._decoded = False
         self.status = 0
         self.headers = Headers()
@@ -75,10 +78,12 @@ class AnswerSink:
 
         What comes is judged by its first byte more than by its Content-Type (edge cases 50 and 51).
         """
-        if not self._beginning.strip():
-            self._beginning += piece[:_SHOWN_BYTES]
-            first = self._beginning.strip()[:1]
-            if self._whole is None and first and self._provider.is_whole(self._kind, first):
+        if not self._has_begun:
+            piece = self._without_blanks(piece)
+            if not piece:
+                self._check_progress()
+                return False
+            if self._whole is None and self._provider.is_whole(self._kind, piece[:1]):
                 self._whole = []
         if self._whole is not None:
             self._whole.append(piece)
@@ -114,11 +119,23 @@ class AnswerSink:
         try:
             await self._tell((self._parser or self._provider.stream_parser()).end())
         except StreamBroken as error:
-            if self._beginning.strip() and not self._decoded:
+            if self._has_begun and not self._decoded:
                 raise self._protocol_error(f"not an answer: {excerpt(self._beginning)}") from error
             error.partial = self.accumulator.text
             raise
         return self.accumulator
+
+    def _without_blanks(self, piece: bytes) -> bytes:
+        """The body from its first byte that is not blank; nothing as long as there is none."""
+        start = (self._beginning + piece).lstrip()
+        if _BOM.startswith(start[: len(_BOM)]):  # also a part of one, or nothing yet
+            start_of_mark, start = start[: len(_BOM)], start[len(_BOM) :].lstrip()
+            if not start:
+                self._beginning = start_of_mark
+                return b""
+        self._has_begun = True
+        self._beginning = start[:_SHOWN_BYTES]
+        return start
 
     def broken(self, why: str) -> LLMError:
         """The error for an answer that began and did not end; its text is kept apart."""

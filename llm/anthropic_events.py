@@ -16,6 +16,7 @@ import orjson
 from llm.accumulate import Accumulator, OpenCall
 from llm.errors import (
     BadCredential,
+    Blocked,
     ContextOverflow,
     LLMDeadlineExceeded,
     LLMError,
@@ -36,6 +37,7 @@ _STOP_REASONS: Mapping[FinishReason, str] = {
 }
 _ERROR_TYPES: tuple[tuple[type[LLMError], str], ...] = (
     (BadCredential, "authentication_error"),
+    (Blocked, "permission_error"),
     (QuotaExhausted, "billing_error"),
     (ModelNotFound, "not_found_error"),
     (RateLimited, "rate_limit_error"),
@@ -184,7 +186,8 @@ class AnthropicEvents:
 
     def _find_calls(self) -> None:
         """A block for each call that is new."""
-        for place, call in enumerate(self._router.open_calls):
+        for call in self._router.open_calls:
+            place = id(call)
             if place not in self._calls:
                 taken = {block.id for block in self._calls.values()}
                 clean = _NOT_IN_AN_ID.sub("_", call.id)

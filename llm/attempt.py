@@ -18,13 +18,14 @@ from llm.errors import (
     CircuitOpenError,
     LLMDeadlineExceeded,
     LLMError,
+    ModelNotFound,
     ProtocolError,
     RateLimited,
     Unavailable,
 )
 from llm.prices import Prices
 from llm.provider import LLMProvider
-from llm.rate_limits import Moment, heed
+from llm.rate_limits import Moment, heed, retry_wish
 from llm.response import RateLimitInfo
 from resilience import (
     Amount,
@@ -39,11 +40,13 @@ from resilience import (
     GaveWay,
     HttpExchange,
     Limits,
+    NotThere,
     Passage,
     QueueFull,
     Request,
     ResilienceError,
     Told,
+    origin_of,
 )
 
 
@@ -80,6 +83,8 @@ class Attempting:
             return Read(answer, self._told(sink, passage))
         except LLMError as error:
             error.message = self.provider.redacted(error.message)
+            if isinstance(error, ModelNotFound):
+                error.message = without_model(self.provider, error.message)
             if sink.was_acted_upon:
                 error.should_retry = False
             self._told(sink, passage)
@@ -101,6 +106,9 @@ class Attempting:
             error.partial = error.partial or sink.accumulator.text
             if sink.status != HTTP_OK:
                 heed(error, sink.headers, self._moment())
+            if error.retry_at is None and error.wishes:
+                told = Headers({name: [value] for name, value in error.wishes.items()})
+                error.retry_at = retry_wish(told, self._moment())
             raise
 
     def _told(self, sink: AnswerSink, passage: Passage) -> RateLimitInfo | None:
@@ -176,12 +184,20 @@ def not_made(error: ResilienceError, provider: LLMProvider, now: float) -> LLMEr
             return RateLimited(said, name, model, retry_at=error.until)
         case Barred():
             return BadCredential(f"{said}: {error.why}", name, model)
+        case NotThere():
+            return ModelNotFound(f"{error.why.removeprefix(f'{name}/{model}: ')}; {said}", name, model)
         case QueueFull() | GaveWay():
             return Busy(said, name, model)
         case BudgetSpent():
             return BudgetReached(said, retry_at=error.resets_at, account=error.account, what=error.what)
         case _:
             return Unavailable(said, name, model)
+
+
+def without_model(provider: LLMProvider, said: str) -> str:
+    """The sentence for a model that is not there, with what to do about it and what the server said."""
+    what = f"has no model '{provider.model}'" if provider.model else "has no such model"
+    return f"the server {origin_of(provider.get_api_url())} {what}; {provider.missing_model()} (it said: {said})"
 
 
 def _limit(remaining: int | None, limit: int | None, reset_at: float | None) -> Told | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import zlib
 
+#: What a call without a name is called where it goes back to a provider: none takes an empty name.
+NAMELESS = "unnamed"
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 

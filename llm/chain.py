@@ -18,6 +18,7 @@ from llm.capabilities import ModelRecord
 from llm.client import DEFAULT_SECONDS, UnifiedLLMClient
 from llm.errors import (
     BadCredential,
+    Blocked,
     LLMDeadlineExceeded,
     LLMError,
     ModelNotFound,
@@ -41,6 +42,7 @@ _ELSEWHERE = (
     RateLimited,
     QuotaExhausted,
     BadCredential,
+    Blocked,
     ModelNotFound,
     ProtocolError,
     OutputUnreadable,

@@ -16,7 +16,7 @@ from llm.answer import AnswerSink
 from llm.ask import Ask, inputs_of, worded
 from llm.attempt import Attempting, Read, not_made
 from llm.capabilities import Capabilities, ModelRecord
-from llm.errors import LLMError, OutputUnreadable
+from llm.errors import BadCredential, LLMError, OutputUnreadable
 from llm.json_fallback import find_calls
 from llm.messages import Block, Message, Reasoning, Role, Text, ToolSpec
 from llm.options import CallOptions, ToolChoice
@@ -68,13 +68,15 @@ class UnifiedLLMClient:
         retry: RetryConfig | None = None,
         upstream: UpstreamConfig | None = None,
         is_local: bool = False,
+        reread_key: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
         """`is_local` says that the server reads a prompt in silence, as slowly as it must: its calls hold the deadline.
 
         `wall` gives seconds since 1970, for dates in headers of a server that does not date its responses.
 
         `pipeline` is shared by all clients of a process; `retry` and `upstream` are how this client's calls are tried
-        again, and how its server is treated when nobody asked it before.
+        again, and how its server is treated when nobody asked it before. `reread_key` gives the key as it is by now,
+        empty when there is none to be had: it is asked when the one in use is refused.
         """
         self.provider = provider
         self._exchange = exchange
@@ -88,6 +90,7 @@ class UnifiedLLMClient:
         self._retry = retry or RetryConfig()
         self._upstream = upstream
         self._is_local = is_local
+        self._reread_key = reread_key
 
     @property
     def record(self) -> ModelRecord:
@@ -128,10 +131,15 @@ class UnifiedLLMClient:
         """Ask in the best way known for this model; on a refusal that teaches something, learn it and ask again."""
         record = self.record
         way = self._best_way(ask, record)
+        reread = False
         while True:
             try:
                 return await self._ask(ask, deadline, way, record)
             except LLMError as error:
+                if isinstance(error, BadCredential) and not reread:
+                    reread = True
+                    if await self.has_new_key():
+                        continue
                 if rescued := self._rescued(error, ask):
                     return rescued
                 acted = ask.listener is not None and ask.listener.acted
@@ -140,6 +148,10 @@ class UnifiedLLMClient:
                 if better is None:
                     raise
                 way = better
+
+    async def has_new_key(self) -> bool:
+        """Read the key again and use it from now on; True when it is another one."""
+        return self._reread_key is not None and self.provider.give_key(await self._reread_key())
 
     def _best_way(self, ask: Ask, record: ModelRecord) -> Way:
         """How to ask, as far as is known."""

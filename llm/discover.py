@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from twisted.internet.defer import Deferred
 
-from llm.errors import ProtocolError, Unavailable
+from llm.errors import BadCredential, ProtocolError, Unavailable
 from llm.provider import LLMProvider
 from llm.providers import OllamaProvider
-from resilience import Collected, Deadline, HttpExchange, Request, ResilienceError
+from resilience import Collected, Credential, Deadline, HttpExchange, Request, ResilienceError
 
 _OK = 200
 
@@ -30,6 +30,32 @@ async def offered_models(provider: LLMProvider, exchange: HttpExchange, deadline
     """The models a provider's server lists, in its own order. Raises LLMError."""
     ask = ollama_models if isinstance(provider, OllamaProvider) else chat_models
     return await ask(provider, exchange, deadline)
+
+
+#: Lists the models of a server. Raises LLMError.
+Look = Callable[[LLMProvider, HttpExchange, Deadline], Awaitable[Sequence[OfferedModel]]]
+
+
+async def looked(
+    look: Look, provider: LLMProvider, exchange: HttpExchange, deadline: Deadline, known: Credential | None
+) -> Sequence[OfferedModel]:
+    """The models that a server lists. Raises LLMError.
+
+    `known` is what is known of the key there: while it is refused, nothing is asked, and another refusal is noted. A
+    good answer says nothing: many servers list their models for everybody.
+    """
+    if known is None:
+        return await look(provider, exchange, deadline)
+    if known.holds(deadline.clock.seconds()):
+        raise BadCredential(known.barred, provider.name, provider.model)
+    known.asked()
+    try:
+        return await look(provider, exchange, deadline)
+    except BadCredential as error:
+        known.refused(str(error), deadline.clock.seconds())
+        raise
+    finally:
+        known.undecided()
 
 
 async def ollama_models(provider: LLMProvider, exchange: HttpExchange, deadline: Deadline) -> list[OfferedModel]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import orjson
 
 from llm.error_kinds import kind_of, limit_in
 from llm.errors import ContextOverflow, LLMError, OutputUnreadable, Rejected
+from llm.rate_limits import seconds_of
 
 _MAX_MESSAGE = 300
 _MAX_GENERATED = 64 * 1024
@@ -31,6 +32,20 @@ _STATUS_OF_WORD: Mapping[str, int] = {
     "exceed_context_size_error": 400,
     "tool_use_failed": 400,
 }
+#: Fields of a body that say when to come back, and the header that says the same.
+_WISH_FIELDS: Mapping[str, str] = {
+    "retry_after": "retry-after",
+    "retry_after_seconds": "retry-after",
+    "retry_after_ms": "retry-after-ms",
+    "retrydelay": "retry-after",
+}
+_TELLS_A_TIME = re.compile(r"retry-after(-ms)?|x-ratelimit-[a-z-]{1,40}", re.IGNORECASE)
+_COME_BACK = re.compile(
+    r"(?:try again|retry) (?:in|after) "
+    r"((?:\d+(?:\.\d+)? ?(?:ms|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)(?![a-z]) ?)+)",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(r" ?(ms|h|m|s)[a-z]* ?", re.IGNORECASE)
 _GENERIC = "provider returned error"
 
 
@@ -39,7 +54,8 @@ class ErrorBody:
     """What an error body says.
 
     A sentence for people, the provider's code words joined, the status it names, the request field it blames, the
-    context length it tells, and what the model wrote if the server could not read it.
+    context length it tells, what the model wrote if the server could not read it, and when to come back, by the names
+    of the headers that would say so. `is_page`: a page for people, as a bot filter sends it.
     """
 
     message: str
@@ -48,6 +64,8 @@ class ErrorBody:
     status: int | None = None
     parameter: str = ""
     generated: str = ""
+    wishes: Mapping[str, str] = field(default_factory=dict)
+    is_page: bool = False
 
     @property
     def implied_status(self) -> int:
@@ -61,7 +79,7 @@ def read_error_body(body: bytes) -> ErrorBody:
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return ErrorBody(excerpt(body))
+        return ErrorBody(excerpt(body), is_page=body.lstrip()[:1] == b"<")
     return read_error(data)
 
 
@@ -86,8 +104,10 @@ def read_error(data: object) -> ErrorBody:
 
 def typed_error(status: int, body: ErrorBody, *, provider: str, model: str, request_id: str | None = None) -> LLMError:
     """The error for a status and what its body said (llm-wire section 4 decides what is whose fault)."""
-    kind = kind_of(status, f"{body.code} {body.parameter} {body.message}")
-    error = kind(body.message or f"answered with status {status}", provider, model, status, request_id)
+    said = f"{body.code} {body.parameter} {body.message}"
+    kind = kind_of(status, said, is_page=body.is_page, model=model)
+    message = body.message or f"answered with status {status}"
+    error = kind(message, provider, model, status, request_id, wishes=body.wishes)
     if isinstance(error, ContextOverflow):
         error.limit = body.limit or limit_in(body.message)
     elif isinstance(error, OutputUnreadable):
@@ -111,6 +131,7 @@ def _from_mapping(data: Mapping[str, object]) -> ErrorBody:
         _status(data),
         named if isinstance(named, str) else parameter,
         written[:_MAX_GENERATED] if isinstance(written, str) else "",
+        _wishes(data, message),
     )
 
 
@@ -131,6 +152,27 @@ def _upstream(metadata: object) -> str:
     """What the provider behind OpenRouter said, which stands in `metadata.raw`."""
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     return read_error_body(raw.encode("utf-8", "replace")).message if isinstance(raw, str) else ""
+
+
+def _wishes(data: Mapping[str, object], message: str) -> dict[str, str]:
+    """When to come back: by fields of the body, headers repeated in it (OpenRouter), details (Google), the sentence."""
+    wishes: dict[str, str] = {}
+    metadata = data.get("metadata")
+    places = [data, metadata if isinstance(metadata, Mapping) else {}]
+    details = data.get("details")
+    places += [entry for entry in details if isinstance(entry, Mapping)] if isinstance(details, list) else []
+    for place in places:
+        headers = place.get("headers")
+        if isinstance(headers, Mapping):
+            wishes |= {name: str(value) for name, value in headers.items() if _TELLS_A_TIME.fullmatch(str(name))}
+        for name, value in place.items():
+            header = _WISH_FIELDS.get(str(name).lower().replace("-", "_"))
+            if header and isinstance(value, int | float | str) and not isinstance(value, bool):
+                wishes[header] = str(value).removesuffix("s")
+    said = _COME_BACK.search(message)
+    if not wishes and said and (seconds := seconds_of(_UNIT.sub(r"\1", said.group(1).lower()))):
+        wishes["retry-after"] = f"{seconds:.9g}"
+    return wishes
 
 
 def _status(data: Mapping[str, object]) -> int | None:

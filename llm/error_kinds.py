@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from llm.errors import (
     BadCredential,
+    Blocked,
     ContextOverflow,
     LLMError,
     ModelNotFound,
@@ -20,6 +21,7 @@ from llm.errors import (
     Unavailable,
 )
 
+_FORBIDDEN, _NOT_FOUND = 403, 404
 _TOO_LARGE = 413
 _TOO_MANY = 429
 _BY_STATUS: Mapping[int, type[LLMError]] = {
@@ -52,12 +54,40 @@ _NO_THINKING = re.compile(r"does not support thinking", re.IGNORECASE)
 _UNREADABLE = re.compile(
     r"output that does not match the expected|failed to parse (input|output)|tool_use_failed", re.IGNORECASE
 )
-_NO_MODEL = re.compile(r"model.{0,120}(not found|does not exist|not exist|unknown)|model_not_found", re.IGNORECASE)
+#: A model that is not there, as OpenAI, Ollama, DeepSeek, Mistral, Perplexity, OpenRouter, Azure, Together, Groq,
+#: Google and GitHub say it.
+_NO_MODEL = re.compile(
+    r"models?\b.{0,120}(not found|does not exist|not exist|unknown|not loaded|no longer available"
+    r"|has been (deprecated|decommissioned|removed|retired))"
+    r"|model_(not_found|not_available|not_supported|decommissioned)|deploymentnotfound|deployment for this resource"
+    r"|(no such|unknown|invalid) model\b(?![_.])|not a valid model|requested model is not supported"
+    r"|unable to access model|no models? loaded|no endpoints found(?! that support)",
+    re.IGNORECASE,
+)
+#: A model that is there and is not for this key, as OpenAI, Groq, Bedrock and Ollama's cloud say it.
+_MODEL_DENIED = re.compile(
+    r"model_\w*(not_found|permission|not_allowed|not_enabled|terms)"
+    r"|\b(access|allowed|authorized|available|blocked|disabled|enabled|entitled|permitted|use)\b.{0,120}\bmodels?\b(?!\.)"
+    r"|(?<!\.)\bmodels?\b(?!\.).{0,160}\b(access|blocked|disabled|gated|permission|requires|restricted|subscription"
+    r"|not (allowed|authorized|available|enabled|permitted|supported))",
+    re.IGNORECASE,
+)
+#: A refusal that came before anyone looked at the key: of a region, an address, or whoever looks like a program.
+BLOCKED = re.compile(
+    r"unsupported_country|(country|region|territory|location)\b.{0,60}not (supported|available|allowed)"
+    r"|not available in your (country|region)|location is not supported|request not allowed"
+    r"|ip (address )?(is )?(not (allowed|authorized)|blocked|banned)|ip_not_authorized"
+    r"|cloudflare|just a moment|attention required|checking your browser|captcha|bot (detection|protection)"
+    r"|error code: 1\d{3}\b|you have been blocked|unusual traffic|web application firewall",
+    re.IGNORECASE,
+)
 _QUOTA = re.compile(
     r"insufficient_(quota|balance|funds)|credit.balance|spend_limit|billing|out of credits?"
     r"|insufficient (credit|balance)",
     re.IGNORECASE,
 )
+#: OpenRouter's word for a key that has a limit of its own.
+_KEY_SPENT = re.compile(r"key limit exceeded", re.IGNORECASE)
 #: xAI and Gemini answer a wrong key with 400.
 _BAD_KEY = re.compile(r"(incorrect|invalid) api.?key|api key not valid", re.IGNORECASE)
 _FLAGGED = re.compile(r"moderation|flagged", re.IGNORECASE)
@@ -78,8 +108,15 @@ _LIMITS = tuple(
 _LIMIT_BEFORE = re.compile(_NUMBER + r" (?:tokens? )?maximum context length", re.IGNORECASE)
 
 
-def kind_of(status: int, said: str) -> type[LLMError]:
-    """The error for a status and the code words and sentence that came with it."""
+def kind_of(status: int, said: str, *, is_page: bool = False, model: str = "") -> type[LLMError]:
+    """The error for a status and the code words and sentence that came with it.
+
+    `is_page`: what came is a page for a person and no answer of an API. `model` is what was asked for.
+    """
+    if status == _FORBIDDEN and (refused := _by_refusal(said, is_page=is_page)):
+        return refused
+    if status == _NOT_FOUND and model and model in said and not _NO_TOOLS.search(said):
+        return ModelNotFound
     return _by_size(status, said) or _by_words(status, said) or _by_status(status)
 
 
@@ -109,13 +146,26 @@ def _by_words(status: int, said: str) -> type[LLMError] | None:
         return ThinkingUnsupported
     if _UNREADABLE.search(said):
         return OutputUnreadable
-    if status in {400, 402, 429} and _QUOTA.search(said):
+    if status in {400, 402, 403, 429} and _QUOTA.search(said):
         return QuotaExhausted
     if status == 400 and _BAD_KEY.search(said):  # noqa: PLR2004  (HTTP)
         return BadCredential
+    if status in {400, 401} and BLOCKED.search(said):
+        return Blocked
     if status in {400, 404} and _NO_MODEL.search(said):
         return ModelNotFound
-    return Rejected if status == 403 and _FLAGGED.search(said) else None  # noqa: PLR2004  (HTTP)
+    return None
+
+
+def _by_refusal(said: str, *, is_page: bool) -> type[LLMError] | None:
+    """What a 403 says no to; None when it is the key."""
+    if is_page or BLOCKED.search(said):
+        return Blocked
+    if _KEY_SPENT.search(said):
+        return QuotaExhausted
+    if _FLAGGED.search(said):
+        return Rejected
+    return ModelNotFound if _MODEL_DENIED.search(said) or _NO_MODEL.search(said) else None
 
 
 def _by_status(status: int) -> type[LLMError]:

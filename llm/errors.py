@@ -8,7 +8,8 @@
     ├── RateLimited            asked to wait; `retry_at`
     ├── QuotaExhausted         out of credit; waiting does not help
     ├── BadCredential          key refused or missing
-    ├── ModelNotFound          the provider does not have this model
+    ├── Blocked                refused before anyone looked at the key: a region, a bot filter
+    ├── ModelNotFound          the provider does not have this model, or not for this key
     ├── ToolsUnsupported       this model takes no tools (edge case 85); the client learns and falls back
     ├── ThinkingUnsupported    this model cannot be told to think; the client learns and leaves the option out
     ├── OutputUnreadable       the server could not read its own model's tool call (llama.cpp, Groq)
@@ -25,6 +26,7 @@ No error holds a key, and none holds a full URL.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -46,6 +48,8 @@ class LLMError(Exception):
     retry_at: float | None = field(default=None, kw_only=True)
     should_retry: bool | None = field(default=None, kw_only=True)
     partial: str = field(default="", repr=False, kw_only=True)
+    #: When to ask again, as the error's body tells it, under the names of the headers that would tell it.
+    wishes: Mapping[str, str] = field(default_factory=dict, repr=False, kw_only=True)
 
     #: True when the same call may succeed later without anyone changing anything.
     retryable = False
@@ -100,8 +104,13 @@ class BadCredential(LLMError):
 
 
 @dataclass(eq=False)
+class Blocked(LLMError):
+    """The server refuses whoever asks from here: a region, an address or a bot filter. It says nothing of the key."""
+
+
+@dataclass(eq=False)
 class ModelNotFound(LLMError):
-    """The provider has no model of this name."""
+    """The provider has no model of this name, or does not give it to this key."""
 
 
 @dataclass(eq=False)

@@ -25,6 +25,7 @@ __all__ = [
     "clean_json",
     "clean_text",
     "decode_scan",
+    "holds_nothing",
     "parse_arguments",
     "parse_value",
     "read_arguments",
@@ -36,6 +37,7 @@ _MAX_DIGITS = 20
 _SMALLEST, _BIGGEST = -(2**63), 2**64 - 1
 _UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
 _NOT_BLANK = re.compile(r"\S")
+_NOTHING = re.compile(r"(?:\s|\{\s*\}|\[\s*\]|\"\"|null)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,11 @@ def decode_scan(scan: Scan, *, close: bool) -> Parsed:
         return Parsed(clean_json(_LOOSE.decode(repaired)), scan.end, repaired=True)
     except ValueError as error:
         raise UnreadableJSON(str(error) if isinstance(error, UnreadableJSON) else "not JSON") from error
+
+
+def holds_nothing(raw: str) -> bool:
+    """Whether these are no arguments at all, also when a server sends an empty value with each piece."""
+    return _NOTHING.fullmatch(raw) is not None
 
 
 def parse_arguments(raw: str | Mapping[str, JSON] | None, *, complete: bool) -> tuple[dict[str, JSON], str]:

@@ -47,8 +47,9 @@ class Reasoning:
 class ToolCall:
     """A model's request to run one tool.
 
-    `problem` is empty, or says why the arguments could not be read (cut off, not an object, not JSON); such a call
-    is answered with that sentence and never run (edge cases 16, 18, 61, 88).
+    `problem` is empty, or says why the arguments could not be read (cut off, not an object, not JSON), or that the call
+    names no tool (`name` is then empty); such a call is answered with that sentence and never run (edge cases 16, 18,
+    61, 88).
     """
 
     id: str

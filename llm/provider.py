@@ -105,6 +105,13 @@ class LLMProvider(ABC):
         #: A name for the key that gives nothing of it away; empty for none, another for each key and process.
         self.credential = blake2b(key.encode(), key=_SALT, digest_size=6).hexdigest() if key else ""
 
+    def give_key(self, key: str) -> bool:
+        """Use this key from now on, for the address that the old one was given with; True when it is another one."""
+        if not key or key == self._secret or origin_of(self.get_api_url()) != self._bound_to:
+            return False
+        self.rebind(self.api_url, key)
+        return True
+
     @property
     def _key(self) -> str:
         """The key for the address in use, empty when it was given for another origin."""
@@ -230,6 +237,10 @@ class LLMProvider(ABC):
     @abstractmethod
     def format_tool_result(self, result: ToolResult) -> JSONObject:
         """The wire message that answers one call."""
+
+    def missing_model(self) -> str:
+        """What an owner can do when the server does not have the model, as a part of a sentence."""
+        return "choose another model, or have this one enabled for the key"
 
     def supports_tools(self) -> bool:
         """Whether the API has native tool calls at all; single models may still refuse them."""

@@ -39,6 +39,8 @@ class CallDelta:
     id: str | None = None
     name: str | None = None
     arguments: str | JSONObject | None = None
+    #: Whether it came in the old `function_call`, which some servers send beside the same call in `tool_calls`.
+    is_legacy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,15 @@
     error                                  health    tried again              else
     Unavailable (connect, 5xx, time-out)   failure   yes
       an untrusted certificate             failure   no
-      HTTP 409                             -         yes
+      HTTP 408                             failure   yes                      in vain: model cools down
+      HTTP 409                             -         yes                      in vain: model cools down
     StreamBroken                           failure   unless it was heard
     ProtocolError                          failure   once
     RateLimited                            -         not before its wish      cap halved, model cools down
     QuotaExhausted                         -         no                       model cools down
-    BadCredential                          -         no                       nothing more until the key changes
+    BadCredential                          -         no                       no more with this key for a while
+    ModelNotFound                          -         no                       no more for this model for a while
+    Blocked                                -         no                       model cools down
     any other                              -         no
 
 A status that is not among the configured ones is not tried again. The server's own `x-should-retry` wins over both.
@@ -18,8 +21,9 @@ from __future__ import annotations
 
 from llm.errors import (
     BadCredential,
+    Blocked,
     LLMError,
-    OutputUnreadable,
+    ModelNotFound,
     ProtocolError,
     QuotaExhausted,
     RateLimited,
@@ -29,7 +33,12 @@ from resilience import RetryConfig, Verdict
 
 #: How long an account without credit is left alone when the server names no time, in seconds.
 QUOTA_COOL_SECONDS = 900.0
+#: The same for a server that lets nobody in from here.
+BLOCKED_COOL_SECONDS = 300.0
+#: The same after a request that timed out at the server, or met another one, and did so again when it was repeated.
+IN_VAIN_SECONDS = 90.0
 _CONFLICT = 409
+_NOT_NOW = {408, _CONFLICT}
 #: Statuses from here on say that a request failed.
 _ERRORS = 400
 
@@ -46,11 +55,12 @@ def verdict_of(error: Exception, now: float, retry: RetryConfig | None = None) -
             verdict = Verdict(cause, not_before=error.retry_at or now + QUOTA_COOL_SECONDS)
         case BadCredential():
             verdict = Verdict(cause, bars=True)
+        case ModelNotFound():
+            verdict = Verdict(cause, is_missing=True)
+        case Blocked():
+            verdict = Verdict(cause, not_before=error.retry_at or now + BLOCKED_COOL_SECONDS)
         case Unavailable():
-            is_failure = error.status != _CONFLICT
-            verdict = Verdict(cause, is_failure=is_failure, may_retry=True, not_before=error.retry_at)
-        case OutputUnreadable():
-            verdict = Verdict(cause)
+            verdict = _of_unavailable(error)
         case ProtocolError():
             verdict = Verdict(cause, is_failure=True, may_retry=True, most_attempts=2)
         case _:
@@ -59,3 +69,14 @@ def verdict_of(error: Exception, now: float, retry: RetryConfig | None = None) -
         return verdict.with_retry(error.should_retry)
     is_final = (error.status or 0) >= _ERRORS and error.status not in (retry or RetryConfig()).retryable_status_codes
     return verdict.with_retry(False) if is_final else verdict
+
+
+def _of_unavailable(error: Unavailable) -> Verdict:
+    """A server that is sick, or that cannot do it just now."""
+    return Verdict(
+        str(error),
+        is_failure=error.status != _CONFLICT,
+        may_retry=True,
+        not_before=error.retry_at,
+        in_vain_seconds=IN_VAIN_SECONDS if error.status in _NOT_NOW else 0.0,
+    )

@@ -23,6 +23,7 @@ from resilience.errors import (
     DeadlineExceeded,
     GaveWay,
     NotAdmitted,
+    NotThere,
     QueueFull,
     ResilienceError,
     TimedOut,
@@ -34,6 +35,7 @@ from resilience.keeping import Keep
 from resilience.launcher import Launcher
 from resilience.order import Attempt, Caller, Order, Target
 from resilience.pipeline import Pipeline
+from resilience.quota import Credential
 from resilience.request import Collected, Limits, Request, Sink, host_of, origin_of
 from resilience.snapshot import Snapshot
 from resilience.upstream import Passage, Upstream, UpstreamConfig
@@ -57,6 +59,7 @@ __all__ = [
     "ConnectFailed",
     "ConnectionLost",
     "CoolingDown",
+    "Credential",
     "Deadline",
     "DeadlineExceeded",
     "GaveWay",
@@ -67,6 +70,7 @@ __all__ = [
     "Ledger",
     "Limits",
     "NotAdmitted",
+    "NotThere",
     "Order",
     "Passage",
     "Pipeline",

@@ -82,6 +82,15 @@ class Reservation:
         for pot in self._pots:
             pot.settle(self._estimate, actual)
 
+    def change(self, estimate: Amount) -> None:
+        """Take this much instead, whether there is room for it or not. ReservationEnded."""
+        if self._ended:
+            raise ReservationEnded("this reservation was settled or released before")
+        for pot in self._pots:
+            pot.settle(self._estimate, NOTHING)
+            pot.reserve(estimate)
+        self._estimate = estimate
+
     def release(self) -> None:
         """Give all back: nothing was used. ReservationEnded."""
         self.settle(NOTHING)
@@ -126,6 +135,11 @@ class Ledger:
         """
         self._turn()
         return self._refusal(accounts, _SMALLEST)
+
+    def has_room(self, accounts: Sequence[Account], amount: Amount) -> bool:
+        """Whether so much could be reserved now."""
+        self._turn()
+        return self._refusal(accounts, amount) is None
 
     def spent(self, account_name: str) -> Amount:
         """What the account used today."""

@@ -12,7 +12,8 @@
         ├── CoolingDown         the server asked to wait longer than a call waits; `until`
         ├── QueueFull           too many calls are waiting already
         ├── GaveWay             another call wanted the server, and this one was in no hurry; it may have been sent
-        ├── Barred              this credential was refused before and has not changed
+        ├── Barred              this credential was refused lately and has not changed
+        ├── NotThere            what the call asks for was not there lately: the model
         ├── BudgetSpent         an account has no room left today
         └── BudgetUnkept        what the call may cost could not be written down
 
@@ -111,7 +112,14 @@ class GaveWay(NotAdmitted):
 
 @dataclass(eq=False)
 class Barred(NotAdmitted):
-    """The server refused the credential; nothing is asked with it until it changes. `why` is what it said."""
+    """The server refused the credential lately; nothing is asked with it for a while. `why` is what it said."""
+
+    why: str = ""
+
+
+@dataclass(eq=False)
+class NotThere(NotAdmitted):
+    """The server said lately that it does not have what the call asks for. `why` is what it said."""
 
     why: str = ""
 

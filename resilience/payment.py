@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from twisted.internet.defer import CancelledError, Deferred
+
 from resilience.amounts import NOTHING, Amount
 from resilience.budget import Ledger, Reservation
+from resilience.errors import BudgetSpent
 from resilience.keeping import Keeping
+from resilience.learned_cost import CAUTION, LearnedCost
 from resilience.order import Order
+
+T = TypeVar("T")
 
 
 class Payment:
     """Pays for the attempts of one call, of which one at a time is made.
 
     When a limit applies to the call, what an attempt may cost is written down before it is made: after a kill it counts
-    as spent.
+    as spent. What it may cost is its estimate, corrected by what `learned` knows; while a limit is near, few calls of a
+    model that is not known well are made at once, and one is stopped when a dearer answer shows that nothing is left.
     """
 
-    def __init__(self, ledger: Ledger, keeping: Keeping | None, order: Order) -> None:
+    def __init__(self, ledger: Ledger, keeping: Keeping | None, order: Order, learned: LearnedCost) -> None:
         self._ledger = ledger
         self._keeping = keeping
         self._accounts = order.caller.accounts
+        self._is_urgent = order.caller.is_urgent
         self._estimate = order.estimate
-        self._is_limited = any(account.allowance.is_limited for account in self._accounts)
+        self._learned = learned
         self._reservation: Reservation | None = None
         #: What the attempts before the present one used.
         self._booked = NOTHING
+        self._stopped: BudgetSpent | None = None
+        self._running: Deferred[Any] | None = None
+        #: Whether anything limits the call: what follows costs time, and most calls need none of it.
+        self.is_limited = any(account.allowance.is_limited for account in self._accounts)
 
     async def ready(self, used: Amount) -> None:
         """Set the estimate of the next attempt aside; `used` is what all attempts before it used.
@@ -34,9 +49,39 @@ class Payment:
         if self._reservation is not None and used == self._booked:
             return  # the last attempt was free: what was set aside for it is there
         self._book(used)
-        self._reservation = self._ledger.reserve(self._accounts, self._estimate)
-        if self._keeping is not None and self._is_limited:
+        if not self.is_limited:
+            self._reservation = self._ledger.reserve(self._accounts, self._estimate)
+            return
+        await self._turn()
+        try:
+            self._reservation = self._ledger.reserve(self._accounts, self._learned.expected(self._estimate))
+        finally:
+            if self._reservation is not None:
+                self._learned.under_way[self] = None
+            self._learned.let_in()
+        if self._keeping is not None:
             await self._keeping.kept()
+        self.check()
+
+    def check(self) -> None:
+        """Raise BudgetSpent when the call was stopped: what it was let in for is used up meanwhile."""
+        if self._stopped is not None:
+            raise self._stopped
+
+    async def guarded(self, attempt: Coroutine[Deferred[Any], Any, T]) -> T:
+        """What the attempt comes back with. Raises BudgetSpent when it is stopped on the way."""
+        self._running = running = Deferred.fromCoroutine(attempt)
+        try:
+            return await running
+        except CancelledError:
+            self.check()
+            raise
+        finally:
+            self._running = None
+
+    def answered(self, used: Amount) -> None:
+        """Book what the attempts used, the last of which was answered: now it is known what the model costs."""
+        self._book(used, is_whole=True)
 
     def end(self, used: Amount) -> None:
         """Book what the attempts used and give the rest back. It is written down soon."""
@@ -44,12 +89,55 @@ class Payment:
         if self._keeping is not None:
             self._keeping.soon()
 
-    def _book(self, used: Amount) -> None:
+    def put_back(self) -> None:
+        """Give back what is set aside, for `review` to set it aside anew."""
+        if self._reservation is not None:
+            self._reservation.change(NOTHING)
+
+    def review(self) -> None:
+        """Set aside what the call is thought to cost by now; without room for it, it is to be stopped."""
+        if self._reservation is None or self._stopped is not None:
+            return
+        self.put_back()
+        self._stopped = self._ledger.check(self._accounts)
+        if self._stopped is None:
+            self._reservation.change(self._learned.expected(self._estimate))
+
+    def stop_if_due(self) -> None:
+        """Stop the attempt that is being made, when `review` found no room for it."""
+        if self._stopped is not None and self._running is not None:
+            self._running.cancel()
+
+    async def _turn(self) -> None:
+        """Wait while a limit is near and others find out what the model costs."""
+        learned = self._learned
+        while not learned.has_room and self._fits(1) and self._is_near():
+            await learned.turn(is_urgent=self._is_urgent)
+
+    def _is_near(self) -> bool:
+        """Whether a limit could be passed by the calls under way and this one, each dearer than it is thought to be."""
+        limits_money = any(account.allowance.money is not None for account in self._accounts)
+        if limits_money and not self._learned.answers and not self._estimate.money:
+            return True  # nobody knows the price
+        return not self._fits(CAUTION * (len(self._learned.under_way) + 1))
+
+    def _fits(self, times: int) -> bool:
+        expected = self._learned.expected(self._estimate)
+        most = Amount(expected.calls, expected.tokens * times, expected.money * times)
+        return self._ledger.has_room(self._accounts, most)
+
+    def _book(self, used: Amount, *, is_whole: bool = False) -> None:
         reservation, self._reservation = self._reservation, None
         booked, self._booked = self._booked, used
         if reservation is None:
             return
+        actual = used - booked if booked != NOTHING else used
         if used == booked:
             reservation.release()
         else:
-            reservation.settle(used - booked if booked != NOTHING else used)
+            reservation.settle(actual)
+        if self.is_limited:
+            self._learned.under_way.pop(self, None)
+            if used != booked:
+                self._learned.learn(self._estimate, actual, is_whole=is_whole)
+            self._learned.let_in()

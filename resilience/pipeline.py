@@ -3,7 +3,8 @@
 Outermost first:
 
     total deadline                 Deadline.bound: everything below is cancelled when it is over
-    admission: budget              Payment: Ledger.reserve; written down before anything leaves, if there is a limit
+    admission: budget              Payment: Ledger.reserve; written down before anything leaves, if there is a limit;
+                                   while one is near, few at once find out what a model costs (learned_cost.py)
     retry                          RetriedCall: attempts, backoff, the server's shared budget of retries
     for each attempt
         admission: budget          once more, when an earlier attempt used what was reserved
@@ -31,6 +32,7 @@ from resilience.budget import Ledger
 from resilience.deadline import Deadline
 from resilience.errors import BudgetUnkept, GaveWay
 from resilience.keeping import Keep, Keeping
+from resilience.learned_cost import LearnedCost
 from resilience.order import Attempt, Order, Target
 from resilience.payment import Payment
 from resilience.quota import Credential, Quota
@@ -62,6 +64,7 @@ class Pipeline:
         self._giving_way: dict[str, Callable[[], None]] = {}
         self._credentials: dict[tuple[str, str], Credential] = {}
         self._quotas: dict[Target, Quota] = {}
+        self._costs: dict[tuple[str, str], LearnedCost] = {}
 
     async def call(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
         """The result of `attempt`, made as often as it is worth it within `deadline`.
@@ -87,8 +90,8 @@ class Pipeline:
         if self.ledger is None:
             made = RetriedCall(order, deadline, upstream, quota, self.random)
             return await deadline.bound(Deferred.fromCoroutine(made.result(attempt)), made.end)
-        payment = Payment(self.ledger, self._keeping, order)
-        made = RetriedCall(order, deadline, upstream, quota, self.random, ready=payment.ready)
+        payment = Payment(self.ledger, self._keeping, order, self._learned_cost(order.target))
+        made = RetriedCall(order, deadline, upstream, quota, self.random, payment=payment)
         return await deadline.bound(Deferred.fromCoroutine(_paid(attempt, made, payment)), made.end)
 
     async def _in_between(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
@@ -136,18 +139,32 @@ class Pipeline:
     def quota(self, target: Target) -> Quota:
         """The shared limits of one credential and lane at one server."""
         if target not in self._quotas:
-            key = (target.origin, target.credential)
-            credential = self._credentials.setdefault(key, Credential(target.credential))
+            credential = self.credential(target.origin, target.credential)
             self._quotas[target] = Quota(target.lane, self.clock.seconds, credential)
         return self._quotas[target]
 
-    def configuration_changed(self, origin: str) -> None:
-        """Forget what was held against the credentials and limits of this server: its settings are new."""
+    def _learned_cost(self, target: Target) -> LearnedCost:
+        """What is known of the cost of one model, shared by all who pay for it."""
+        key = (target.origin, target.lane)
+        if key not in self._costs:
+            self._costs[key] = LearnedCost()
+        return self._costs[key]
+
+    def configuration_changed(self, origin: str | None = None) -> None:
+        """Forget what was held against the credentials, models and limits of this server: its settings are new.
+
+        Without an origin those of every server are.
+        """
         for target, quota in self._quotas.items():
-            if target.origin == origin:
+            if origin in {None, target.origin}:
                 quota.forgive()
-        if origin in self._upstreams:
-            self._upstreams[origin].let_in()
+        for name, upstream in self._upstreams.items():
+            if origin in {None, name}:
+                upstream.let_in()
+
+    def credential(self, origin: str, name: str) -> Credential:
+        """The shared state of one key at one server."""
+        return self._credentials.setdefault((origin, name), Credential(name))
 
     def snapshot(self) -> Snapshot:
         """Everything at this moment, for an operator."""

@@ -6,24 +6,31 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from resilience.allowance import Allowance, Told
-from resilience.errors import Barred, CoolingDown, NotAdmitted
+from resilience.bar import Bar, BarConfig
+from resilience.errors import Barred, CoolingDown, NotAdmitted, NotThere
 from resilience.learned_pace import LearnedPace
+
+#: How long a model that a server does not have is not asked for: it may be fetched any moment, and asking is cheap.
+MISSING = BarConfig(60.0, 600.0)
 
 
 @dataclass(slots=True)
-class Credential:
+class Credential(Bar):
     """One key at one server. `barred` is what the server said when it refused the key, empty while it did not."""
 
     name: str
-    barred: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What a request took from a quota, for the response to be matched with it."""
+    """What a request took from a quota, for the response to be matched with it.
+
+    `probed` are the refusals of which it is to find out whether they still hold.
+    """
 
     requests: int
     tokens: int
+    probed: tuple[Bar, ...] = ()
 
 
 @dataclass(slots=True)
@@ -35,6 +42,8 @@ class Quota:
     credential: Credential
     cool_until: float = 0.0
     cool_why: str = ""
+    #: Whether the server has what is asked for: the model.
+    missing: Bar = field(default_factory=lambda: Bar(times=MISSING))
     requests: Allowance = field(default_factory=Allowance)
     tokens: Allowance = field(default_factory=Allowance)
     pace: LearnedPace = field(default_factory=LearnedPace)
@@ -48,20 +57,35 @@ class Quota:
 
     def forgive(self) -> None:
         """Forget every refusal and every wish to wait."""
-        self.credential.barred = ""
+        self.credential.lift()
+        self.missing.lift()
         self.cool_until, self.cool_why = 0.0, ""
         self.requests, self.tokens, self.pace = Allowance(), Allowance(), LearnedPace()
 
     def refusal(self, tokens: int, patience_until: float) -> NotAdmitted | None:
         """Why a request of so many tokens is refused; None when it may go by `patience_until`, in clock seconds."""
-        if self.credential.barred:
-            return Barred("the key was refused and has not changed since", self.credential.barred)
         now = self.now()
+        if self.is_barred(now):
+            return self._barred(now)
         until = self.ready_at(tokens, now)
         if until <= max(patience_until, now):
             return None
         why = self.cool_why if until == self.cool_until else "its limit is used up"
         return CoolingDown(f"asked to wait {until - now:.0f} s: {why}", until, why)
+
+    def is_barred(self, now: float) -> bool:
+        """Whether nothing may be asked now: the key was refused, or what is asked for is not there."""
+        return self.credential.holds(now) or self.missing.holds(now)
+
+    def _barred(self, now: float) -> NotAdmitted:
+        bar = self.credential if self.credential.holds(now) else self.missing
+        wait = max(0.0, bar.until - now)
+        again = f"it is asked again in {wait:.0f} s" if 0 < wait < float("inf") else "it is asked again just now"
+        if bar is self.credential:
+            if wait == float("inf"):
+                again = "it is not asked again by itself"
+            return Barred(f"the key was refused and has not changed since; {again}", bar.barred)
+        return NotThere(f"it was not there; {again}", bar.barred)
 
     def ready_at(self, tokens: int, now: float) -> float:
         """When a request of so many tokens may go; not after `now` when it may at once."""
@@ -72,11 +96,20 @@ class Quota:
         """A request of so many tokens goes out."""
         now = self.now()
         self.pace.send(now)
-        return Sent(self.requests.send(1, now), self.tokens.send(tokens, now))
+        probed = tuple(bar for bar in (self.credential, self.missing) if bar.barred and bar.asked())
+        return Sent(self.requests.send(1, now), self.tokens.send(tokens, now), probed)
 
     def taken(self) -> None:
         """The server answered a request."""
         self.pace.taken(self.now())
+
+    def ended(self, sent: Sent, *, well: bool) -> None:
+        """A request has ended: refusals that it was to find out about are over when it was answered."""
+        for bar in sent.probed:
+            if well:
+                bar.lift()
+            else:
+                bar.undecided()
 
     def refused(self) -> None:
         """The server refused a request for coming too often."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random as random_module
-from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import TypeVar
 
@@ -15,8 +14,9 @@ from twisted.logger import Logger
 from resilience.amounts import Amount
 from resilience.backoff import ceiling, delay
 from resilience.deadline import Deadline
-from resilience.errors import NotAdmitted
+from resilience.errors import BudgetSpent, NotAdmitted
 from resilience.order import Attempt, Order
+from resilience.payment import Payment
 from resilience.quota import Quota
 from resilience.tickets import Errand
 from resilience.upstream import Passage, Upstream
@@ -25,16 +25,9 @@ from resilience.verdict import Verdict
 T = TypeVar("T")
 _log = Logger()
 
-#: Makes sure that another attempt may be paid for, given what all before it used. Raises NotAdmitted.
-Ready = Callable[[Amount], Awaitable[None]]
-
-
-async def _for_nothing(_: Amount) -> None:
-    """Nobody pays."""
-
 
 class RetriedCall:
-    """One call to one server. `used` is what all its attempts used; each is made when it is `ready` to be paid for."""
+    """One call to one server. `used` is what all its attempts used; `payment` pays for them, None for a free call."""
 
     def __init__(
         self,
@@ -44,7 +37,7 @@ class RetriedCall:
         quota: Quota,
         random: random_module.Random,
         *,
-        ready: Ready = _for_nothing,
+        payment: Payment | None = None,
     ) -> None:
         self.used = Amount()
         self.order = order
@@ -52,7 +45,9 @@ class RetriedCall:
         self._upstream = upstream
         self._quota = quota
         self._random = random
-        self._ready = ready
+        self._payment = payment
+        #: The payment when it may stop the call.
+        self._limit = payment if payment is not None and payment.is_limited else None
         self._clock: IReactorTime = deadline.clock
         self._nobody_waits = False
         #: Whether the server's health has suffered by this call: it does once, however many attempts fail.
@@ -68,13 +63,14 @@ class RetriedCall:
         failure: Exception | None = None
         for number in count(1):
             try:
-                await self._ready(self.used)
+                if self._payment is not None:
+                    await self._payment.ready(self.used)
                 passage = await self._upstream.enter(self._errand())
             except NotAdmitted as refusal:
                 raise failure or refusal from refusal
             try:
-                answer = await attempt(passage)
-            except CancelledError:
+                answer = await (attempt(passage) if self._limit is None else self._limited(attempt, passage))
+            except (CancelledError, BudgetSpent):
                 passage.give_back()
                 raise
             except Exception as error:
@@ -89,6 +85,14 @@ class RetriedCall:
                 self.used += passage.used
             await deferLater(self._clock, seconds)
         raise AssertionError("the loop ends by returning or raising")
+
+    async def _limited(self, attempt: Attempt[T], passage: Passage) -> T:
+        """An attempt that is not made, or stopped, when what it was let in for is used up meanwhile."""
+        assert self._limit is not None
+        self._limit.check()
+        answer = await self._limit.guarded(attempt(passage))
+        self._limit.answered(self.used + passage.used)  # before the next is let in
+        return answer
 
     def _failed(self, error: Exception, passage: Passage, number: int) -> float | None:
         """Seconds until the next attempt, None when there is to be none. The passage is ended whatever happens.
@@ -105,7 +109,10 @@ class RetriedCall:
             raise
         self._heed(verdict, number)
         passage.failed(verdict)
-        return self._pause(verdict, number)
+        seconds = self._pause(verdict, number)
+        if seconds is None and verdict.in_vain_seconds:
+            self._quota.cool(self._clock.seconds() + verdict.in_vain_seconds, verdict.cause)
+        return seconds
 
     def _errand(self) -> Errand:
         order = self.order
@@ -125,14 +132,8 @@ class RetriedCall:
         target, quota, wish = self.order.target, self._quota, verdict.not_before
         if wish is None and verdict.throttled:
             wish = self._clock.seconds() + ceiling(number, self.order.retry)
-        if verdict.bars:
-            quota.credential.barred = verdict.cause
-            _log.error(
-                "the key for {origin} was refused: {cause}; nothing more is asked with it until it changes",
-                log_event="credential",
-                origin=target.origin,
-                cause=verdict.cause,
-            )
+        if verdict.bars or verdict.is_missing:
+            self._bar(verdict)
         is_cooled = wish is not None and quota.cool(wish, verdict.cause)
         if is_cooled:
             _log.warn(
@@ -143,14 +144,30 @@ class RetriedCall:
                 seconds=quota.cool_until - self._clock.seconds(),
                 cause=verdict.cause,
             )
-        if verdict.bars or is_cooled:
+        if verdict.bars or verdict.is_missing or is_cooled:
             self._upstream.limits_changed()
+
+    def _bar(self, verdict: Verdict) -> None:
+        """Ask no more with a key that was refused, or for a model that is not there, for a while."""
+        target, now = self.order.target, self._clock.seconds()
+        bar = self._quota.credential if verdict.bars else self._quota.missing
+        if not bar.refused(verdict.cause, now):
+            return
+        what = "with this key" if verdict.bars else f"for {target.lane}"
+        _log.error(
+            "{origin} refused: {cause}; it is not asked {what} for {seconds:.0f} s, or until the settings change",
+            log_event="credential" if verdict.bars else "missing",
+            origin=target.origin,
+            cause=verdict.cause,
+            what=what,
+            seconds=bar.until - now,
+        )
 
     def _pause(self, verdict: Verdict, number: int) -> float | None:
         """Seconds until the next attempt, which is then paid for; None when there is to be none."""
         retry = self.order.retry
         most = min(retry.max_attempts, verdict.most_attempts or retry.max_attempts)
-        if verdict.bars or not verdict.may_retry or number >= most:
+        if verdict.bars or verdict.is_missing or not verdict.may_retry or number >= most:
             return None
         floor = self._quota.cool_until if verdict.throttled else verdict.not_before
         wish = 0.0 if floor is None else max(0.0, floor - self._clock.seconds())

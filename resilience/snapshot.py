@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 from resilience.budget import AccountState
 from resilience.circuit import Ended, State
@@ -41,6 +42,9 @@ class QuotaState:
     cool_why: str
     requests_left: int | None
     tokens_left: int | None
+    #: Why the server is not asked for the model, empty when it is; and for how long neither of both is asked.
+    missing: str = ""
+    barred_for: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,4 +88,12 @@ def quota_state(origin: str, quota: Quota) -> QuotaState:
         quota.cool_why if cools_for else "",
         quota.requests.left_at(now),
         quota.tokens.left_at(now),
+        quota.missing.barred,
+        _seconds_left(quota, now),
     )
+
+
+def _seconds_left(quota: Quota, now: float) -> float:
+    """How long a refusal still holds, 0 when none does or nobody knows."""
+    ends = [bar.until - now for bar in (quota.credential, quota.missing) if bar.barred and isfinite(bar.until)]
+    return max(0.0, *ends) if ends else 0.0

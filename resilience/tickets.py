@@ -58,7 +58,7 @@ class Ready:
     def __call__(self, ticket: Ticket) -> bool:
         """Whether this one may."""
         errand = ticket.errand
-        if errand.deadline_at <= self._now:
+        if errand.deadline_at <= self._now or errand.quota.is_barred(self._now):
             return False  # its caller is about to be told
         at = errand.quota.ready_at(errand.tokens, self._now)
         if at <= self._now:

@@ -77,10 +77,12 @@ class Passage:
         self._permit.success()
         self._upstream.in_flight.succeeded()
         self.quota.taken()
+        self.quota.ended(self._sent, well=True)
         self._upstream.left()
 
     def failed(self, verdict: Verdict) -> None:
         """The attempt failed, and this is what it means."""
+        self.quota.ended(self._sent, well=False)
         if verdict.is_failure:
             self._permit.failure(verdict.cause)
         else:
@@ -92,6 +94,7 @@ class Passage:
 
     def give_back(self) -> None:
         """The caller wants it no more."""
+        self.quota.ended(self._sent, well=False)
         self._permit.give_back("cancelled")
         self._upstream.left()
 
@@ -186,7 +189,7 @@ class Upstream:
     def _at_once(self, errand: Errand) -> Passage | None:
         """The passage of one before whom nobody waits, None when it must wait too, or is refused."""
         now, quota = self._clock.seconds(), errand.quota
-        if self.in_flight.is_full or quota.credential.barred or errand.deadline_at <= now:
+        if self.in_flight.is_full or quota.is_barred(now) or errand.deadline_at <= now:
             return None
         if self._start_at(now) > now or quota.ready_at(errand.tokens, now) > now:
             return None

@@ -12,8 +12,9 @@ class Verdict:
 
     `is_failure`: the server's health suffers. `may_retry`: the same request may do better; at most `most_attempts`
     times in all. `throttled`: the server has too much to do from us. `not_before`: its wish, in clock seconds, which
-    holds for every call with the same credential and model. `bars`: the credential is no good. `cause` is shown to
-    the operator.
+    holds for every call with the same credential and model. `bars`: the credential is no good. `is_missing`: the
+    server does not have what was asked for. `in_vain_seconds`: how long the server is left alone when this was the last
+    attempt. `cause` is shown to the operator.
     """
 
     cause: str
@@ -23,6 +24,8 @@ class Verdict:
     throttled: bool = False
     not_before: float | None = None
     bars: bool = False
+    is_missing: bool = False
+    in_vain_seconds: float = 0.0
 
     def with_retry(self, may_retry: bool) -> Verdict:
         """The same verdict with the server's own word on trying again."""

@@ -38,6 +38,8 @@ MAX_TOGETHER = 8
 UNKNOWN_OUTCOME = (
     "The game stopped while {tool} was under way: nobody knows whether it happened. Do not do it again by yourself."
 )
+#: What the model reads when it called nothing by name.
+NAMELESS_CALL = "The call does not name a tool."
 #: What an earlier process left of a step, by the place of the call in it.
 Past = Mapping[int, Executed | Begun]
 NOTHING_YET: Past = {}
@@ -225,6 +227,8 @@ class Step:
         """The answer to a call of a tool that does not exist."""
         known = ", ".join(name for name in self._run.registry.names() if name in self._run.gate.rules.grant)
         name = one_line(call.name, max_chars=64)
+        if not name:
+            return self._executed(call, None, Status.FORMAT_ERROR, f"{NAMELESS_CALL} Use one of: {known}.")
         return self._executed(call, None, Status.FORMAT_ERROR, f"There is no tool '{name}'. Use one of: {known}.")
 
     async def _run_tool(self, call: ToolCall, tool: Tool, arguments: Arguments, needed: Requirement) -> Executed:

@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from assistant.chosen_model import Served
-from llm.embedded.progress import Endpoint
+from assistant.wiring import embedded_model
+from llm.embedded.errors import EmbeddedUnavailable
+from llm.embedded.progress import Endpoint, Phase, Progress
+
+_log = Logger()
 
 #: Makes the server of a model file (None for the usual model), not started; it tells where it is after a restart.
 MakeServed = Callable[[Path | None, Callable[[Endpoint], None]], Served]
+
+
+# Any: the reactor as clock, and as what makes processes.
+def told_to_the_log(reactor: Any, environment: Mapping[str, str]) -> MakeServed:
+    """What makes the real embedded model of a file; what it does goes to the log."""
+    told: list[Phase] = []
+
+    def show(step: Progress) -> None:
+        if step.phase not in told:  # a download tells of every piece
+            told.append(step.phase)
+            _log.info("the embedded model: {phase} {note}", phase=step.phase, note=step.note)
+
+    def lost(error: EmbeddedUnavailable) -> None:
+        _log.error("the embedded model is gone: {why}", why=str(error))
+
+    def make(path: Path | None, moved: Callable[[Endpoint], None]) -> Served:
+        return embedded_model(reactor, environment, path, moved, show=show, lost=lost)
+
+    return make
 
 
 class _Shared:

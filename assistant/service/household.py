@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -25,7 +24,7 @@ from assistant.keys import anchored, resolve_key
 from assistant.purse import MinuteCounts
 from assistant.service.alarms import Lookout
 from assistant.service.closing import tell_who_waits, within
-from assistant.service.embedded import EmbeddedPool, MakeServed
+from assistant.service.embedded import EmbeddedPool, MakeServed, told_to_the_log
 from assistant.service.home import Home
 from assistant.service.member import Member
 from assistant.service.observers import Observers
@@ -37,10 +36,8 @@ from assistant.troubles import Troubles
 from assistant.turnstile import Turnstile
 from assistant.warming import Warmer
 from assistant.web_config import WebConfig
-from assistant.wiring import bindings_of, embedded_model, key_sources
+from assistant.wiring import bindings_of, key_sources
 from llm import Capabilities, LLMError
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import Endpoint, Phase, Progress
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Approvals, Registry
 from tools.world import ALL_WORLD_TOOLS
@@ -84,7 +81,7 @@ class Household:
         self._warmer = Warmer()
         self._keys = key_sources(reactor, home.environment, home.folder, home.secrets)
         self._bound = BoundKeys((), home.folder, IN_THE_GAME)
-        self._pool = EmbeddedPool(make or self._embedded)
+        self._pool = EmbeddedPool(make or told_to_the_log(reactor, home.environment))
         self.web = SharedWeb(
             home.web or home.config.web, self._keys, self._exchange, reactor=reactor, random=random, wall=home.wall
         )
@@ -110,10 +107,20 @@ class Household:
         `entered` is the reference of a key that its owner gave just now: it may go to a new server.
         """
         previous = self.members.get(place.me.id)
+        if previous is not None or entered:
+            self.settings_changed()
         member = Member(self, place, config, entered=entered, previous=previous)
         self.members[place.me.id] = member
         member.start()
         return member
+
+    def settings_changed(self) -> None:
+        """Ask whoever refused a key, or had not the model, anew: settings or keys are new. Keys of the web are read."""
+        self.pipeline.configuration_changed()
+        for member in self.members.values():
+            if member.assistant is not None:
+                member.assistant.tick.resume()
+        self._launcher.launch(self.web.settings_changed(), "reading the keys of the web again")
 
     async def stop(self, member_id: str) -> None:
         """Returns when this assistant lives no more; nothing when it did not."""
@@ -147,6 +154,7 @@ class Household:
         `entered` is the reference of a key given just now. Nothing is remembered of either.
         """
         await self._ready()
+        self.settings_changed()
         bound = BoundKeys(self._bound.remembered, self.home.folder, IN_THE_GAME)
         bound.admit(bindings_of_model(config, self.home.folder), self._anchored(entered))
         began = self.clock.seconds()
@@ -167,6 +175,7 @@ class Household:
         Raises JournalError.
         """
         await self._ready()
+        self.settings_changed()
         await self._admit(config, entered)
 
     async def change_web(self, web: WebConfig, entered: str = "") -> None:
@@ -287,18 +296,5 @@ class Household:
         return {anchored(entered, self.home.folder)} if entered else set()
 
     def _chooser(self, bound: BoundKeys) -> Chooser:
-        return Chooser(self._exchange, self._reactor, self._keys, self._pool.lease, bound)
-
-    def _embedded(self, path: Path | None, moved: Callable[[Endpoint], None]) -> Any:
-        """The real embedded model; what it does goes to the log."""
-        told: list[Phase] = []
-
-        def show(step: Progress) -> None:
-            if step.phase not in told:  # a download tells of every piece
-                told.append(step.phase)
-                _log.info("the embedded model: {phase} {note}", phase=step.phase, note=step.note)
-
-        def lost(error: EmbeddedUnavailable) -> None:
-            _log.error("the embedded model is gone: {why}", why=str(error))
-
-        return embedded_model(self._reactor, self.home.environment, path, moved, show=show, lost=lost)
+        known = self.pipeline.credential
+        return Chooser(self._exchange, self._reactor, self._keys, self._pool.lease, bound, known)

@@ -72,6 +72,11 @@ class SharedWeb:
             return self.config.searches_per_hour, self.config.pages_per_hour
         return self._web.left(assistant)
 
+    async def settings_changed(self) -> None:
+        """Ask every provider anew, also one that refused its key; the keys are read again."""
+        if self._web is not None:
+            await self._web.settings_changed()
+
     def status(self) -> str:
         """Return what went wrong lately with the web, in lines for the owner; empty for nothing."""
         return self._web.status() if self._web else ""

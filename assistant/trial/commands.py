@@ -21,6 +21,7 @@ HELP = """A plain line is said aloud. Commands:
   /go EXIT             leave by an exit
   /who                 who is in the hamlet
   /status              the model's server, its limits, and what was used today
+  /reload              read the keys again, and ask anew whoever refused one or had not the model
   /memory              what the assistant remembers of you
   /forget              let it forget all of that
   /mute, /unmute       let it neither hear nor remember you, and the other way
@@ -106,7 +107,7 @@ class Note:
 
 Command = Say | Whisper | Page | Channel | Emote | Look | Go | Decide | Simple | Note
 
-_SIMPLE = {"who", "status", "memory", "forget", "mute", "unmute", "approvals", "trace", "help", "quit"}
+_SIMPLE = {"who", "status", "reload", "memory", "forget", "mute", "unmute", "approvals", "trace", "help", "quit"}
 _NEEDS = {
     "whisper": "what to whisper",
     "page": "what to page",

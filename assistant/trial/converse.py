@@ -199,7 +199,20 @@ class Trial:
         await assistant.rights.load()
         assistant.start()
         self._launcher.launch(Warmer().warm(assistant.mind, self._models[0]), "warming the model")
-        web_status = self._web.status if self._web else str
-        session = Session(body, assistant, settings.name, observer, screen, self._pipeline, self._troubles, web_status)
+        status = self._web.status if self._web else str
+        session = Session(
+            body, assistant, settings.name, observer, screen, self._pipeline, self._troubles, self._reload, status
+        )
         self._troubles.watch(session.troubled)
         return session
+
+    async def _reload(self) -> None:
+        """Read the keys again, and ask anew whoever refused one or had not the model."""
+        self._pipeline.configuration_changed()
+        if self._assistant is not None:
+            for link in self._assistant.mind.client.links:
+                await link.client.has_new_key()
+        if self._web is not None:
+            await self._web.settings_changed()
+        if self._assistant is not None:
+            self._assistant.tick.resume()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
@@ -139,7 +139,8 @@ class TrialObserver:
         if isinstance(failure, LimitReached):
             self._screen.remark(f"({self._name} was not asked: {failure.cause}.)")
             return
-        advice = "the setting must change" if failure.lasting else "it is asked again by itself, and the line is kept"
+        lasting = "mend it and type /reload; after a while it is asked again by itself, and the line is kept"
+        advice = lasting if failure.lasting else "it is asked again by itself, and the line is kept"
         self._screen.remark(f"({self._name} could not think: {failure.cause}; {advice}.)")
 
 
@@ -154,6 +155,8 @@ class Session:
     screen: Screen
     pipeline: Pipeline
     troubles: Troubles
+    #: Reads the keys again, and has asked anew whoever refused one.
+    reload: Callable[[], Awaitable[None]]
     #: What went wrong lately with the web, in lines for the owner; empty for nothing.
     web_status: Callable[[], str] = str
 
@@ -229,6 +232,9 @@ class Session:
             self.screen.show(who_text(await self.body.who()))
         elif name == "status":
             await self._status()
+        elif name == "reload":
+            await self.reload()
+            self.screen.remark("(the keys are read again; whoever refused one, or had not the model, is asked anew)")
         elif name == "approvals":
             self.screen.remark(approvals_text(self.assistant.mind.approvals.pending()))
         elif name in {"memory", "forget", "mute", "unmute"}:

@@ -11,7 +11,8 @@ from typing import Any
 
 import orjson
 
-from llm.json_repair import parse_arguments
+from llm.call_ids import NAMELESS
+from llm.json_repair import holds_nothing, parse_arguments
 from llm.messages import Citation, JSONObject, ServerToolCall, ServerToolResult
 from llm.stream import CallDelta, ReasoningDelta, ServerBlockSeen, StreamEvent, TextDelta
 
@@ -85,12 +86,19 @@ class ContentBlock:
                 return []
 
     def replay(self) -> JSONObject | None:
-        """The block as it goes back; None for what would be refused: blank text, a thought without its seal (73)."""
+        """The block as it goes back.
+
+        None for what would be refused: blank text, a thought without its seal (73), an empty call.
+        """
         raw = self._whole()
         if self.kind == "text" and not str(raw.get("text") or "").strip():
             return None
         if not self.kind or (self.kind == "thinking" and not raw.get("signature")):
             return None
+        if self.kind == "tool_use" and not self._string("name").strip():
+            if not raw.get("input") and holds_nothing("".join(self._pieces.get("input", ()))):
+                return None  # no call at all, so nothing will answer it
+            raw["name"] = NAMELESS
         try:
             orjson.dumps(raw)
         except TypeError:  # nested deeper than can be written again

@@ -50,6 +50,7 @@ class AnthropicStream(UntilError):
         self._blocks: list[ContentBlock] = []
         self._open: dict[int, ContentBlock] = {}
         self._usage: dict[str, Any] = {}
+        self._has_reason = False
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """The events that `data` completes, up to an error, which completes the stream too."""
@@ -128,11 +129,17 @@ class AnthropicStream(UntilError):
         events = self._counted(data.get("usage"))
         reason = _mapping(data.get("delta")).get("stop_reason")
         if isinstance(reason, str) and reason:
+            self._has_reason = True
             events.append(FinishSeen(_FINISH.get(reason, FinishReason.STOP)))
         return events
 
     def _stopped(self) -> list[StreamEvent]:
-        """The end mark; a block that a lenient server never closed ends with it."""
+        """The end mark; a block that a lenient server never closed ends with it.
+
+        Raises ProtocolError when there was neither a block nor a reason to stop.
+        """
+        if not (self._blocks or self._has_reason):
+            raise ProtocolError("a stream without an answer", self._provider.name, self._provider.model)
         events = [event for index in list(self._open) for event in self._closed(index)]
         self.ended = True
         raw = tuple(replay for block in self._blocks if (replay := block.replay()) is not None)

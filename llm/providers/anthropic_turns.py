@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from llm.call_ids import portable_id
+from llm.call_ids import NAMELESS, portable_id
 from llm.messages import JSON, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
 from llm.providers.anthropic_blocks import is_server_call, is_server_result
 
@@ -137,7 +137,7 @@ def _text(said: str) -> list[JSONObject]:
 
 
 def _call(call: ToolCall) -> JSONObject:
-    return {"type": "tool_use", "id": portable_id(call.id), "name": call.name, "input": call.arguments}
+    return {"type": "tool_use", "id": portable_id(call.id), "name": call.name or NAMELESS, "input": call.arguments}
 
 
 def _offered(call: JSONObject, server_tools: Collection[str]) -> bool:

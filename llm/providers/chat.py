@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import orjson
 from twisted.web.http_headers import Headers
 
+from llm.call_ids import NAMELESS
 from llm.error_bodies import read_error_body, typed_error
 from llm.errors import LLMError, Rejected
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
@@ -86,7 +87,7 @@ class ChatProvider(LLMProvider):
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": call.name, "arguments": orjson.dumps(call.arguments).decode()},
+                "function": {"name": call.name or NAMELESS, "arguments": orjson.dumps(call.arguments).decode()},
             }
             for call in message.tool_calls
         ]

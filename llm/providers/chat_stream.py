@@ -37,6 +37,7 @@ class ChatStream(UntilError):
         self._model = model
         self._events = SSEDecoder()
         self._finished = False
+        self._has_choice = False
         self._refused = False
         self._has_deltas = False
         self._kept = ReasoningKept()
@@ -49,11 +50,14 @@ class ChatStream(UntilError):
     def end(self) -> list[StreamEvent]:
         """The events of an unended last chunk.
 
-        Raises the error the stream carried, StreamBroken when there was neither finish nor `[DONE]`.
+        Raises the error the stream carried, StreamBroken when there was neither finish nor `[DONE]`, and ProtocolError
+        when it is done and held no answer.
         """
         events = self.last_events(self._events.feed(b"", final=True), self._sent)
         if not self._finished:
             raise StreamBroken("the answer ended before it was done", self._provider, self._model)
+        if not self._has_choice:
+            raise ProtocolError("a stream without an answer", self._provider, self._model)
         return events + self._raw()
 
     def whole(self, body: bytes) -> list[StreamEvent]:
@@ -102,9 +106,10 @@ class ChatStream(UntilError):
             elif not self._has_deltas:  # a whole message in a stream repeats what its deltas said
                 piece = choice.get("message")
         if isinstance(piece, dict):
+            self._has_choice = self._has_choice or bool(piece)
             self._piece(piece, events)
         if isinstance(reason, str) and reason:
-            self._finished = True
+            self._finished = self._has_choice = True
             finish = FinishReason.FILTERED if self._refused else _FINISH.get(reason, FinishReason.STOP)
             events.append(FinishSeen(finish))
         elif whole and isinstance(piece, dict):
@@ -125,7 +130,7 @@ class ChatStream(UntilError):
         if isinstance(calls := piece.get("tool_calls"), list):
             events.extend(_call(call) for call in calls if isinstance(call, dict))
         if isinstance(old := piece.get("function_call"), dict):
-            events.append(_call({"index": 0, "function": old}))
+            events.append(_call({"index": 0, "function": old}, is_legacy=True))
 
     def _raw(self) -> list[StreamEvent]:
         """The turn's own reasoning, to be sent back as it came."""
@@ -159,7 +164,7 @@ def _part_event(part: Mapping[str, Any]) -> StreamEvent:
     return TextDelta(str(part.get("text") or ""))
 
 
-def _call(call: Mapping[str, Any]) -> CallDelta:
+def _call(call: Mapping[str, Any], *, is_legacy: bool = False) -> CallDelta:
     function = call.get("function")
     function = function if isinstance(function, dict) else {}
     index, call_id, name, arguments = (
@@ -175,4 +180,5 @@ def _call(call: Mapping[str, Any]) -> CallDelta:
         call_id if isinstance(call_id, str) else None,
         name if isinstance(name, str) else None,
         arguments if isinstance(arguments, str | dict) else None,
+        is_legacy,
     )

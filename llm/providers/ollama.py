@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 from twisted.web.http_headers import Headers
 
+from llm.call_ids import NAMELESS
 from llm.error_bodies import excerpt, read_error, read_error_body, typed_error
 from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.lines import LineDecoder
@@ -24,6 +25,8 @@ from llm.stream import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamE
 
 DEFAULT_URL = "http://127.0.0.1:11434"
 _FINISH = {"length": FinishReason.LENGTH}
+#: Why a request is done that only had the model loaded or put away: it was not asked anything.
+_NOT_ASKED = {"load", "unload"}
 
 
 class OllamaProvider(LLMProvider):
@@ -99,7 +102,7 @@ class OllamaProvider(LLMProvider):
             wire["thinking"] = message.reasoning
         if message.tool_calls:
             wire["tool_calls"] = [
-                {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
+                {"id": call.id, "function": {"name": call.name or NAMELESS, "arguments": call.arguments}}
                 for call in message.tool_calls
             ]
         return [wire]
@@ -107,6 +110,10 @@ class OllamaProvider(LLMProvider):
     def format_tool_result(self, result: ToolResult) -> JSONObject:
         """Older servers read `tool_name`, newer ones `tool_call_id`."""
         return {"role": "tool", "tool_name": result.name, "tool_call_id": result.call_id, "content": result.text}
+
+    def missing_model(self) -> str:
+        """Fetch it, or choose another one."""
+        return f"run 'ollama pull {self.model}' there, or choose another model"
 
     def stream_parser(self) -> OllamaStream:
         """A parser for NDJSON."""
@@ -140,6 +147,7 @@ class OllamaStream(UntilError):
         self._provider = provider
         self._lines = LineDecoder()
         self._named = ""
+        self._has_message = False
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """The events of the lines that `data` completes, up to an error, which completes the stream too."""
@@ -148,11 +156,13 @@ class OllamaStream(UntilError):
     def end(self) -> list[StreamEvent]:
         """The events of an unended last line.
 
-        Raises the error the stream carried, StreamBroken when `done` was never said.
+        Raises the error the stream carried, StreamBroken when `done` was never said, ProtocolError when that was all.
         """
         events = self.last_events(self._lines.feed(b"", final=True), self.take)
         if not self.ended:
             raise StreamBroken("the answer ended before it was done", self._provider.name, self._provider.model)
+        if not self._has_message:
+            raise ProtocolError("a stream without an answer", self._provider.name, self._provider.model)
         return events
 
     def take(self, line: str, events: list[StreamEvent]) -> None:
@@ -160,7 +170,8 @@ class OllamaStream(UntilError):
         if not line.strip():
             return
         record = self._record(line)
-        if isinstance(message := record.get("message"), dict):
+        if isinstance(message := record.get("message"), dict) and record.get("done_reason") not in _NOT_ASKED:
+            self._has_message = True
             _add_message(message, events)
         if isinstance(model := record.get("model"), str) and model and model != self._named:
             self._named = model

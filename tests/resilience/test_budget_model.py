@@ -105,6 +105,18 @@ class LedgerAgainstModel(RuleBasedStateMachine):
     def release(self, pick: int) -> None:
         self.open.pop(pick % len(self.open)).real.release()
 
+    @precondition(lambda self: self.open)
+    @rule(pick=picks, estimate=amounts)
+    def change(self, pick: int, estimate: Amount) -> None:
+        """What a call is thought to cost by now is set aside for it, whether there is room or not."""
+        changed = self.open[pick % len(self.open)]
+        changed.real.change(estimate)
+        changed.estimate = exact(estimate)
+
+    @rule(accounts=accounts, amount=amounts)
+    def look_for_room(self, accounts: list[Account], amount: Amount) -> None:
+        assert self.ledger.has_room(accounts, amount) == (self._short(accounts, exact(amount)) is None)
+
     @rule(hours=st.integers(1, 30))
     def advance(self, hours: int) -> None:
         self.clock.advance(hours * 3600)

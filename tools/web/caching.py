@@ -2,8 +2,8 @@
 
 One key for all that is the same question: the query with its white space made even and every filter, or the URL in its
 normal form; both with the provider's name. Letters keep their case in a query, where `OR` is not `or`. Whole pages are
-kept and cut on the way out. Refusals by policy are asked again, because settings change; a cancelled question leaves
-nothing.
+kept and cut on the way out. Refusals by policy, and of a key, are asked again, because settings change (`standing.py`
+keeps a refused key from being shown too often); a cancelled question leaves nothing.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Kept(Generic[K, V]):
         self._answers.clear()
 
     def _note(self, key: K, trouble: Trouble) -> None:
-        if trouble.kind is Kind.POLICY:
+        if trouble.kind in {Kind.POLICY, Kind.AUTH}:
             return
         seconds = ERROR_SECONDS
         if trouble.retry_at is not None:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
@@ -33,6 +34,8 @@ from tools.web.standing import CLIENTS, OF_A_READER, OF_A_SERVICE, CoolDown, Sta
 _log = Logger()
 P = TypeVar("P", bound="_Named")
 A = TypeVar("A")
+#: Reads the key of the provider of this name again; whether it is another one, which is used from then on.
+HasNewKey = Callable[[str], Awaitable[bool]]
 #: What only money or a person heals is the last thing to tell.
 _HOPELESS = {Kind.QUOTA: 1, Kind.AUTH: 2}
 
@@ -88,11 +91,14 @@ class _Links(Generic[P]):
         clock: IReactorTime,
         random: random_module.Random,
         manner: Manner,
+        *,
+        has_new_key: HasNewKey | None,
     ) -> None:
         if not providers:
             raise ValueError("a chain needs at least one provider")
         self._clock = clock
         self._manner = manner
+        self._has_new_key = has_new_key
         self._links = [
             _Link(provider, Standing(clock.seconds, random, cools(provider), manner.cool_down))
             for provider in providers
@@ -107,6 +113,8 @@ class _Links(Generic[P]):
         """The first answer that is enough, else the first there is. Raises WebError when there is none."""
         walk = _Walk(self, ask, is_enough)
         for link in self._links:
+            if link.standing.refused and self._has_new_key is not None and await self._has_new_key(link.provider.name):
+                link.standing.configuration_changed()
             if link.standing.is_ready:
                 await walk.ask(link)
             else:
@@ -139,6 +147,9 @@ class _Links(Generic[P]):
                 link.last = self._clock.seconds(), Trouble.of(error)
             self._heard(link, link.standing.failed(mark, Trouble.of(error)), error)
             raise
+        except CancelledError:
+            link.standing.cancelled(mark)
+            raise
         link.last = None
         link.standing.succeeded(mark)
         return answer
@@ -146,10 +157,11 @@ class _Links(Generic[P]):
     def _heard(self, link: _Link[P], is_refused: bool, error: WebError) -> None:
         if is_refused:
             _log.error(
-                "{provider} refuses the key and is not asked until its settings change: {cause}",
+                "{provider} refuses the key; left alone for {seconds:.0f} s, or until its settings change: {cause}",
                 log_event="credential",
                 provider=link.provider.name,
                 cause=error.message,
+                seconds=link.standing.ready_at - self._clock.seconds(),
             )
         elif error.kind in FALLS_THROUGH and error.kind is not Kind.AUTH and len(self._links) > 1:
             _log.warn(
@@ -167,11 +179,12 @@ class _Links(Generic[P]):
     def why_not(self, link: _Link[P]) -> Trouble:
         """Why a link was not asked."""
         standing, name = link.standing, link.provider.name
-        if standing.refused:
-            return Trouble(Kind.AUTH, f"not asked, it refused the key: {standing.refused.message}", name)
-        last = standing.trouble or Trouble(Kind.NETWORK, "it failed lately", name)
-        at = standing.ready_at or self._clock.seconds()
+        at = standing.ready_at
         wait = max(0.0, at - self._clock.seconds())
+        if standing.refused:
+            why = f"not asked for another {wait:.0f} s, it refused the key: {standing.refused}"
+            return Trouble(Kind.AUTH, why, name, at)
+        last = standing.trouble or Trouble(Kind.NETWORK, "it failed lately", name)
         return Trouble(last.kind, f"not asked for another {wait:.0f} s: {last.message}", name, at)
 
 
@@ -225,11 +238,16 @@ class SearchChain:
         clock: IReactorTime,
         random: random_module.Random,
         manner: Manner | None = None,
+        *,
+        has_new_key: HasNewKey | None = None,
     ) -> None:
+        """`has_new_key` reads the key of the provider of this name again, and says whether it is another one."""
         self.name = ",".join(provider.name for provider in providers)
         self.total_seconds = sum(seconds_of(provider) or USUAL_SECONDS for provider in providers)
         self._manner = manner or Manner()
-        self._links: _Links[SearchProvider] = _Links(providers, lambda _: OF_A_SERVICE, clock, random, self._manner)
+        self._links: _Links[SearchProvider] = _Links(
+            providers, lambda _: OF_A_SERVICE, clock, random, self._manner, has_new_key=has_new_key
+        )
 
     async def search(self, query: SearchQuery) -> Hits:
         """The hits of the first that can. Raises WebError, with every reason when all failed. May be cancelled."""
@@ -259,6 +277,8 @@ class ReadChain:
         random: random_module.Random,
         manner: Manner | None = None,
         clients: frozenset[str] = CLIENTS,
+        *,
+        has_new_key: HasNewKey | None = None,
     ) -> None:
         self.name = ",".join(provider.name for provider in providers)
         self.total_seconds = sum(seconds_of(provider) or USUAL_SECONDS for provider in providers)
@@ -266,7 +286,9 @@ class ReadChain:
         def cools(provider: ReadProvider) -> frozenset[Kind]:
             return frozenset() if provider.name in clients else OF_A_READER
 
-        self._links: _Links[ReadProvider] = _Links(providers, cools, clock, random, manner or Manner())
+        self._links: _Links[ReadProvider] = _Links(
+            providers, cools, clock, random, manner or Manner(), has_new_key=has_new_key
+        )
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> Page:
         """The page from the first that can read it. Raises WebError, with every reason when all failed.

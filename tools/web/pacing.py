@@ -198,13 +198,17 @@ class PacedSearch:
     def __init__(self, provider: SearchProvider, pace: Pace) -> None:
         self.name = provider.name
         self._provider = provider
-        self._pace = pace
+        self.pace = pace
         self._seconds = seconds_of(provider)
         self.total_seconds = pace.total_seconds(self._seconds)
 
+    def replace(self, provider: SearchProvider) -> None:
+        """Ask this provider from now on: the same service with another key."""
+        self._provider = provider
+
     async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
         """The provider's hits, in our turn. Raises WebError. May be cancelled."""
-        return await self._pace.call(lambda: self._provider.search(query), self._seconds)
+        return await self.pace.call(lambda: self._provider.search(query), self._seconds)
 
 
 class PacedReader:
@@ -213,13 +217,17 @@ class PacedReader:
     def __init__(self, provider: ReadProvider, pace: Pace) -> None:
         self.name = provider.name
         self._provider = provider
-        self._pace = pace
+        self.pace = pace
         self._seconds = seconds_of(provider)
         self.total_seconds = pace.total_seconds(self._seconds)
 
+    def replace(self, provider: ReadProvider) -> None:
+        """Ask this provider from now on: the same service with another key."""
+        self._provider = provider
+
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
         """The provider's page, in our turn. Raises WebError. May be cancelled."""
-        return await self._pace.call(
+        return await self.pace.call(
             lambda: self._provider.read_url(url, offset=offset, max_length=max_length), self._seconds
         )
 

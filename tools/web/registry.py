@@ -76,7 +76,7 @@ class Providers:
 
     def __init__(self, shared: Shared, settings: Mapping[str, ProviderSettings] | None = None) -> None:
         self._shared = shared
-        self._settings = settings or {}
+        self._settings = dict(settings or {})
         self._made: dict[tuple[str, Maker], Any] = {}
 
     def search(self, name: str) -> SearchProvider:
@@ -89,12 +89,21 @@ class Providers:
         made: ReadProvider = self._provider(name, READ_PROVIDERS, "read_provider")
         return made
 
+    def renew(self, name: str, settings: ProviderSettings) -> None:
+        """Make the provider of this name anew, with these settings, when it is asked for again."""
+        self._settings[name] = settings
+        for key in [key for key in self._made if key[0] == name]:
+            self._close(self._made.pop(key))
+
     def close(self) -> None:
         """End what a provider has of its own, such as threads."""
         for provider in self._made.values():
-            if hasattr(provider, "close"):
-                provider.close()
+            self._close(provider)
         self._made.clear()
+
+    def _close(self, provider: Any) -> None:
+        if hasattr(provider, "close"):
+            provider.close()
 
     def _provider(self, name: str, makers: Mapping[str, Maker], setting: str) -> Any:
         maker = makers.get(name)

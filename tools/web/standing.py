@@ -1,7 +1,8 @@
-"""How one provider of a chain stands: asked gladly, after the others, not before a time, or not at all. Pure.
+"""How one provider of a chain stands: asked gladly, after the others, or not before a time. Pure.
 
     success                      everything is forgiven
-    AUTH, when it is in `cools`  not asked until its configuration changes
+    AUTH, when it is in `cools`  not asked for 5 minutes, doubled with each refusal in a row up to an hour, or until its
+                                 configuration changes; then one question finds out (`resilience/bar.py`)
     another kind in `cools`      after the others for a while: `base_seconds`, doubled with each failure in a row up to
                                  `max_seconds`, of which chance takes off up to half
     ... with a `retry_at`        not asked at all before that time
@@ -17,6 +18,7 @@ import random as random_module
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from resilience.bar import Bar
 from tools.web.errors import FALLS_THROUGH, Kind
 from tools.web.served import Trouble
 
@@ -42,6 +44,8 @@ class Asked:
 
     at: int
     version: int
+    #: Whether it is to find out if the key is still refused.
+    probes: bool = False
 
 
 class Standing:
@@ -66,30 +70,38 @@ class Standing:
         self.after_others_until = 0.0
         self.not_before = 0.0
         self.trouble: Trouble | None = None
-        self.refused: Trouble | None = None
+        self._bar = Bar()
 
     def asked(self) -> Asked:
         """It is asked now; to be given back with the outcome."""
         self._serial += 1
-        return Asked(self._serial, self._version)
+        probes = bool(self._bar.barred) and self._bar.asked()
+        return Asked(self._serial, self._version, probes)
+
+    def cancelled(self, asked: Asked) -> None:
+        """Nobody wants to know any more."""
+        if asked.probes and asked.version == self._version:
+            self._bar.undecided()
 
     def succeeded(self, asked: Asked) -> None:
         """It answered."""
+        if asked.probes and asked.version == self._version:
+            self._bar.lift()
         if self._is_news(asked):
             self.failures = 0
             self.after_others_until = self.not_before = 0.0
             self.trouble = None
 
     def failed(self, asked: Asked, trouble: Trouble) -> bool:
-        """It could not. True when it is out until its configuration changes, and was not before."""
+        """It could not. True when its key was refused and it is left alone for that from now on."""
         if asked.version != self._version:
             return False
+        now = self._now()
+        if trouble.kind is Kind.AUTH and trouble.kind in self._cools:
+            return self._bar.refused(trouble.message, now)
+        self.cancelled(asked)
         if trouble.kind not in self._cools:
             return False
-        if trouble.kind is Kind.AUTH:
-            is_new, self.refused = self.refused is None, trouble
-            return is_new
-        now = self._now()
         if trouble.retry_at is not None and trouble.retry_at > now:
             self.not_before = max(self.not_before, trouble.retry_at)
         if self._is_news(asked):
@@ -104,12 +116,18 @@ class Standing:
         self._version += 1
         self.failures = 0
         self.after_others_until = self.not_before = 0.0
-        self.trouble = self.refused = None
+        self.trouble = None
+        self._bar.lift()
+
+    @property
+    def refused(self) -> str:
+        """What it said when it refused the key, empty when it is not left alone for that now."""
+        return self._bar.barred if self._bar.holds(self._now()) else ""
 
     @property
     def is_out(self) -> bool:
         """Whether it must not be asked now."""
-        return self.refused is not None or self.not_before > self._now()
+        return bool(self.refused) or self.not_before > self._now()
 
     @property
     def is_ready(self) -> bool:
@@ -117,9 +135,9 @@ class Standing:
         return not self.is_out and self.after_others_until <= self._now()
 
     @property
-    def ready_at(self) -> float | None:
-        """When it may be asked; None when time will not help."""
-        return None if self.refused else max(self.not_before, self.after_others_until)
+    def ready_at(self) -> float:
+        """When it may be asked."""
+        return self._bar.until if self.refused else max(self.not_before, self.after_others_until)
 
     def _is_news(self, asked: Asked) -> bool:
         return asked.version == self._version and asked.at > self._news_at

@@ -64,13 +64,63 @@ def test_nothing_found_falls_through_when_the_owner_wants_it() -> None:
     assert (list(heard.value), heard.value.served_by) == ([], "a")
 
 
-def test_a_refused_key_is_logged_once_and_not_tried_again() -> None:
+def test_a_refused_key_is_tried_again_after_a_while_that_grows_to_an_hour() -> None:
+    a, b = Scripted("a", error(Kind.AUTH, "bad key")), Scripted("b")
+    chained = Chained(a, b)
+    with capturedLogs() as logs:
+        for number, pause in enumerate((300, 600, 1200, 2400, 3600, 3600), 1):
+            for _ in range(3):
+                assert chained.ask().value.served_by == "b"
+            assert len(a.asked) == number
+            chained.clock.advance(pause - 1)
+            assert chained.ask().value.failed[0].retry_at == chained.clock.seconds() + 1
+            assert len(a.asked) == number
+            chained.clock.advance(1)
+    assert len([event for event in logs if event.get("log_event") == "credential"]) == 6
+    a.answers = [(HIT,), error(Kind.AUTH, "bad key")]
+    assert chained.ask().value.served_by == "a"
+    assert chained.ask().value.served_by == "b"
+    chained.clock.advance(300)  # after a good answer it begins anew
+    a.answers = [(HIT,)]
+    assert chained.ask().value.served_by == "a"
+
+
+def test_one_question_finds_out_whether_a_key_is_still_refused() -> None:
+    a, b = Scripted("a", error(Kind.AUTH, "bad key")), Scripted("b")
+    chained = Chained(a, b)
+    chained.ask()
+    chained.clock.advance(300)
+    a.answers = [None]
+    first, second = chained.ask(), chained.ask()
+    assert second.value.served_by == "b"
+    assert len(a.asked) == 2
+    first.cancel()
+    a.answers = [(HIT,)]
+    assert chained.ask().value.served_by == "a"
+
+
+def test_a_key_that_was_given_anew_is_used_at_once() -> None:
+    a, b = Scripted("a", error(Kind.AUTH, "bad key")), Scripted("b")
+    is_new: list[bool] = []
+
+    async def has_new_key(name: str) -> bool:
+        return name == "a" and bool(is_new)
+
+    chain = SearchChain([a, b], Clock(), Random(1), has_new_key=has_new_key)  # noqa: S311  (jitter)
+    for _ in range(2):
+        assert Heard(chain.search(QUERY)).value.served_by == "b"
+    a.answers = [(HIT,)]
+    is_new.append(True)
+    assert Heard(chain.search(QUERY)).value.served_by == "a"
+
+
+def test_a_refused_key_is_logged_once_and_lifted_by_new_settings() -> None:
     a, b = Scripted("a", error(Kind.AUTH, "bad key")), Scripted("b")
     chained = Chained(a, b)
     with capturedLogs() as logs:
         for _ in range(3):
             assert chained.ask().value.served_by == "b"
-            chained.clock.advance(10_000)
+            chained.clock.advance(90)
     assert len(a.asked) == 1
     assert [event["provider"] for event in logs if event.get("log_event") == "credential"] == ["a"]
     a.answers = [(HIT,)]

@@ -27,10 +27,11 @@ class Stands:
     failures: int = 0
     rests_until: float = 0.0
     held_until: float = 0.0
-    barred: bool = False
+    refusals: int = 0
+    barred_until: float = 0.0
 
     def is_out(self, now: float) -> bool:
-        return self.barred or self.held_until > now
+        return self.barred_until > now or self.held_until > now
 
 
 class NoChance(Random):
@@ -68,7 +69,7 @@ class ChainModel(RuleBasedStateMachine):
             assert served not in before
             assert len(set(before)) == len(before)
 
-    @rule(seconds=st.sampled_from([0.5, 4.0, 9.0, 50.0]))
+    @rule(seconds=st.sampled_from([0.5, 4.0, 9.0, 50.0, 280.0, 2000.0]))
     def wait(self, seconds: float) -> None:
         self.clock.advance(seconds)
 
@@ -101,7 +102,8 @@ class ChainModel(RuleBasedStateMachine):
 
     def _fail(self, one: Stands, kind: Kind, now: float, wish: float | None) -> None:
         if kind is Kind.AUTH:
-            one.barred = True
+            one.refusals += 1
+            one.barred_until = now + min(3600.0, 300.0 * 2 ** (one.refusals - 1))
             return
         one.failures += 1
         one.rests_until = max(one.rests_until, now + min(MOST, BASE * 2 ** (one.failures - 1)))

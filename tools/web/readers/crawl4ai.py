@@ -1,7 +1,7 @@
 """Pages read by the operator's own Crawl4AI server, which renders them in a browser (its `md` endpoint, port 11235).
 
     200, markdown                 the page; an empty one is asked for once more without the filter for main content
-    401, 403                      AUTH: the token
+    401, 403                      AUTH: the token, unless a 403 speaks of the page or comes from a bot filter
     400, 422                      BAD_REQUEST
     429                           RATE_LIMITED (slowapi; no time is told)
     500 with a browser's error    BLOCKED_OR_EMPTY (`net::ERR_...`, a failed navigation): the page, not the server
@@ -96,7 +96,8 @@ def _explained(reply: Reply) -> Refusal:
     message = said(_detail(record.get("detail")) or _detail(record.get("error")))
     if reply.status == HTTPStatus.INTERNAL_SERVER_ERROR and _OF_THE_PAGE.search(message):
         return refusal(reply, f"the page could not be read: {message}", kind=Kind.BLOCKED_OR_EMPTY)
-    return refusal(reply, message, refusal_of(reply).retry_at)
+    usual = refusal_of(reply)
+    return refusal(reply, message, usual.retry_at) if message else usual
 
 
 def _detail(detail: JSON) -> str:

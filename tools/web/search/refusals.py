@@ -9,12 +9,13 @@ from typing import Protocol
 from twisted.web.http_headers import Headers
 
 from llm.error_bodies import read_error_body
+from llm.error_kinds import BLOCKED
 from llm.rate_limits import Moment, retry_wish
 from tools.clean import one_line
 from tools.web.errors import Kind
 
 MAX_SAID_CHARS = 200
-_SERVER_ERROR = 500
+_SERVER_ERROR, _FORBIDDEN = 500, 403
 #: reference/web-tools.md section 2: 432 and 433 are Tavily's. 408 and 425 are the server's wish for another time.
 _KINDS = {
     401: Kind.AUTH,
@@ -36,7 +37,17 @@ _WORDS = {
     Kind.NETWORK: "is behind a proxy that refuses",
     Kind.BAD_REQUEST: "refused the request",
     Kind.SERVER: "is in trouble",
+    Kind.BLOCKED_OR_EMPTY: "does not read this page",
 }
+#: What a 403 of a bot filter or for a region comes to.
+_TURNED_AWAY = "turns us away before it looks at the key"
+#: A refusal of one page, as Tavily and others say it.
+_ABOUT_THE_PAGE = re.compile(
+    r"\b(urls?|pages?|sites?|websites?|domains?|hosts?|robots)\b.{0,80}"
+    r"\b(not (be )?(supported|allowed|permitted|accessible)|unsupported|blocked|forbidden|denied|disallowed?)"
+    r"|\b(unsupported|blocked|forbidden|disallowed) (urls?|pages?|sites?|websites?|domains?|hosts?)\b",
+    re.IGNORECASE,
+)
 _KEY_LIKE = re.compile(r"\b(?:tvly|pplx|sk|BSA|jina)[-_]?[A-Za-z0-9_-]{12,}|(?i:bearer)\s+\S+")
 
 
@@ -80,14 +91,25 @@ def kind_of(status: int) -> Kind:
 
 def refusal_of(reply: Answered) -> Refusal:
     """The refusal in an answer of any usual shape; when to come back is read off its headers."""
-    return refusal(reply, said(read_error_body(reply.body).message), retry_wish(reply.headers, Moment(reply.at)))
+    body = read_error_body(reply.body)
+    return refusal(reply, said(body.message), retry_wish(reply.headers, Moment(reply.at)), is_page=body.is_page)
 
 
-def refusal(reply: Answered, message: str, retry_at: float | None = None, kind: Kind | None = None) -> Refusal:
-    """The refusal of a status, with what the server said of it."""
-    kind = kind or kind_of(reply.status)
-    words = f"{_WORDS.get(kind, 'failed')} ({reply.status})"
+def refusal(
+    reply: Answered, message: str, retry_at: float | None = None, kind: Kind | None = None, *, is_page: bool = False
+) -> Refusal:
+    """The refusal of a status, with what the server said of it. `is_page`: in a page for people."""
+    kind = kind or (_forbidden(message, is_page=is_page) if reply.status == _FORBIDDEN else kind_of(reply.status))
+    meaning = _TURNED_AWAY if kind is Kind.SERVER and reply.status == _FORBIDDEN else _WORDS.get(kind, "failed")
+    words = f"{meaning} ({reply.status})"
     return Refusal(kind, f"{words}: {message}" if message else words, retry_at)
+
+
+def _forbidden(message: str, *, is_page: bool) -> Kind:
+    """Whose trouble a 403 is: it is the key's only when it speaks of nothing else."""
+    if is_page or BLOCKED.search(message):
+        return Kind.SERVER
+    return Kind.BLOCKED_OR_EMPTY if _ABOUT_THE_PAGE.search(message) else Kind.AUTH
 
 
 def said(text: str) -> str:

@@ -33,6 +33,7 @@ class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
       /provider <name> = <provider> [<model>] [<address>] [<key>]
       /model <name> = <model>
       /key <name> = env:VARIABLE         or file:PATH; a key itself is never typed
+      /reload                            reads the keys again, and asks anew whoever refused one
 
     How it is; without "=" these show what there is:
       /persona <name> = <who it is>

@@ -111,6 +111,13 @@ SWITCHES: dict[str, Switch] = {
         "shows where it is.",
         "assistant/key Sage = env:OPENAI_API_KEY",
     ),
+    "reload": Switch(
+        thinking.reload,
+        "",
+        "Reads the keys of all assistants and of the web again; whoever refused one is asked anew.",
+        "the same.",
+        "assistant/reload",
+    ),
     "set": Switch(
         setting.set_option,
         "NAME/OPTION = VALUE",

@@ -109,6 +109,13 @@ def key(order: Order) -> Answer:
     return _change(order, character, Wanted(key=reference, force=force))
 
 
+def reload(_: Order) -> Answer:
+    """Read the keys of all assistants and of the web again, and ask anew whoever refused one or had not the model."""
+    house.household().settings_changed()
+    count = creation.restart_all()
+    return f"The keys are read again, and every server may be asked anew. Started anew: {count}. See: assistant/status"
+
+
 def check_reference_typed(reference: str, usage: str) -> None:
     """Refuse what is no reference to a key, without repeating it; `usage` is what to type. Raises Refused."""
     bare = reference.partition(":")[2] if _REFERENCE.match(reference) else reference

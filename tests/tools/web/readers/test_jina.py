@@ -69,7 +69,7 @@ async def test_a_page_that_is_none(reactor: Any, url: str, kind: Kind) -> None:
         (Failing(401, envelope(401, "AuthenticationRequiredError", "need a key")), Kind.AUTH, "need a key"),
         (Failing(402, envelope(402, "InsufficientBalanceError", "top up")), Kind.QUOTA, "top up"),
         (Failing(403, envelope(403, "SecurityCompromiseError", "abuse")), Kind.BLOCKED_OR_EMPTY, "abuse"),
-        (Failing(403, b"<html>blocked by cloudflare"), Kind.AUTH, "403"),
+        (Failing(403, b"<html>blocked by cloudflare"), Kind.SERVER, "403"),
         (Failing(451, envelope(451, "SecurityCompromiseError", "blocked")), Kind.BLOCKED_OR_EMPTY, "blocked"),
         (Failing(422, envelope(422, "AssertionFailureError", "goto")), Kind.BLOCKED_OR_EMPTY, "goto"),
         (Failing(422, envelope(422, "ParamValidationError", "bad url")), Kind.BAD_REQUEST, "bad url"),

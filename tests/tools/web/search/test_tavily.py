@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from llm.fakes.answer import Answer
 from tests.tools.web.search.calling import KEY, WELL, canned, done, error_of, failed, served, shared
 from tools.web.errors import Kind
 from tools.web.search.tavily import TavilyOptions, TavilyProvider
@@ -19,7 +20,7 @@ PAGE = "https://wells.example.org/1"
     [
         ("bad-request", Kind.BAD_REQUEST, None, "Query is too long"),
         ("auth", Kind.AUTH, None, "missing or invalid"),
-        ("forbidden", Kind.AUTH, None, "not supported"),
+        ("forbidden", Kind.BLOCKED_OR_EMPTY, None, "not supported"),
         ("rate-limit", Kind.RATE_LIMITED, 7, "excessive requests"),
         ("plan-used-up", Kind.QUOTA, None, "plan's set usage limit"),
         ("pay-as-you-go-used-up", Kind.QUOTA, None, "pay-as-you-go"),
@@ -106,3 +107,21 @@ def test_a_page_without_text_is_none(content: object, failures: object) -> None:
     record = {"results": [None, 5, {}, {"url": PAGE, "raw_content": content}], "failed_results": failures}
     error = failed(TavilyProvider(shared(canned(record)), KEY).read_url(PAGE))
     assert (error.kind, error.message) == (Kind.BLOCKED_OR_EMPTY, "tavily could not read the page")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'{"detail":{"error":"This URL is not supported."}}', Kind.BLOCKED_OR_EMPTY),
+        (b"<!DOCTYPE html><html><title>Just a moment...</title></html>", Kind.SERVER),
+        (b"error code: 1020", Kind.SERVER),
+        (b'{"detail":{"error":"Not available in your region"}}', Kind.SERVER),
+        (b'{"detail":{"error":"Forbidden"}}', Kind.AUTH),
+    ],
+)
+async def test_a_403_is_the_keys_only_when_it_speaks_of_nothing_else(body: bytes, kind: Kind, reactor: Any) -> None:
+    fake = FakeTavily(reactor)
+    fake.fail_with(Answer(403, {"Content-Type": "text/plain"}, (body,)))
+    async with served(fake, reactor) as (shared, url):
+        error = await error_of(TavilyProvider(shared, url=url).read_url("https://example.org/"))
+    assert error.kind is kind
