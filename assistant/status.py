@@ -114,18 +114,19 @@ def _server(upstream: UpstreamState, quotas: Sequence[QuotaState], now: float) -
 def _refusal(quota: QuotaState) -> str:
     """Why nothing is asked with a key or of a model now, empty when something is."""
     if quota.barred:
-        return f"the key was refused ({_short(quota.barred)}); {_again(quota)}"
+        return f"{_alone(quota)}: refused the key ({_short(quota.barred)})"
     if quota.missing:
-        return f"not there ({_short(quota.missing)}); {_again(quota)}"
+        return f"{_alone(quota)}: the model is not there ({_short(quota.missing)})"
     if quota.cools_for:
         return f"left alone for {duration(quota.cools_for)}: {_short(quota.cool_why)}"
     return ""
 
 
-def _again(quota: QuotaState) -> str:
-    """When what was refused is asked for again."""
-    when = f"in {duration(quota.barred_for)}, or" if quota.barred_for else "with the next call, or"
-    return f"it is asked again {when} when settings or key are new"
+def _alone(quota: QuotaState) -> str:
+    """How long what was refused is not asked for; new settings, a new key and `reload` end that at once."""
+    if quota.barred_for:
+        return f"left alone for {duration(quota.barred_for)}, or until its key or settings change"
+    return "asked again with the next call"
 
 
 def _left(quota: QuotaState) -> str:

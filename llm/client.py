@@ -70,7 +70,7 @@ class UnifiedLLMClient:
         is_local: bool = False,
         reread_key: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
-        """`is_local` says that the server reads a prompt in silence, as slowly as it must: its calls hold the deadline.
+        """`is_local`: the server reads a prompt in silence, as slowly as it must, so its calls hold the deadline.
 
         `wall` gives seconds since 1970, for dates in headers of a server that does not date its responses.
 
@@ -270,10 +270,9 @@ class UnifiedLLMClient:
         thoughts = response.reasoning + found.reasoning
         blocks: list[Block] = [Reasoning(thoughts)] if thoughts else []
         blocks.extend(found.calls)
-        message = Message(Role.ASSISTANT, tuple(blocks))
         return replace(
             response,
-            message=message,
+            message=Message(Role.ASSISTANT, tuple(blocks)),
             finish_reason=FinishReason.TOOL_CALLS,
             from_fallback=True,
             repaired=found.repaired,

@@ -51,8 +51,11 @@ def test_a_server_that_failed_says_so_with_its_cause_in_one_line() -> None:
 
 
 def test_a_key_that_was_refused_and_a_wish_to_wait_are_told_in_one_line() -> None:
-    assert shown(quotas=(replace(QUOTA, barred="who are you?"),)) == [
-        f"{HERE}: left alone until its key or settings change: refused the key (who are you?)"
+    assert shown(quotas=(replace(QUOTA, barred="who are you?", barred_for=299.6),)) == [
+        f"{HERE}: left alone for 5 min, or until its key or settings change: refused the key (who are you?)"
+    ]
+    assert shown(quotas=(replace(QUOTA, missing="no such model"),)) == [
+        f"{HERE}: asked again with the next call: the model is not there (no such model)"
     ]
     assert shown(quotas=(replace(QUOTA, cools_for=20.3, cool_why="refused the key"),)) == [
         f"{HERE}: left alone for 20 s: refused the key"

@@ -7,18 +7,12 @@ is left alone for a while (`standing.py`), and the answer says who served it and
 from __future__ import annotations
 
 import random as random_module
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Awaitable, Sequence
 
-from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
 
-from resilience import Deadline, DeadlineExceeded
-from tools.web.advice import reason_of
-from tools.web.errors import FALLS_THROUGH, Kind, WebError
-from tools.web.pacing import started
+from tools.web.errors import Kind
+from tools.web.links import HasNewKey, Links, Manner, joined
 from tools.web.providers import (
     USUAL_SECONDS,
     ReadProvider,
@@ -28,205 +22,10 @@ from tools.web.providers import (
     SearchResult,
     seconds_of,
 )
-from tools.web.served import Hits, Page, Trouble, hits, page
-from tools.web.standing import CLIENTS, OF_A_READER, OF_A_SERVICE, CoolDown, Standing
+from tools.web.served import Hits, Page, hits, page
+from tools.web.standing import CLIENTS, OF_A_READER, OF_A_SERVICE
 
-_log = Logger()
-P = TypeVar("P", bound="_Named")
-A = TypeVar("A")
-#: Reads the key of the provider of this name again; whether it is another one, which is used from then on.
-HasNewKey = Callable[[str], Awaitable[bool]]
-#: What only money or a person heals is the last thing to tell.
-_HOPELESS = {Kind.QUOTA: 1, Kind.AUTH: 2}
-
-
-class _Named(Protocol):
-    """A provider of either kind."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How a chain asks, and asks again by `cool_down`.
-
-    Each provider has the time it says it needs in all (`providers.seconds_of`), which one behind a gate counts from
-    its turn on; `patience_seconds` is for one that says nothing.
-
-    With `empty_falls_through` the next is asked when a search finds nothing; when none finds anything, that is the
-    answer.
-    """
-
-    patience_seconds: float = USUAL_SECONDS
-    empty_falls_through: bool = False
-    cool_down: CoolDown = field(default_factory=CoolDown)
-
-
-@dataclass(frozen=True, slots=True)
-class _Served(Generic[A]):
-    """An answer, who gave it, and what went wrong before."""
-
-    answer: A
-    by: str
-    failed: tuple[Trouble, ...]
-
-
-class _Link(Generic[P]):
-    """One provider and how it stands."""
-
-    def __init__(self, provider: P, standing: Standing) -> None:
-        self.provider = provider
-        self.standing = standing
-        #: What went wrong when it was asked last, and when; None when it answered.
-        self.last: tuple[float, Trouble] | None = None
-
-
-class _Links(Generic[P]):
-    """The providers, and the walk along them."""
-
-    def __init__(
-        self,
-        providers: Sequence[P],
-        cools: Callable[[P], frozenset[Kind]],
-        clock: IReactorTime,
-        random: random_module.Random,
-        manner: Manner,
-        *,
-        has_new_key: HasNewKey | None,
-    ) -> None:
-        if not providers:
-            raise ValueError("a chain needs at least one provider")
-        self._clock = clock
-        self._manner = manner
-        self._has_new_key = has_new_key
-        self._links = [
-            _Link(provider, Standing(clock.seconds, random, cools(provider), manner.cool_down))
-            for provider in providers
-        ]
-
-    def configuration_changed(self, name: str) -> None:
-        for link in self._links:
-            if link.provider.name == name:
-                link.standing.configuration_changed()
-
-    async def first(self, ask: Callable[[P], Awaitable[A]], is_enough: Callable[[A], bool]) -> _Served[A]:
-        """The first answer that is enough, else the first there is. Raises WebError when there is none."""
-        walk = _Walk(self, ask, is_enough)
-        for link in self._links:
-            if link.standing.refused and self._has_new_key is not None and await self._has_new_key(link.provider.name):
-                link.standing.configuration_changed()
-            if link.standing.is_ready:
-                await walk.ask(link)
-            else:
-                walk.failed[link] = self.why_not(link)
-            if walk.served is not None:
-                return walk.served
-        if not walk.has_asked:
-            guessed = [link for link in self._links if not link.standing.is_out]
-            if guessed:
-                await walk.ask(min(guessed, key=lambda link: link.standing.after_others_until))
-        served = walk.served or walk.lacking
-        if served is None:
-            raise joined(tuple(walk.failed.values()), self._clock.seconds())
-        return served
-
-    async def ask(self, link: _Link[P], ask: Callable[[P], Awaitable[A]]) -> A:
-        """The answer of one provider, which is noted for its standing."""
-        seconds = seconds_of(link.provider) or self._manner.patience_seconds
-        mark = link.standing.asked()
-        try:
-            answer = await Deadline.after(self._clock, seconds).bound(started(lambda: ask(link.provider)))
-        except DeadlineExceeded as error:
-            late = WebError(Kind.TIMEOUT, f"no answer within {seconds:g} s", provider=link.provider.name)
-            link.last = self._clock.seconds(), Trouble.of(late)
-            self._heard(link, link.standing.failed(mark, Trouble.of(late)), late)
-            raise late from error
-        except WebError as error:
-            error.provider = error.provider or link.provider.name
-            if error.kind is not Kind.POLICY:
-                link.last = self._clock.seconds(), Trouble.of(error)
-            self._heard(link, link.standing.failed(mark, Trouble.of(error)), error)
-            raise
-        except CancelledError:
-            link.standing.cancelled(mark)
-            raise
-        link.last = None
-        link.standing.succeeded(mark)
-        return answer
-
-    def _heard(self, link: _Link[P], is_refused: bool, error: WebError) -> None:
-        if is_refused:
-            _log.error(
-                "{provider} refuses the key; left alone for {seconds:.0f} s, or until its settings change: {cause}",
-                log_event="credential",
-                provider=link.provider.name,
-                cause=error.message,
-                seconds=link.standing.ready_at - self._clock.seconds(),
-            )
-        elif error.kind in FALLS_THROUGH and error.kind is not Kind.AUTH and len(self._links) > 1:
-            _log.warn(
-                "{provider} could not: {cause}",
-                log_event="fallback",
-                provider=link.provider.name,
-                cause=error.message,
-            )
-
-    def troubles(self, what: str, now: float) -> list[str]:
-        """A line for each provider whose last answer was an error, with all that is known of it."""
-        lasts = ((link.provider.name, *link.last) for link in self._links if link.last is not None)
-        return [f"{what} by {name}: {now - at:.0f} s ago ({last.kind}): {last.message}" for name, at, last in lasts]
-
-    def why_not(self, link: _Link[P]) -> Trouble:
-        """Why a link was not asked."""
-        standing, name = link.standing, link.provider.name
-        at = standing.ready_at
-        wait = max(0.0, at - self._clock.seconds())
-        if standing.refused:
-            why = f"not asked for another {wait:.0f} s, it refused the key: {standing.refused}"
-            return Trouble(Kind.AUTH, why, name, at)
-        last = standing.trouble or Trouble(Kind.NETWORK, "it failed lately", name)
-        return Trouble(last.kind, f"not asked for another {wait:.0f} s: {last.message}", name, at)
-
-
-class _Walk(Generic[P, A]):
-    """One question on its way along the links."""
-
-    def __init__(self, links: _Links[P], ask: Callable[[P], Awaitable[A]], is_enough: Callable[[A], bool]) -> None:
-        self._links = links
-        self._ask = ask
-        self._is_enough = is_enough
-        self.has_asked = False
-        self.failed: dict[_Link[P], Trouble] = {}
-        self.served: _Served[A] | None = None
-        self.lacking: _Served[A] | None = None
-
-    async def ask(self, link: _Link[P]) -> None:
-        """Ask this one, and keep what came of it."""
-        self.has_asked = True
-        self.failed.pop(link, None)
-        try:
-            answer = await self._links.ask(link, self._ask)
-        except WebError as error:
-            if error.kind not in FALLS_THROUGH:
-                raise
-            self.failed[link] = Trouble.of(error, link.provider.name)
-            return
-        served = _Served(answer, link.provider.name, tuple(self.failed.values()))
-        if self._is_enough(answer):
-            self.served = served
-        else:
-            self.lacking = self.lacking or served
-
-
-def joined(failed: Sequence[Trouble], now: float) -> WebError:
-    """One error for all: of the kind that time heals best, with everybody's words and the earliest time."""
-    if len(failed) == 1:
-        return failed[0].error()
-    chosen = min(failed, key=lambda trouble: _HOPELESS.get(trouble.kind, 0))
-    times = [trouble.retry_at for trouble in failed if trouble.retry_at is not None and trouble.retry_at > now]
-    reasons = "; ".join(str(trouble) for trouble in failed)
-    told = "; ".join(dict.fromkeys(reason_of(trouble.error()) for trouble in failed))
-    return WebError(chosen.kind, f"nobody could: {reasons}", retry_at=min(times, default=None), told=told)
+__all__ = ["Manner", "ReadChain", "SearchChain", "joined"]
 
 
 class SearchChain:
@@ -245,7 +44,7 @@ class SearchChain:
         self.name = ",".join(provider.name for provider in providers)
         self.total_seconds = sum(seconds_of(provider) or USUAL_SECONDS for provider in providers)
         self._manner = manner or Manner()
-        self._links: _Links[SearchProvider] = _Links(
+        self._links: Links[SearchProvider] = Links(
             providers, lambda _: OF_A_SERVICE, clock, random, self._manner, has_new_key=has_new_key
         )
 
@@ -286,7 +85,7 @@ class ReadChain:
         def cools(provider: ReadProvider) -> frozenset[Kind]:
             return frozenset() if provider.name in clients else OF_A_READER
 
-        self._links: _Links[ReadProvider] = _Links(
+        self._links: Links[ReadProvider] = Links(
             providers, cools, clock, random, manner or Manner(), has_new_key=has_new_key
         )
 

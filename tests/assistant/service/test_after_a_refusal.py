@@ -110,7 +110,7 @@ async def test_new_settings_lift_the_refusal_of_a_search_provider(tmp_path: Path
     def brain(request: RecordedRequest) -> Step:
         known = [message["content"] for message in request.messages if message["role"] == "tool"]
         asks = request.messages[-1]["role"] == "user"
-        return SEARCH if asks else Reply(calls=(Call("say", {"text": str(known[-1])[:40]}),))
+        return SEARCH if asks else Reply(calls=(Call("say", {"text": str(known[-1])[:200]}),))
 
     fake, tavily = FakeChat(reactor, brain), FakeTavily(reactor, key="planted-right")
     write_key(tmp_path, "planted-key")
@@ -128,4 +128,4 @@ async def test_new_settings_lift_the_refusal_of_a_search_provider(tmp_path: Path
             here.says(again, "Sage, search now")
             await again.settled()
             assert len(tavily.asked) == 2
-            assert "The well" in here.witness.heard[-1]
+            assert "The well" in " ".join(here.witness.heard)
