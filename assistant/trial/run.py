@@ -47,6 +47,18 @@ async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[st
         await exchange.close()
 
 
+# Any: as above.
+async def models_of(
+    reactor: Any, options: TrialOptions, environment: Mapping[str, str], exchange: HttpExchange
+) -> list[ChosenModel]:
+    """Choose the models as a trial of these options does, the first one first. Whoever asks stops embedded ones.
+
+    Progress goes to standard error. Raises NoModelError and KeyReferenceError.
+    """
+    start = _Start(reactor, options, environment, exchange, Progress(scrub=options.secrets.scrub))
+    return await start.models(await start.bound(None))
+
+
 @dataclass(frozen=True, slots=True)
 class _Start:
     """What a trial begins with."""
@@ -83,14 +95,10 @@ class _Start:
         config = self.options.config
         models: list[ChosenModel] = []
         try:
-            bound = await self._bound(journal)
+            bound = await self.bound(journal)
             web = await self._web(bound)
             granted(config.assistant, Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *(web.tools("") if web else ())]))
-            models = await self._chooser(bound).choose_all(
-                config.model,
-                config.fallback,
-                lambda why: self.progress.note(f"mud-assistant: a model is left out: {why}"),
-            )
+            models = await self.models(bound)
         except (SettingsError, NoModelError, KeyReferenceError) as error:
             self.progress.note(f"mud-assistant: {error}")
             return CANNOT_START
@@ -105,12 +113,21 @@ class _Start:
         finally:
             await trial.close()
 
+    async def models(self, bound: BoundKeys) -> list[ChosenModel]:
+        """The models of the settings. Raises NoModelError."""
+        config = self.options.config
+        return await self._chooser(bound).choose_all(
+            config.model,
+            config.fallback,
+            lambda why: self.progress.note(f"mud-assistant: a model is left out: {why}"),
+        )
+
     @property
     def _keys(self) -> KeySources:
         options = self.options
         return key_sources(self.reactor, self.environment, options.folder, options.secrets)
 
-    async def _bound(self, journal: JournalFile | None) -> BoundKeys:
+    async def bound(self, journal: JournalFile | None) -> BoundKeys:
         """Which key may go to which server: what is remembered, and what is new in the settings."""
         folder = self.options.folder
         bound = BoundKeys(await journal.bindings.load() if journal else (), folder)
