@@ -87,8 +87,7 @@ class Player:
             scrub=options.secrets.scrub,
             pieces=options.secrets.pieces(),
         )
-        told = {"name": item.place.name, "persona": item.place.persona}
-        settings = options.config.assistant.model_copy(update={key: text for key, text in told.items() if text})
+        settings = options.config.assistant.model_copy(update=item.place.character)
         storage = in_memory(self._reactor.seconds, settings.inbox_limit)
         stage = await staging.settle(
             item.place.place, settings, self._models, storage, watched, on_failure=watched.failed

@@ -36,6 +36,12 @@ class WrittenPlace:
     name: str | None = None
     persona: str | None = None
 
+    @property
+    def character(self) -> dict[str, str]:
+        """The settings of the assistant that the place decides."""
+        told = {"name": self.name, "persona": self.persona}
+        return {setting: text for setting, text in told.items() if text is not None}
+
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
