@@ -255,7 +255,9 @@ def _add_game(commands: Commands) -> None:
 
 def _add_model(command: argparse.ArgumentParser) -> None:
     command.add_argument("--provider", help="one of the providers below (default: auto)")
-    command.add_argument("--model", help="the model's name; for the embedded model the path of a GGUF file")
+    command.add_argument(
+        "--model", help="the model's name; of the embedded ones: small, better, or the path of a GGUF file"
+    )
     command.add_argument("--url", help="the server's address, such as http://127.0.0.1:8080/v1")
     command.add_argument("--key", metavar="WHERE", help="where the key is: env:NAME, file:PATH or keyring:NAME")
 

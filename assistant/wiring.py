@@ -23,7 +23,7 @@ from assistant.settings import SettingsError
 from assistant.warming import AGAIN_SECONDS
 from llm import Busy, LLMError
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.models import default_data_dir
+from llm.embedded.models import default_data_dir, pinned_name
 from llm.embedded.progress import Endpoint, Progress
 from llm.embedded.supervisor import EmbeddedModel
 from resilience import HttpExchange
@@ -104,13 +104,15 @@ def embedded_model(
     show: Callable[[Progress], None],
     lost: Callable[[EmbeddedUnavailable], None],
 ) -> EmbeddedModel:
-    """The embedded model of a file (None for the usual one), not started."""
+    """The embedded model of a file (None for the usual one), not started; one whose file is pinned is fetched."""
+    name = pinned_name(path)
     return EmbeddedModel(
         reactor,
         reactor,
         environment=environment,
         data_dir=default_data_dir(),
-        model_file=path,
+        model_file=None if name else path,
+        model_name=name,
         context_tokens=EMBEDDED_CONTEXT,
         on_progress=show,
         on_restart=moved,

@@ -165,5 +165,6 @@ def _invalid(error: ValidationError) -> str:
 
 def _fields_beside(path: list[Any]) -> list[str]:
     """The fields of the table that holds the last part of `path`."""
-    table = {"rooms": _WrittenRoom, "residents": _WrittenResident}.get(path[0] if len(path) > 1 else "", _Written)
+    tables: dict[str, type[BaseModel]] = {"rooms": _WrittenRoom, "residents": _WrittenResident}
+    table = tables.get(path[0], _Written) if len(path) > 1 else _Written
     return [name for name in table.model_fields if name not in {"kind", "place"}]
