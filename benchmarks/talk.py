@@ -136,7 +136,9 @@ async def figures(reactor: Any, *, full: bool) -> list[Figure]:
         return [Figure("", "talk: items answered right by the embedded model", None, note=str(why))]
     items = read_items(OWN_ITEMS, 0 if full else 16)
     with tempfile.TemporaryDirectory() as folder:
-        records = await play(reactor, items, Path(folder) / "answers.jsonl", ["--provider", "embedded"])
+        records = await play(
+            reactor, items, Path(folder) / "answers.jsonl", ["--provider", "embedded", "--model", "small"]
+        )
     return figures_of(score(items, records))
 
 
