@@ -25,6 +25,7 @@ from assistant.shadows import shadowed
 
 if TYPE_CHECKING:
     from assistant.config import Config
+    from assistant.worlds.hamlet import Place
 
 #: Exit status of a doctor or a setup that was left with Ctrl-C, as shells count it.
 _INTERRUPTED = 130
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _ALONE[options.command](options, secrets)
     try:
         with _loading():
-            config = _prepare(options, secrets)
+            config, place = _prepare(options, secrets)
     except _CannotStartError as error:
         print(f"mud-assistant: {error}", file=sys.stderr)
         return 2
@@ -59,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wall = time.time  # noqa: TID251  (the composition root)
     folder = options.config.absolute().parent if options.config else Path.cwd()
     rank = RANKS.index(options.rank)
-    trial = TrialOptions(config, wall, options.json, options.trace, folder, secrets, options.key or "", rank)
+    trial = TrialOptions(config, wall, options.json, options.trace, folder, secrets, options.key or "", rank, place)
     return _run(reactor, run_trial(reactor, trial, os.environ), secrets)
 
 
@@ -159,28 +160,31 @@ def _loading() -> Iterator[None]:
         gc.enable()
 
 
-def _prepare(options: argparse.Namespace, secrets: Secrets) -> Config:
-    """The settings with the options laid over them; the log is begun. Raises _CannotStartError."""
+def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Place]:
+    """The settings with the options laid over them, and the place; the log is begun. Raises _CannotStartError."""
     if in_the_way := shadowed():
         raise _CannotStartError(in_the_way)
     if sys.stdin is None:
         raise _CannotStartError("there is no standard input to read lines from")
     from assistant.keys import anchored  # noqa: PLC0415  (after the check)
     from assistant.settings import SettingsError, read_settings  # noqa: PLC0415  (the same)
+    from assistant.worlds.hamlet import HAMLET  # noqa: PLC0415  (the same)
+    from assistant.worlds.place_file import PlaceFileError, WrittenPlace, read_place  # noqa: PLC0415  (the same)
 
     if options.key:
         options.key = anchored(options.key, Path.cwd())
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     journal = {"file": str(options.journal.absolute())} if options.journal else {}
-    overrides = {"model": model, "assistant": {"name": options.name} if options.name else {}, "journal": journal}
     try:
-        config = read_settings(options.config, overrides)
+        written = read_place(options.place) if options.place else WrittenPlace(HAMLET)
+        character = {**written.character, **({"name": options.name} if options.name else {})}
+        config = read_settings(options.config, {"model": model, "assistant": character, "journal": journal})
         _begin_logging(options.log, secrets)
-    except SettingsError as error:
+    except (PlaceFileError, SettingsError) as error:
         raise _CannotStartError(str(error)) from error
     except OSError as error:
         raise _CannotStartError(f"the log {options.log} cannot be written: {error.strerror}") from error
-    return config
+    return config, written.place
 
 
 def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secrets, cancelled: int = 0) -> int:

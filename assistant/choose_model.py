@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from llm import (
 )
 from llm.discover import Look, OfferedModel, chat_models, looked, ollama_model, ollama_models
 from llm.embedded.errors import EmbeddedUnavailable
+from llm.embedded.models import DEFAULT_MODEL, MODELS, pinned_path
 from llm.embedded.progress import Endpoint
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
 from llm.providers.ollama import OllamaProvider
@@ -66,6 +67,8 @@ class Chooser:
     bound: BoundKeys = field(default_factory=BoundKeys)
     #: What is known of a key at a server: one that was refused lately is not shown again yet.
     credential: Callable[[str, str], Credential] | None = None
+    #: Gives the model file for who wants an embedded model and names none; the usual one is taken without it.
+    offer: Callable[[], Awaitable[Path | None]] | None = None
 
     async def choose(self, config: ModelConfig) -> ChosenModel:
         """The model to use. Raises NoModelError. The embedded model is started; its owner must stop it."""
@@ -166,6 +169,8 @@ class Chooser:
         """An Ollama at the usual place or at `url`, an OpenAI-compatible server at `url`, else the embedded model."""
         if config.model.endswith(".gguf"):
             return await self._embedded(config, "a model file was given")
+        if known_providers.is_embedded(config.provider, config.model, config.url):
+            return await self._embedded(config, "as asked for")
         probe = get_provider("ollama", config.url or OLLAMA_URL, config.model, key=key)
         try:
             offered = await ollama_models(probe, self.exchange, Deadline.after(self.clock, PROBE_SECONDS))
@@ -240,7 +245,7 @@ class Chooser:
             self.keys.secrets.add(endpoint.key)
             provider.rebind(f"{endpoint.url}/v1", endpoint.key)
 
-        embedded = self.make_embedded(Path(config.model) if config.model else None, at)
+        embedded = self.make_embedded(await self._file(config.model), at)
         endpoint = await embedded.start()
         at(endpoint)
         provider.model = endpoint.model
@@ -258,6 +263,13 @@ class Chooser:
         return ChosenModel(
             provider, f"the embedded model {endpoint.model} ({because})", patient, embedded, EMBEDDED_WITHHELD
         )
+
+    async def _file(self, model: str) -> Path | None:
+        """The file of the embedded model that is meant; None for the usual one."""
+        if not model:
+            return await self.offer() if self.offer else None
+        path = pinned_path(model)
+        return None if MODELS.get(model) is DEFAULT_MODEL else path or Path(model)
 
     async def _listed(self, provider: LLMProvider, remedy: str) -> list[str]:
         """The models the server lists, none for a server without such a list. Raises NoModelError."""

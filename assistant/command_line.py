@@ -29,6 +29,8 @@ _TRIAL_EXAMPLES = """  mud-assistant trial
   mud-assistant trial --provider ollama --model qwen3:4b
   mud-assistant trial --journal sage.journal
       a character that remembers: the next trial goes on where this one ended, however it ended
+  mud-assistant trial --place docs/places/harbour.toml
+      your own rooms and character, see docs/places.md
   mud-assistant trial --url http://127.0.0.1:8080/v1
       any OpenAI-compatible server: llama.cpp, LM Studio, vLLM
   printf 'Hello Sage\\n' | mud-assistant trial --json
@@ -134,7 +136,13 @@ def _add_trial(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_model(trial)
-    trial.add_argument("--name", help="what the assistant is called (default: Sage)")
+    trial.add_argument("--name", help="what the assistant is called (default: the place's character, or Sage)")
+    trial.add_argument(
+        "--place",
+        type=Path,
+        metavar="FILE",
+        help="play in your own rooms, with your own character: a TOML or JSON file such as docs/places/harbour.toml",
+    )
     trial.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")
     trial.add_argument(
         "--journal", type=Path, metavar="FILE", help="remember everything in this file (default: nothing outlives it)"
@@ -247,7 +255,9 @@ def _add_game(commands: Commands) -> None:
 
 def _add_model(command: argparse.ArgumentParser) -> None:
     command.add_argument("--provider", help="one of the providers below (default: auto)")
-    command.add_argument("--model", help="the model's name; for the embedded model the path of a GGUF file")
+    command.add_argument(
+        "--model", help="the model's name; of the embedded ones: small, better, or the path of a GGUF file"
+    )
     command.add_argument("--url", help="the server's address, such as http://127.0.0.1:8080/v1")
     command.add_argument("--key", metavar="WHERE", help="where the key is: env:NAME, file:PATH or keyring:NAME")
 

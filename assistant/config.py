@@ -39,7 +39,8 @@ class ModelConfig(Settings):
 
     #: "auto" takes a local Ollama that answers and has a model, else the embedded model.
     provider: str = "auto"
-    #: Empty: the provider's own choice where it has one. For the embedded model, the path of a GGUF file.
+    #: Empty: the provider's own choice where it has one. Of the embedded models "small", "better", or the path of a
+    #: GGUF file.
     model: str = ""
     #: Base URL; empty for the provider's usual place.
     url: Address = ""

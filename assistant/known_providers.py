@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from llm.embedded.models import MODELS
 from llm.messages import JSONObject
 from llm.provider import LLMProvider
 from llm.providers import provider_classes
@@ -28,6 +29,12 @@ def known_names() -> tuple[str, ...]:
     classes = provider_classes()
     own = [name for name in classes if not classes[name].hosted]
     return (*_CHOSEN_HERE, *own, *(name for name in classes if classes[name].hosted))
+
+
+def is_embedded(provider: str, model: str, url: str = "") -> bool:
+    """Whether these settings mean the embedded model, whatever servers there are."""
+    named = model in MODELS or model.endswith(".gguf")
+    return provider == EMBEDDED or (provider == AUTO and named and not url)
 
 
 def about(name: str) -> str:

@@ -8,8 +8,12 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+
 from assistant.bound_keys import BoundKeys, binding_of_provider, bindings_of_model
 from assistant.choose_model import EMBEDDED_CONTEXT
+from assistant.chosen_model import LOCAL_SECONDS
 from assistant.config import Config
 from assistant.key_binding import KeyBinding
 from assistant.key_errors import KeyReferenceError
@@ -17,14 +21,17 @@ from assistant.keys import KeySources, resolve_key
 from assistant.off_thread import in_daemon_thread
 from assistant.redaction import Secrets
 from assistant.settings import SettingsError
+from assistant.warming import AGAIN_SECONDS
 from assistant.web_config import WebConfig, WebProviderConfig
+from llm import Busy, LLMError
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.models import default_data_dir
+from llm.embedded.models import default_data_dir, pinned_name
 from llm.embedded.progress import Endpoint, Progress
 from llm.embedded.supervisor import EmbeddedModel
 from resilience import HttpExchange
 
 if TYPE_CHECKING:
+    from assistant.character import Assistant
     from assistant.web import Web
 
 #: How long a key may take that somebody must unlock first, in seconds.
@@ -86,6 +93,24 @@ async def web_of(
         raise
 
 
+async def warm(assistant: Assistant, clock: IReactorTime) -> None:
+    """Let the model read the front of this assistant's prompts, and return when it has: for programs that measure.
+
+    A failure is only a matter of speed, so none is raised. Cancelling ends the reading.
+    """
+    mind = assistant.mind
+    tools = mind.registry.specs(mind.rules.grant)
+    while not mind.waking.has_answered:
+        try:
+            await mind.client.warm(mind.front, tools, name=mind.me.id, seconds=LOCAL_SECONDS)
+        except Busy:
+            await deferLater(clock, AGAIN_SECONDS)
+        except LLMError:
+            return
+        else:
+            return
+
+
 # Any: the reactor as clock, and as what makes processes.
 def embedded_model(
     reactor: Any,
@@ -96,13 +121,15 @@ def embedded_model(
     show: Callable[[Progress], None],
     lost: Callable[[EmbeddedUnavailable], None],
 ) -> EmbeddedModel:
-    """The embedded model of a file (None for the usual one), not started."""
+    """The embedded model of a file (None for the usual one), not started; one whose file is pinned is fetched."""
+    name = pinned_name(path)
     return EmbeddedModel(
         reactor,
         reactor,
         environment=environment,
         data_dir=default_data_dir(),
-        model_file=path,
+        model_file=None if name else path,
+        model_name=name,
         context_tokens=EMBEDDED_CONTEXT,
         on_progress=show,
         on_restart=moved,

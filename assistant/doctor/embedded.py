@@ -6,7 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from assistant.doctor.finding import Trouble, Unclear
-from llm.embedded.models import DEFAULT_MODEL
+from llm.embedded.machine import free_bytes
+from llm.embedded.models import DEFAULT_MODEL, MODELS
 
 _MB = 1_000_000
 
@@ -23,7 +24,7 @@ def runs_here() -> str:
 
 def file_there(chosen: str, folder: Path) -> str:
     """That its file is there. Raises Trouble, and Unclear for one that the first start would fetch. Blocks."""
-    if chosen:
+    if chosen and chosen not in MODELS:
         path = Path(chosen)
         if not path.is_file():
             raise Trouble(f"there is no model file {path}: give the path of a GGUF file in model.model")
@@ -31,7 +32,13 @@ def file_there(chosen: str, folder: Path) -> str:
             if file.read(4) != b"GGUF":
                 raise Trouble(f"{path} is no GGUF file: give another in model.model")
         return f"{path} is a model file"
-    path = folder / DEFAULT_MODEL.file_name
-    if not path.is_file() or path.stat().st_size != DEFAULT_MODEL.size_bytes:
-        raise Unclear(f"the first start fetches {DEFAULT_MODEL.name} ({DEFAULT_MODEL.size_bytes // _MB} MB)")
-    return f"{DEFAULT_MODEL.name} is there"
+    model = MODELS.get(chosen, DEFAULT_MODEL)
+    path, need, free = folder / model.file_name, model.size_bytes * 5 // 4, free_bytes()
+    if free is not None and free < need:
+        raise Trouble(
+            f"{model.name} needs about {need // _MB} MB of memory and {free // _MB} MB are free: "
+            "end other programs, or set model.model to a smaller one"
+        )
+    if not path.is_file() or path.stat().st_size != model.size_bytes:
+        raise Unclear(f"the first start fetches {model.name} ({model.cost})")
+    return f"{model.name} is there"

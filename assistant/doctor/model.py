@@ -62,7 +62,8 @@ class ModelChecks:
         check, place = self.examination.check, self.place
         if not await check(f"{place} key", KEY_SECONDS, self._reference):
             return self._skip(("server", "key accepted", "name", "tools", "context"), "its key cannot be had")
-        if self.config.provider == known_providers.EMBEDDED or self.config.model.endswith(".gguf"):
+        config = self.config
+        if known_providers.is_embedded(config.provider, config.model, config.url) or config.model.endswith(".gguf"):
             return await self._embedded()
         late = "start it, or give another address in model.url"
         if not await check(f"{place} server", LOOK_SECONDS + PROBE_SECONDS, self._server, late):

@@ -13,6 +13,7 @@ from pathlib import Path
 from assistant.game.errors import GameError
 from assistant.game.folder import GameFolder
 from assistant.game.making import Maker, Wanted, remove
+from assistant.game.modelling import with_model
 from assistant.game.patience import Patience
 from assistant.game.ports import LOOPBACK
 from assistant.game.running import Running
@@ -75,7 +76,7 @@ def _begin(folder: GameFolder, options: Options, maker: Maker, running: Running)
         return
     running.stop()
     if kept is None:
-        maker.make(folder, options.wanted)
+        maker.make(folder, with_model(options.wanted, running.patience.now, _say))
     else:
         maker.adapt(folder, kept, options.wanted)
     maker.migrate(folder)

@@ -24,6 +24,7 @@ from assistant.known_providers import (
     special_settings,
     takes,
 )
+from assistant.offer import BETTER, SMALL
 from assistant.service.options import meanings
 from assistant.setup.dialogue import Dialogue
 from assistant.setup.draft import Draft
@@ -31,6 +32,8 @@ from assistant.setup.keeping import reference
 from assistant.setup.toml_edit import Value
 from llm import LLMError, get_provider
 from llm.discover import offered_models
+from llm.embedded.machine import measured
+from llm.embedded.models import MODELS
 from resilience import Deadline, HttpExchange, origin_of
 
 _SHOWN = 20
@@ -53,7 +56,7 @@ class ModelQuestions:
     async def ask(self) -> None:
         """Put what is answered into the draft."""
         old, draft = self.draft.before.model, self.draft
-        names = [name for name in known_names() if name != EMBEDDED]
+        names = known_names()
         width = max(map(len, names))
         listed = "\n".join(f"  {name:<{width}}  {about(name)}" for name in names)
         self.dialogue.tell(f"Which model is to think?\n{listed}")
@@ -65,6 +68,8 @@ class ModelQuestions:
         url = key = model = ""
         if name == AUTO:
             url, key, model = same.url, same.key, same.model
+        elif name == EMBEDDED:
+            model = await self._embedded(same.model)
         else:
             url, usual = await self._url(name, same.url), _usual(name)
             key = await self._key(name, same.key if same_server(url or usual, same.url or usual) else "")
@@ -148,6 +153,21 @@ class ModelQuestions:
         proposed = config.model or (names[0] if names and not is_hosted(config.provider) else "")
         which = "Model (its number or its name)" if names else "Model"
         return await self.dialogue.checked(which, check, proposed)
+
+    async def _embedded(self, old: str) -> str:
+        """Which of the embedded models; the better one is proposed where it runs well."""
+        now = self.clock.seconds
+        best = await self.keys.in_thread(lambda: BETTER if measured(now).is_for_better else SMALL)
+        width = max(map(len, MODELS))
+        for name, model in MODELS.items():
+            self.dialogue.tell(f"  {name:<{width}}  {model.name}, fetched once: {model.cost}")
+
+        def check(answer: str) -> str:
+            if answer not in MODELS and not answer.endswith(".gguf"):
+                raise ValueError(f"choose one of: {', '.join(MODELS)}; or give the path of a GGUF file")
+            return answer
+
+        return await self.dialogue.checked(f"Which one ({', '.join(MODELS)}, or a file)", check, old or best)
 
     async def _offered(self, config: ModelConfig) -> list[str]:
         """What the server says it has; nothing, and why, when it does not say."""

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from twisted.internet.defer import Deferred
 
-from assistant.build import Surroundings, build_assistant
 from assistant.character import Assistant
 from assistant.chosen_model import ChosenModel
 from assistant.config import Config
-from assistant.ears import AssistantEars
 from assistant.redaction import Secrets
 from assistant.spending import Spending
 from assistant.storage import JournalFile, Storage, in_memory
@@ -24,14 +22,13 @@ from assistant.trial.lines import PipeLines
 from assistant.trial.plain import PlainScreen
 from assistant.trial.session import Screen, Session, TrialObserver, VisitorEars
 from assistant.trial.show import scene_text
+from assistant.trial.staging import Staging, assistant_principal
 from assistant.troubles import Troubles
 from assistant.warming import Warmer
-from assistant.worlds.embedded import EmbeddedWorld
-from llm import Capabilities
+from assistant.worlds.hamlet import HAMLET, Place
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
-from tools import Kind, Principal, Registry
+from tools import Kind, Principal
 from tools.clean import clean_heard
-from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 if TYPE_CHECKING:
     from assistant.trial.terminal import Terminal
@@ -58,6 +55,8 @@ class TrialOptions:
     entered_key: str = ""
     #: What the visitor may do in the game.
     visitor_permission: int = 1
+    #: Where it takes place.
+    place: Place = HAMLET
 
 
 class Lines(Protocol):
@@ -162,46 +161,45 @@ class Trial:
 
     async def _session(self, screen: Screen) -> Session:
         """The place with the assistant and the visitor in it."""
-        settings = self._options.config.assistant
-        world = EmbeddedWorld()
-        me = Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
-        visitor = Principal("player:1", "Visitor", Kind.PLAYER, self._options.visitor_permission)
-        storage = await self._storage(me)
+        options = self._options
+        settings, secrets = options.config.assistant, options.secrets
+        me = assistant_principal(settings)
+        visitor = Principal("player:1", "Visitor", Kind.PLAYER, options.visitor_permission)
         observer = TrialObserver(
             screen,
             settings.name,
             self._troubles,
-            as_json=self._options.as_json,
-            tracing=self._options.tracing,
-            scrub=self._options.secrets.scrub,
+            as_json=options.as_json,
+            tracing=options.tracing,
+            scrub=secrets.scrub,
         )
-        home = world.add(me, description=f"This is {settings.name}, who keeps the library.")
-        around = Surroundings(
-            me=me,
-            world=home,
-            storage=storage,
-            registry=Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *(self._web.tools(me.id) if self._web else ())]),
-            exchange=self._exchange,
-            capabilities=Capabilities(),
-            pipeline=self._pipeline,
-            clock=self._reactor,
-            observer=observer,
-            budget=self._options.config.budget,
-            scrub=self._options.secrets.scrub,
-            pieces=self._options.secrets.pieces(),
-            wall=self._options.wall,
+        staging = Staging(
+            self._reactor,
+            self._exchange,
+            self._pipeline,
+            self._launcher,
+            options.wall,
+            options.config.budget,
+            secrets.scrub,
+            secrets.pieces(),
+        )
+        stage = await staging.settle(
+            options.place,
+            settings,
+            self._models,
+            await self._storage(me),
+            observer,
+            description=f"This is {settings.name}, who keeps the library." if options.place is HAMLET else "",
+            tools=self._web.tools(me.id) if self._web else (),
             notify=lambda _, sentence: screen.remark(f"({sentence})"),
+            on_failure=observer.failed,
         )
-        assistant = build_assistant(settings, self._models, around, observer.failed)
-        home.ears = AssistantEars(assistant, me, self._reactor, home.alone_with, self._launcher, storage.life)
-        body = world.add(visitor, ears=VisitorEars(screen, visitor), description="A visitor from far away.")
-        self._assistant = assistant
-        await assistant.rights.load()
-        assistant.start()
-        self._launcher.launch(Warmer().warm(assistant.mind, self._models[0]), "warming the model")
+        self._assistant = stage.assistant
+        body = stage.world.add(visitor, ears=VisitorEars(screen, visitor), description="A visitor from far away.")
+        self._launcher.launch(Warmer().warm(stage.assistant.mind, self._models[0]), "warming the model")
         status = self._web.status if self._web else str
         session = Session(
-            body, assistant, settings.name, observer, screen, self._pipeline, self._troubles, self._reload, status
+            body, stage.assistant, settings.name, observer, screen, self._pipeline, self._troubles, self._reload, status
         )
         self._troubles.watch(session.troubled)
         return session

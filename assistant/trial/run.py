@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,13 +10,17 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from assistant import offer
 from assistant.bound_keys import BoundKeys
 from assistant.build import granted
 from assistant.choose_model import Chooser, NoModelError
 from assistant.chosen_model import ChosenModel
 from assistant.journal import JournalError, ReadOnly, Refused, Sound
 from assistant.keys import KeyReferenceError, KeySources
+from assistant.off_thread import in_daemon_thread
 from assistant.settings import SettingsError
+from assistant.setup.dialogue import Dialogue, NotSetUp
+from assistant.setup.typed import StandardInput
 from assistant.storage import JournalFile
 from assistant.trial.converse import Trial, TrialOptions
 from assistant.trial.progress import Progress
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
     from assistant.web import Web
 
 _PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
+#: How long measuring this machine may take, in seconds.
+MEASURE_SECONDS = 60.0
 #: Exit status when there is no model or the settings are wrong.
 CANNOT_START = 2
 
@@ -45,6 +52,18 @@ async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[st
         return await _Start(reactor, options, environment, exchange, Progress(scrub=options.secrets.scrub)).run()
     finally:
         await exchange.close()
+
+
+# Any: as above.
+async def models_of(
+    reactor: Any, options: TrialOptions, environment: Mapping[str, str], exchange: HttpExchange
+) -> list[ChosenModel]:
+    """Choose the models as a trial of these options does, the first one first. Whoever asks stops embedded ones.
+
+    Progress goes to standard error. Raises NoModelError and KeyReferenceError.
+    """
+    start = _Start(reactor, options, environment, exchange, Progress(scrub=options.secrets.scrub))
+    return await start.models(await start.bound(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +102,10 @@ class _Start:
         config = self.options.config
         models: list[ChosenModel] = []
         try:
-            bound = await self._bound(journal)
+            bound = await self.bound(journal)
             web = await self._web(bound)
             granted(config.assistant, Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *(web.tools("") if web else ())]))
-            models = await self._chooser(bound).choose_all(
-                config.model,
-                config.fallback,
-                lambda why: self.progress.note(f"mud-assistant: a model is left out: {why}"),
-            )
+            models = await self.models(bound)
         except (SettingsError, NoModelError, KeyReferenceError) as error:
             self.progress.note(f"mud-assistant: {error}")
             return CANNOT_START
@@ -105,12 +120,21 @@ class _Start:
         finally:
             await trial.close()
 
+    async def models(self, bound: BoundKeys) -> list[ChosenModel]:
+        """The models of the settings. Raises NoModelError."""
+        config = self.options.config
+        return await self._chooser(bound).choose_all(
+            config.model,
+            config.fallback,
+            lambda why: self.progress.note(f"mud-assistant: a model is left out: {why}"),
+        )
+
     @property
     def _keys(self) -> KeySources:
         options = self.options
         return key_sources(self.reactor, self.environment, options.folder, options.secrets)
 
-    async def _bound(self, journal: JournalFile | None) -> BoundKeys:
+    async def bound(self, journal: JournalFile | None) -> BoundKeys:
         """Which key may go to which server: what is remembered, and what is new in the settings."""
         folder = self.options.folder
         bound = BoundKeys(await journal.bindings.load() if journal else (), folder)
@@ -135,7 +159,29 @@ class _Start:
     def _chooser(self, bound: BoundKeys) -> Chooser:
         """What chooses the models, with each key kept to the servers it was given for."""
         embedded = partial(_embedded, self.reactor, self.environment, self.progress)
-        return Chooser(self.exchange, self.reactor, self._keys, embedded, bound)
+        return Chooser(self.exchange, self.reactor, self._keys, embedded, bound, self._offered)
+
+    async def _offered(self) -> Path | None:
+        """The embedded model for who names none: one that is there, else the one chosen at the terminal."""
+        found = in_daemon_thread(self.reactor, MEASURE_SECONDS, partial(offer.needed, self.reactor.seconds))
+        names, machine = await found
+        if machine is None:
+            return offer.kept(names)
+        if not (machine.is_for_better and sys.stdin.isatty() and sys.stderr.isatty()):
+            self.progress.note(offer.hint())
+            return None
+        dialogue = Dialogue(StandardInput(self.reactor), _to_stderr)
+        dialogue.tell(offer.question(machine))
+        try:
+            chosen = await dialogue.choice("Which one?", (offer.SMALL, offer.BETTER), offer.BETTER)
+        except NotSetUp as error:
+            raise NoModelError(f"no model was chosen: {error}") from error
+        return offer.kept([chosen])
+
+
+def _to_stderr(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
 
 
 def _embedded(

@@ -19,7 +19,7 @@ from types import FrameType
 from llm.embedded.errors import SourceFailed
 from llm.embedded.json_lines import Reporter
 from llm.embedded.lifeline import die_with_parent, when_parent_goes
-from llm.embedded.models import DEFAULT_MODEL, default_data_dir
+from llm.embedded.models import DEFAULT_MODEL, MODELS, default_data_dir
 from llm.embedded.parts import fetch_parts
 from llm.embedded.store import ModelStore
 from llm.embedded.upstream import Opener, fetch_upstream, https_opener
@@ -46,8 +46,12 @@ def fetch(store: ModelStore, order: Sequence[str], environment: Mapping[str, str
         "parts": partial(fetch_parts, store, environment),
     }
     reasons: list[str] = []
+    announced = False
     with store.locked():
         for number, name in enumerate(order, 1):
+            if name != "file" and not announced:
+                announced = True
+                store.report.note(f"fetching {store.model.name}, once: {store.model.cost}")
             try:
                 ways[name]()
             except (SourceFailed, OSError) as error:
@@ -91,6 +95,7 @@ def main(arguments: Sequence[str]) -> int:
     """The exit status: 0 when the model file is there, 1 when it could not be had."""
     parser = ArgumentParser(prog="python -m llm.embedded.fetch", description="Fetch the pinned local model.")
     parser.add_argument("--data-dir", type=Path, default=default_data_dir(), help="folder that holds model files")
+    parser.add_argument("--model-name", choices=MODELS, help="which model; small when it is not given")
     parser.add_argument("--end-with-stdin", action="store_true", help="end when stdin is closed (set by a parent)")
     options = parser.parse_args(arguments)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -100,7 +105,9 @@ def main(arguments: Sequence[str]) -> int:
     report = Reporter(sys.stdout, perf_counter)
     try:
         order = source_order(os.environ.get(SOURCES_VARIABLE) or DEFAULT_SOURCES)
-        store = ModelStore(options.data_dir, DEFAULT_MODEL, report)
+        store = ModelStore(
+            options.data_dir, MODELS[options.model_name] if options.model_name else DEFAULT_MODEL, report
+        )
         report.model(str(fetch(store, order, os.environ, https_opener())))
     except (SourceFailed, OSError) as error:
         report.error(_reason(error))

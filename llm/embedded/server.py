@@ -24,6 +24,7 @@ from llm.embedded.errors import BadModelFile, EmbeddedError, UnknownTemplate
 from llm.embedded.gguf import CHAT_TEMPLATE, read_file_strings, tool_template
 from llm.embedded.json_lines import Reporter
 from llm.embedded.lifeline import die_with_parent, wait_for_parent_to_go
+from llm.embedded.machine import free_bytes, usable_cores
 
 KEY_VARIABLE = "MUD_ASSISTANT_EMBEDDED_KEY"
 #: Without it, idle threads spin and the model falls to a tenth of its speed on a shared machine.
@@ -36,7 +37,6 @@ _HEALTH_SECONDS = 10.0
 _WARNINGS = 2
 #: The game's own process goes first when both want the processor.
 _NICENESS = 5
-_MEMINFO = Path("/proc/meminfo")
 
 
 class CannotServe(EmbeddedError):
@@ -110,13 +110,9 @@ def free_port(wanted: int) -> int:
 
 def _require_memory(path: Path) -> None:
     """Nothing; raises CannotServe when the system says that the model does not fit."""
-    try:
-        lines = _MEMINFO.read_text().splitlines()
-        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError, IndexError):
-        return  # not told here
+    free = free_bytes()
     need = path.stat().st_size * 5 // 4
-    if free < need:
+    if free is not None and free < need:
         raise CannotServe(
             f"there is not enough memory: {path.name} needs about {need // 1_000_000} MB "
             f"and {free // 1_000_000} MB are free",
@@ -133,8 +129,7 @@ def _require_health(url: str) -> None:
 
 def default_threads() -> int:
     """The processors this process may use, at most 4."""
-    count = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return min(count, 4)
+    return min(usable_cores(), 4)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -52,8 +52,9 @@ class EmbeddedModel:
     """One embedded model. `start` and `stop` may each be called again after the other.
 
     `processes` and `clock` are both the reactor in a running program. `environment` is what the children inherit,
-    less its secrets. `data_dir` holds the fetched model file; `model_file` is the owner's own, and nothing is fetched
-    then. `context_tokens` is the length of the context.
+    less its secrets. `data_dir` holds the fetched model file; `model_name` says which model of `models.py` that is,
+    empty for the usual one. `model_file` is the owner's own, and nothing is fetched then. `context_tokens` is the
+    length of the context.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class EmbeddedModel:
         environment: Mapping[str, str],
         data_dir: Path,
         model_file: Path | None = None,
+        model_name: str = "",
         threads: int | None = None,
         context_tokens: int = 4096,
         on_progress: Callable[[Progress], None] = _ignore,
@@ -76,6 +78,7 @@ class EmbeddedModel:
         self._environment = child_environment(environment)
         self._data_dir = data_dir
         self._model_file = model_file
+        self._named = ("--model-name", model_name) if model_name else ()
         self._threads = threads or default_threads()
         self._context_tokens = context_tokens
         self._on_progress = on_progress
@@ -128,7 +131,7 @@ class EmbeddedModel:
             return Path(model) if isinstance(model, str) else None
 
         talk = Conversation(self._clock, "the process that fetches the model", listen)
-        command = (*self._commands.fetch, "--data-dir", str(self._data_dir), "--end-with-stdin")
+        command = (*self._commands.fetch, "--data-dir", str(self._data_dir), *self._named, "--end-with-stdin")
         path = await self._ask(talk, command, self._environment)
         await talk.child.stop()
         self._children.discard(talk.child)

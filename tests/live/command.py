@@ -78,11 +78,15 @@ def start(
     environment: Mapping[str, str] | None = None,
     folder: str | None = None,
     terminal: bool = False,
+    module: str = "assistant",
 ) -> Command:
-    """Start `mud-assistant` with these arguments, on pipes or at a terminal; its standard input stays open."""
+    """Start `mud-assistant` with these arguments, on pipes or at a terminal; its standard input stays open.
+
+    `module` is another program of ours to run instead.
+    """
     command = Command()
     env = {**os.environ, **(environment or {}), "PYTHONUNBUFFERED": "1"}
-    line = [sys.executable, "-m", "assistant", *arguments]
+    line = [sys.executable, "-m", module, *arguments]
     reactor.spawnProcess(command, sys.executable, line, env=env, path=folder, usePTY=_terminal() if terminal else False)
     return command
 

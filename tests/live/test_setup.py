@@ -149,7 +149,7 @@ async def test_nothing_is_written_without_a_yes_at_the_end(tmp_path: Path, answe
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        (("skynet",), "choose one of: auto, ollama, local"),
+        (("skynet",), "choose one of: auto, embedded, ollama, local"),
         (("local", KEY), "give the address of a server"),
         (("local", NOWHERE, "yes", "env", KEY), "give the name of the environment variable, not the key"),
         (("local", NOWHERE, "yes", "file", "short"), "a key has from 6"),

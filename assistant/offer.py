@@ -1,0 +1,55 @@
+"""Which of the local models that can be fetched is used when the owner names none, and what is said before it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from llm.embedded.machine import BETTER_BYTES, BETTER_CORES, FAST_CORES, Machine, measured
+from llm.embedded.models import DEFAULT_MODEL, QWEN_CODER_BETTER, ModelFile, default_data_dir, pinned_path
+
+_GB = 1_000_000_000
+SMALL, BETTER = "small", "better"
+
+
+def hint() -> str:
+    """One line for who was not asked: that there is a better model, and what it needs."""
+    return (
+        f"A better local model exists: --model {BETTER} ({QWEN_CODER_BETTER.cost}; it wants "
+        f"{BETTER_BYTES // _GB} GB of free memory and {BETTER_CORES} processors, or {FAST_CORES} fast ones)."
+    )
+
+
+def question(machine: Machine) -> str:
+    """What is told before the owner chooses, where both models will do."""
+    memory = f"{(machine.free_bytes or 0) / _GB:.0f} GB of memory are free"
+    return (
+        "No local model is here yet. One is fetched once and kept:\n"
+        f"  {SMALL:<6}  {DEFAULT_MODEL.name}: {DEFAULT_MODEL.cost}\n"
+        f"  {BETTER:<6}  {QWEN_CODER_BETTER.name}: {QWEN_CODER_BETTER.cost}; it talks much better, and\n"
+        f"          should answer in about 3 s or less here ({memory}, {machine.cores} processors)"
+    )
+
+
+def there(folder: Path | None = None) -> list[str]:
+    """The names of the models that are in the data folder, the small one first. Blocks."""
+    files = {SMALL: DEFAULT_MODEL, BETTER: QWEN_CODER_BETTER}
+    return [name for name, model in files.items() if _is_whole(model, folder or default_data_dir())]
+
+
+def needed(now: Callable[[], float]) -> tuple[list[str], Machine | None]:
+    """The models that are there; and this machine when none is and the choice is still to be made. Blocks."""
+    names = there()
+    return names, None if names else measured(now)
+
+
+def kept(names: list[str]) -> Path | None:
+    """The file for who names no model: of the models that are there the small one, else the better one."""
+    return pinned_path(BETTER) if names == [BETTER] else None
+
+
+def _is_whole(model: ModelFile, folder: Path) -> bool:
+    try:
+        return (folder / model.file_name).stat().st_size == model.size_bytes
+    except OSError:
+        return False

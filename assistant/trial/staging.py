@@ -1,0 +1,93 @@
+"""Puts one assistant into an embedded world: what a trial and the benchmark of talk have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assistant.build import Surroundings, build_assistant
+from assistant.character import Assistant, OnFailure
+from assistant.chosen_model import ChosenModel
+from assistant.config import AssistantConfig, BudgetConfig
+from assistant.ears import AssistantEars
+from assistant.key_pieces import KeyPieces
+from assistant.storage import Storage
+from assistant.trace import Observer
+from assistant.worlds.embedded import Body, EmbeddedWorld
+from assistant.worlds.hamlet import Place
+from llm import Capabilities
+from resilience import HttpExchange, Launcher, Pipeline
+from tools import Kind, Principal, Registry, Tool
+from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A place with an assistant living in it; `home` is the assistant's body."""
+
+    world: EmbeddedWorld
+    home: Body
+    assistant: Assistant
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """What the stages of a process share. `clock` is the reactor; `wall` gives seconds since 1970."""
+
+    # Any: the reactor as clock.
+    clock: Any
+    exchange: HttpExchange
+    pipeline: Pipeline
+    launcher: Launcher
+    wall: Callable[[], float]
+    budget: BudgetConfig = field(default_factory=BudgetConfig)
+    scrub: Callable[[str], str] = str
+    pieces: KeyPieces = field(default_factory=KeyPieces)
+
+    async def settle(
+        self,
+        place: Place,
+        settings: AssistantConfig,
+        models: Sequence[ChosenModel],
+        storage: Storage,
+        observer: Observer,
+        *,
+        description: str = "",
+        tools: Sequence[Tool] = (),
+        notify: Callable[[Principal, str], None] = lambda _, __: None,
+        on_failure: OnFailure | None = None,
+    ) -> Stage:
+        """Put an assistant into a new world made of `place`, and start it. Whoever calls stops it.
+
+        `tools` are added to those of the world. Raises SettingsError and JournalError.
+        """
+        world = EmbeddedWorld(place)
+        me = assistant_principal(settings)
+        home = world.add(me, description=description or f"This is {settings.name}.")
+        around = Surroundings(
+            me=me,
+            world=home,
+            storage=storage,
+            registry=Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *tools]),
+            exchange=self.exchange,
+            capabilities=Capabilities(),
+            pipeline=self.pipeline,
+            clock=self.clock,
+            observer=observer,
+            budget=self.budget,
+            scrub=self.scrub,
+            pieces=self.pieces,
+            wall=self.wall,
+            notify=notify,
+        )
+        assistant = build_assistant(settings, models, around, on_failure)
+        home.ears = AssistantEars(assistant, me, self.clock, home.alone_with, self.launcher, storage.life)
+        await assistant.rights.load()
+        assistant.start()
+        return Stage(world, home, assistant)
+
+
+def assistant_principal(settings: AssistantConfig) -> Principal:
+    """The assistant of these settings, as the embedded world knows it."""
+    return Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)

@@ -1,0 +1,192 @@
+"""Plays scripted talks with a character and writes down what it said and did, for a judge to read.
+
+    python -m benchmarks.talk ITEMS.jsonl --answers OUT.jsonl -- --provider ollama --model qwen3:4b
+
+Each line of ITEMS is a place or an item (docs/models.md shows both). Every item is played in a fresh world with a
+fresh character; the model is loaded once. What stands behind `--` are the options of `mud-assistant trial`. Items
+that are answered in OUT already are not played again, and the figures are those of all items that are answered in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import react
+
+from assistant.choose_model import NoModelError
+from assistant.command_line import parser as command_parser
+from assistant.doctor.embedded import file_there, runs_here
+from assistant.doctor.finding import Trouble, Unclear
+from assistant.keys import KeyReferenceError, anchored
+from assistant.settings import SettingsError, read_settings
+from assistant.trial.converse import TrialOptions
+from assistant.trial.run import models_of
+from assistant.worlds.place_file import PlaceFileError
+from benchmarks.figures import Figure, percentile
+from benchmarks.talk_judge import Score, score
+from benchmarks.talk_stage import Item, Player, read_items
+from llm.embedded.models import default_data_dir
+from resilience import HttpExchange
+
+OWN_ITEMS = Path(__file__).parent / "talk_items.jsonl"
+#: Promised for the embedded model on two calm cores: seconds of a turn in the median, and the share of right items.
+MOST_SECONDS, LEAST_RIGHT = 1.5, 0.85
+#: What ends the program before anything is played.
+_CANNOT_START = (NoModelError, SettingsError, KeyReferenceError, PlaceFileError, OSError, ValueError)
+
+
+# Any: the reactor, which has no one interface for time, network and processes.
+async def play(reactor: Any, items: Sequence[Item], answers: Path, model: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Play what is not answered yet, append it to `answers`, and return every record of `items` by its id.
+
+    Raises NoModelError, SettingsError and KeyReferenceError. An item that fails is recorded with its error and is
+    played again the next time. Cancelling stops what was started.
+    """
+    known = _answered(answers)
+    # By place, so that the model's cache of the unchanging front stays warm.
+    left = sorted((one for one in items if "turns" not in known.get(one.id, {})), key=lambda one: one.written["place"])
+    if left:
+        options = _options(model)
+        exchange = HttpExchange(reactor)
+        try:
+            models = await models_of(reactor, options, os.environ, exchange)
+            _tell(f"{len(left)} of {len(items)} items to play with {models[0].why}")
+            try:
+                await _each(Player(reactor, options, models, exchange), left, answers, known)
+            finally:
+                for chosen in models:
+                    if chosen.embedded is not None:
+                        await chosen.embedded.stop()
+        finally:
+            await exchange.close()
+    return {one.id: known[one.id] for one in items if one.id in known}
+
+
+async def _each(player: Player, items: Sequence[Item], answers: Path, known: dict[str, dict[str, Any]]) -> None:
+    """Play items one after the other; each is on disk before the next begins."""
+    with answers.open("a", encoding="utf-8") as file:
+        for number, item in enumerate(items, 1):
+            record: dict[str, Any]
+            try:
+                record = {"id": item.id, **await player.play(item)}
+            except CancelledError:
+                raise
+            except Exception as error:  # noqa: BLE001  (one item that fails must not cost the others)
+                record = {"id": item.id, "error": f"{type(error).__name__}: {error}"}
+            known[item.id] = record
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            file.flush()
+            took = sum(turn["seconds"] for turn in record.get("turns", ()))
+            _tell(f"{number}/{len(items)} {item.id} {item.category}: {record.get('error') or f'{took:.1f} s'}")
+
+
+def _answered(answers: Path) -> dict[str, dict[str, Any]]:
+    """The records that are there by their ids; a last line that was cut off by a kill is taken away. Blocks."""
+    if not answers.exists():
+        return {}
+    content = answers.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        answers.write_bytes(whole)
+    records = [json.loads(line) for line in whole.splitlines() if line.strip()]
+    return {str(record["id"]): record for record in records}
+
+
+def _options(model: Sequence[str]) -> TrialOptions:
+    """What `mud-assistant trial` would begin with. Raises SettingsError; SystemExit for an option it does not know."""
+    given = command_parser().parse_args(["trial", *model])
+    if given.key:
+        given.key = anchored(given.key, Path.cwd())
+    chosen = {name: getattr(given, name) for name in ("provider", "model", "url", "key") if getattr(given, name)}
+    config = read_settings(given.config, {"model": chosen})
+    folder = given.config.absolute().parent if given.config else Path.cwd()
+    wall = time.time  # noqa: TID251  (the composition root)
+    return TrialOptions(config, wall, folder=folder, entered_key=given.key or "")
+
+
+def told(found: Score) -> str:
+    """A score as text: a line for each category, then seconds and tokens."""
+    rows = [f"{'category':12} items right  wrong"]
+    for category, (items, right, labels) in sorted(found.categories.items()):
+        wrong = ", ".join(f"{label} {count}" for label, count in sorted(labels.items()))
+        rows.append(f"{category:12} {items:5} {right:5}  {wrong}".rstrip())
+    rows.append(
+        f"right {found.right} of {found.items}; median {percentile(found.seconds, 0.5):.2f} s a turn, "
+        f"{percentile(found.prompt_tokens, 0.5):.0f} tokens in a call, "
+        f"{percentile(found.output_tokens, 0.5):.0f} out a turn"
+    )
+    return "\n".join(rows)
+
+
+async def figures(reactor: Any, *, full: bool) -> list[Figure]:
+    """Our own items with the embedded model, a third of them in the quick set. It is not fetched for that."""
+    try:
+        runs_here()
+        file_there("", default_data_dir())
+    except (Trouble, Unclear) as why:
+        return [Figure("", "talk: items answered right by the embedded model", None, note=str(why))]
+    items = read_items(OWN_ITEMS, 0 if full else 16)
+    with tempfile.TemporaryDirectory() as folder:
+        records = await play(
+            reactor, items, Path(folder) / "answers.jsonl", ["--provider", "embedded", "--model", "small"]
+        )
+    return figures_of(score(items, records))
+
+
+def figures_of(found: Score) -> list[Figure]:
+    """The figures of a score."""
+    labels: dict[str, int] = {}
+    for _, _, wrong in found.categories.values():
+        for label, count in wrong.items():
+            labels[label] = labels.get(label, 0) + count
+    note = ", ".join(f"{label} {count}" for label, count in sorted(labels.items()))
+    share = found.right / found.items
+    repeated = labels.get("parrot", 0) + labels.get("example", 0)
+    seconds = percentile(found.seconds, 0.5)
+    return [
+        Figure("", "talk: items answered right", 100 * share, "%", 100 * LEAST_RIGHT, note=note, at_least=True),
+        Figure("", "talk: items with a line or an example repeated", repeated, "", 0),
+        Figure("", "talk: a turn, median, wall time", seconds, "s", MOST_SECONDS),
+        Figure("", "talk: tokens of the prompt of a call, median", percentile(found.prompt_tokens, 0.5)),
+        Figure("", "talk: tokens of the answers of a turn, median", percentile(found.output_tokens, 0.5)),
+    ]
+
+
+def _tell(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)
+
+
+def _asked(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """The options of the benchmark, and those of the model behind `--`."""
+    at = words.index("--") if "--" in words else len(words)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.talk", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("items", type=Path, nargs="?", default=OWN_ITEMS, help="default: our own, talk_items.jsonl")
+    parser.add_argument("--answers", type=Path, required=True, help="where the answers are written")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N items, spread over the file")
+    return parser.parse_args(words[:at]), list(words[at + 1 :])
+
+
+async def _main(reactor: Any, options: argparse.Namespace, model: Sequence[str]) -> None:
+    try:
+        items = read_items(options.items, options.sample)
+        records = await play(reactor, items, options.answers, model)
+    except _CANNOT_START as error:
+        _tell(f"benchmarks.talk: {error}")
+        raise SystemExit(2) from error
+    print(told(score(items, records)))
+
+
+if __name__ == "__main__":
+    asked, of_the_model = _asked(sys.argv[1:])
+    react(lambda reactor: Deferred.fromCoroutine(_main(reactor, asked, of_the_model)), ())

