@@ -112,7 +112,7 @@ async def test_what_else_was_done_in_the_step_counts() -> None:
         assert life.witness.outcomes == [Answered(("page",))]
 
 
-async def test_the_answer_is_said_when_another_who_asked_is_still_there() -> None:
+async def test_another_who_asked_and_is_still_there_is_answered() -> None:
     slow = Slow(HELLO)
     async with living(slow, {"join_seconds": 0.05}) as life:
         slow.life = life
@@ -120,7 +120,7 @@ async def test_the_answer_is_said_when_another_who_asked_is_still_there() -> Non
         bea = life.world.add(BEA, ears=ears)
         await bea.say("Sage, who is that?")
         await life.say("Hello Sage")
-        assert life.witness.outcomes == [Answered(("say",))]
+        assert life.witness.outcomes == [Answered(("say",)), NothingToDo()]
         assert ears.heard[-1] == "Sage: Hello, Ann."
 
 
