@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork
 from assistant.classify import Verdict
 from assistant.keys import check_reference
 from assistant.known_providers import needs_prices
+from assistant.manner_config import MannerConfig
 from assistant.model_options import (
     ApiVersion,
     Betas,
@@ -137,7 +138,7 @@ class ModelConfig(_Settings):
     progress_seconds: Seconds | None = None
 
 
-class AssistantConfig(_Settings):
+class AssistantConfig(MannerConfig, _Settings):
     """Who the assistant is and how it behaves."""
 
     #: The name it is called by. In a game it is the name of its character: setting it renames the character.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.classify import Verdict
+from assistant.classify import Attention, Verdict
 from assistant.config import AssistantConfig, ModelConfig
+from assistant.conversation import Conversations
 from assistant.events import Noticed, hearers_of, spoken_text, told
 from assistant.excuse import Excuse, Waking
+from assistant.floor import Floor
 from assistant.history import History
 from assistant.journal import Accepted, Journal
 from assistant.key_pieces import KeyPieces
@@ -73,6 +75,12 @@ class Mind:
     notify: Callable[[Principal, str], None]
     #: Who is who among those whose words and names were met: to say whose lower what it may do.
     voices: Voices = field(default_factory=Voices)
+    #: With whom it talks.
+    talk: Conversations = field(default_factory=lambda: Conversations(lambda: 0.0, 0.0))
+    #: Shared with the other assistants of the process: who of them speaks when.
+    floor: Floor | None = None
+    #: The identity of the room it is in, empty when that is not known.
+    where: Callable[[], str] = str
 
     @property
     def front(self) -> Sequence[Message]:
@@ -202,10 +210,21 @@ def granted_by(heard: Accepted) -> Pending | None:
     return heard.event.granted if isinstance(heard.event, Noticed) else None
 
 
-def of_one_run(heard: Sequence[Accepted]) -> Sequence[Accepted]:
-    """Return the events that one run deals with: an approved call has a run of its own, and so has each asker."""
+def of_one_run(heard: Sequence[Accepted], talk: Conversations | None = None) -> Sequence[Accepted]:
+    """Return the events that one run deals with: an approved call has a run of its own, and so has each asker.
+
+    A line to everybody waits until it is known who answers it; one that another assistant answers is only overheard.
+    """
+    if talk is not None:
+        heard = [
+            _overheard(one) if talk.is_left(one.event.id) else one for one in heard if one.event.id not in talk.held
+        ]
     approved = [one for one in heard if granted_by(one) is not None]
     return approved[:1] or _for_one_asker(heard)
+
+
+def _overheard(heard: Accepted) -> Accepted:
+    return replace(heard, attention=Attention(Verdict.CONTEXT, heard.attention.importance))
 
 
 def _most_important(heard: list[Accepted]) -> Accepted | None:

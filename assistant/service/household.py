@@ -19,6 +19,7 @@ from assistant.config import Config, ModelConfig, WebConfig
 from assistant.doctor.asking import asked
 from assistant.doctor.finding import Finding
 from assistant.doctor.run import Visit, examine
+from assistant.floor import Floor
 from assistant.journal import JournalError, JournalRefused, Refused, Sound
 from assistant.key_binding import KeyBinding
 from assistant.keys import anchored, resolve_key
@@ -81,6 +82,7 @@ class Household:
         self.turnstile = Turnstile(reactor)
         self._minutes = MinuteCounts(reactor.seconds)
         self._warmer = Warmer()
+        self._floor = Floor(reactor)
         self._keys = key_sources(reactor, home.environment, home.folder, home.secrets)
         self._bound = BoundKeys((), home.folder, IN_THE_GAME)
         self._pool = EmbeddedPool(make or self._embedded)
@@ -242,6 +244,8 @@ class Household:
             notify=lambda who, sentence: place.notify(who, self.scrub(sentence)),
             minutes=self._minutes,
             warmer=self._warmer,
+            floor=self._floor,
+            where=place.where,
         )
 
     async def _open(self) -> None:

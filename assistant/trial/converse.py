@@ -193,7 +193,9 @@ class Trial:
             notify=lambda _, sentence: screen.remark(f"({sentence})"),
         )
         assistant = build_assistant(settings, self._models, around, observer.failed)
-        home.ears = AssistantEars(assistant, me, self._reactor, home.alone_with, self._launcher, storage.life)
+        home.ears = AssistantEars(
+            assistant, me, self._reactor, home.alone_with, self._launcher, storage.life, others=home.others_than
+        )
         body = world.add(visitor, ears=VisitorEars(screen, visitor), description="A visitor from far away.")
         self._assistant = assistant
         await assistant.rights.load()

@@ -50,15 +50,26 @@ class FarVoice(Protocol):
 
 
 class EvenniaBody:
-    """The world of one assistant's character. `far` is its account, where it has one."""
+    """The world of one assistant's character. `far` is its account, where it has one.
 
-    def __init__(self, character: Any, clock: IReactorTime, far: FarVoice | None = None) -> None:
+    Between the pieces of a long speech `pause_seconds` pass.
+    """
+
+    def __init__(
+        self, character: Any, clock: IReactorTime, far: FarVoice | None = None, pause_seconds: float = PIECE_SECONDS
+    ) -> None:
         self.character = character
         self._clock = clock
         self._far = far
+        self._pause_seconds = pause_seconds
         #: Told of every piece of speech in the room.
         self.spoke: Callable[[], None] = _nobody_cares
         self._ladder = Ladder.of_game()
+
+    def where(self) -> str:
+        """The identity of the room, empty for nowhere."""
+        room = self.character.location
+        return f"#{room.pk}" if room is not None else ""
 
     async def look(self) -> Scene:
         """The scene round the character."""
@@ -155,9 +166,9 @@ class EvenniaBody:
         """Say the first piece now and the others after a pause each; all at once when there is no time left."""
         pieces = spoken_pieces(text)
         for index, piece in enumerate(pieces):
-            if index:
+            if index and self._pause_seconds > 0:
                 try:
-                    await deferLater(self._clock, PIECE_SECONDS)
+                    await deferLater(self._clock, self._pause_seconds)
                 except CancelledError:
                     for rest in pieces[index:]:
                         self._game(lambda rest=rest: speak(rest))  # type: ignore[misc]

@@ -1,0 +1,25 @@
+"""How an assistant behaves in company: the settings of conversations, of manners and of what wakes it without words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class MannerConfig(BaseModel):
+    """The part of an assistant's settings that is about company."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    #: How long a conversation goes on without its name: so long after the last exchange, what the same player says is
+    #: for it, unless they speak to somebody else, say farewell, or somebody else answers them. 0: never.
+    conversation_seconds: Annotated[float, Field(ge=0, le=3600)] = 90.0
+    #: Whether lines to everybody, such as "Hello everyone", are for it as well; one character in the room answers.
+    to_everybody: bool = True
+    #: Whether a player who speaks in company, names nobody and gets no answer is told once how to talk with it.
+    hint: bool = True
+    #: How long it pauses between the pieces of a long speech; 0 says them all at once.
+    pause_seconds: Annotated[float, Field(ge=0, le=10)] = 1.5
+    #: How much time lies between two lines of assistants in one room at least; 0: none. Players are never held up.
+    room_pause_seconds: Annotated[float, Field(ge=0, le=5)] = 1.5
