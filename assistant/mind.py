@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -81,6 +81,10 @@ class Mind:
     floor: Floor | None = None
     #: The identity of the room it is in, empty when that is not known.
     where: Callable[[], str] = str
+
+    def room_turn(self) -> Awaitable[None] | None:
+        """Take the next turn to speak where it is; None for at once."""
+        return None if self.floor is None else self.floor.turn(self.where(), self.settings.room_pause_seconds)
 
     @property
     def front(self) -> Sequence[Message]:
