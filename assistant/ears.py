@@ -28,11 +28,11 @@ class AssistantEars:
     clock: IReactorTime
     alone_with: Callable[[Principal], bool]
     launcher: Launcher
-    #: The names of those who are there, without the assistant and the speaker.
-    others: Callable[[Principal], Sequence[str]] = _nobody
     #: Told apart from every other life of this character, so that no id of an event comes twice.
     life: int = 0
     heard: int = 0
+    #: The names of those who are there, without the assistant and the speaker.
+    others: Callable[[Principal], Sequence[str]] = _nobody
 
     def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
         """Somebody spoke aloud."""

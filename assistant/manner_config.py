@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,3 +23,8 @@ class MannerConfig(BaseModel):
     pause_seconds: Annotated[float, Field(ge=0, le=10)] = 1.5
     #: How much time lies between two lines of assistants in one room at least; 0: none. Players are never held up.
     room_pause_seconds: Annotated[float, Field(ge=0, le=5)] = 1.5
+    #: Stands after its name where players look round in an Evennia game; empty for nothing. Who looks at the character
+    #: itself is told in any case.
+    ai_mark: str = Field(default="(AI)", max_length=20)
+    #: The colour of what it says in an Evennia game; "none" leaves it to the game.
+    speech_colour: Literal["none", "red", "green", "yellow", "blue", "magenta", "cyan", "white", "grey"] = "none"

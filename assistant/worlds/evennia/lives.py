@@ -132,7 +132,8 @@ def _moved_in(character: Any, config: Config, entered: str) -> Member:
     household = house.household()
     me = principal_for(character, config)
     voice = accounts.voice_of(character)
-    body = EvenniaBody(character, household.clock, voice, config.assistant.pause_seconds)
+    manner = config.assistant
+    body = EvenniaBody(character, household.clock, voice, manner.pause_seconds, manner.speech_colour)
     place = Place(me, body, ACCOUNT_TOOLS if voice is not None else (), body.gathered, tell, body.where)
     member = household.start(place, config, entered)
     life = _LIVES.get(me.id)
