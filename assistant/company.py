@@ -7,10 +7,11 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from assistant.classify import Attention, Manners, Verdict, is_for_everybody
-from assistant.events import Event, Said
+from assistant.events import Arrived, Event, Said
 from assistant.mind import Mind
 from resilience import Launcher
-from tools import Kind
+from tools import Kind, ToolFailed
+from tools.clean import one_line
 
 #: Within how many seconds an assistant decides, by chance, whether it answers a line to everybody.
 LONGEST_DELAY = 1.0
@@ -24,6 +25,7 @@ HINT_SECONDS = 3600.0
 HINT = "({name} is an AI character. In company it answers those who say its name: {name}, hello.)"
 #: How many players are remembered as told.
 MAX_KEPT = 1000
+_HOUR = 3600.0
 
 _log = Logger()
 
@@ -38,6 +40,8 @@ class Company:
         self._know: dict[str, None] = {}
         #: Who spoke last in the room: their id, and the number of the line.
         self._last = ("", 0)
+        #: When each player may be greeted again, by their id, in clock seconds.
+        self._greeted: dict[str, float] = {}
         self._launcher = Launcher()
 
     async def stop(self) -> None:
@@ -66,6 +70,8 @@ class Company:
         """Take note of an event; who speaks to nobody and is not answered may be told how to talk with it."""
         if attention.addressed:
             self._knows(event.who.id)
+        if isinstance(event, Arrived) and event.who.kind is Kind.PLAYER and self._mind.settings.greeting:
+            self._launcher.launch(self._greet(event), "greeting a player")
         if not isinstance(event, Said):
             return
         if event.who.id != self._last[0]:
@@ -74,6 +80,23 @@ class Company:
         if self._mind.settings.hint and is_lost and event.who.id not in self._know:
             self._knows(event.who.id)
             self._launcher.launch(self._hint(event, self._last[1]), "telling a player how to talk with it")
+
+    async def _greet(self, event: Arrived) -> None:
+        """Greet whoever came in, unless that was done lately or they have left again."""
+        mind, now = self._mind, self._mind.clock.seconds()
+        if now < self._greeted.get(event.who.id, now):
+            return
+        self._greeted[event.who.id] = now + mind.settings.greet_hours * _HOUR
+        while len(self._greeted) > MAX_KEPT:
+            del self._greeted[next(iter(self._greeted))]
+        if (turn := mind.room_turn()) is not None:
+            await turn
+        if not mind.world.hears(event.who):
+            return
+        try:
+            await mind.world.say(mind.settings.greeting.replace("{name}", one_line(event.who.name)))
+        except ToolFailed as failed:
+            _log.info("{name} could not greet: {why}", name=mind.me.name, why=str(failed))
 
     async def _hint(self, event: Said, line: int) -> None:
         """Tell the speaker how to talk with the assistant, unless somebody has answered them."""

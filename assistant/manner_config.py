@@ -23,6 +23,10 @@ class MannerConfig(BaseModel):
     pause_seconds: Annotated[float, Field(ge=0, le=10)] = 1.5
     #: How much time lies between two lines of assistants in one room at least; 0: none. Players are never held up.
     room_pause_seconds: Annotated[float, Field(ge=0, le=5)] = 1.5
+    #: Said to a player who comes in, without asking the model; {name} stands for theirs. Empty: it greets nobody.
+    greeting: str = Field(default="", max_length=300, examples=["Welcome, {name}."])
+    #: How many hours lie between two greetings of the same player at least.
+    greet_hours: Annotated[float, Field(ge=0, le=8760)] = 12.0
     #: Stands after its name where players look round in an Evennia game; empty for nothing. Who looks at the character
     #: itself is told in any case.
     ai_mark: str = Field(default="(AI)", max_length=20)

@@ -279,3 +279,21 @@ async def test_an_owner_can_have_no_hint(monkeypatch: pytest.MonkeyPatch) -> Non
         await life.say("what a day")
         await deferLater(reactor, 0.1)
         assert life.told == []
+
+
+async def test_who_comes_in_is_greeted_once_without_the_model() -> None:
+    async with living(hello, {"greeting": "Welcome, {name}."}) as life:
+        for _ in range(2):
+            await life.ann.move("south")
+            await life.ann.move("north")
+            await life.assistant.settled()
+        assert spoken(life) == ["Sage: Welcome, Ann."]
+        assert life.fake.chats == []
+
+
+async def test_who_comes_in_is_not_greeted_unless_the_owner_wrote_a_greeting() -> None:
+    async with living(hello) as life:
+        await life.ann.move("south")
+        await life.ann.move("north")
+        await life.assistant.settled()
+        assert spoken(life) == []
