@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assistant.events import ChannelSaid
+from assistant.manner import in_manner
 from assistant.mind import Mind, Run
 from assistant.outcome import Answered, NothingToDo, Outcome
 from assistant.plain_text import answer_by, call_for_text
@@ -30,6 +31,8 @@ async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple
     if not message.tool_calls:
         calls = _calls_of_text(mind, run, answer)
         message = assistant_message(*calls)
+    if (fitting := _in_manner(mind, run, calls)) != calls:
+        calls, message = fitting, assistant_message(*fitting)
     run.nudge = not calls
     if not calls:
         run.meter.count_format(wrong=True)
@@ -59,6 +62,13 @@ async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple
     )
     run.said = None
     return executed
+
+
+def _in_manner(mind: Mind, run: Run, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+    """The calls in the manner in which the assistant was spoken to."""
+    event = run.trigger.event if run.trigger else None
+    is_here = event is not None and mind.world.hears(event.who)
+    return tuple(in_manner(call, event, mind.rules.grant, mind.me.name, is_here=is_here) for call in calls)
 
 
 def can_answer(mind: Mind, run: Run) -> bool:
@@ -154,6 +164,7 @@ def _context(mind: Mind, run: Run) -> ToolContext:
         askers=run.askers,
         answer_by=answer_by(event, mind.rules.grant),
         granted=run.granted if run.making_granted else None,
+        room_turn=mind.room_turn,
     )
 
 

@@ -12,7 +12,9 @@ from assistant.chosen_model import ChosenModel, call_options
 from assistant.classify import Manners
 from assistant.compaction import Compactor, summary_tokens
 from assistant.config import AssistantConfig, BudgetConfig
+from assistant.conversation import Conversations
 from assistant.excuse import Excuse, Waking
+from assistant.floor import Floor
 from assistant.granting import request_text
 from assistant.history import History
 from assistant.journal.shapes import MESSAGE
@@ -75,6 +77,10 @@ class Surroundings:
     warmer: Warmer = field(default_factory=Warmer)
     #: What tells those who wait that it is waking up; None for one that is told of from now on.
     waking: Waking | None = None
+    #: Who of the assistants of the process speaks when, None for one that is alone.
+    floor: Floor | None = None
+    #: The identity of the room its body is in, empty when that is not known.
+    where: Callable[[], str] = str
 
 
 def build_assistant(
@@ -99,6 +105,7 @@ def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
         min_permission=settings.min_permission,
         room_speech=settings.room_speech,
         channel_speech=settings.channel_speech,
+        to_everybody=settings.to_everybody,
     )
 
 
@@ -155,6 +162,9 @@ def _mind(
         notify=around.notify,
         hurried=Excuse(around.world, around.clock, settings.rate_excuse, every),
         waking=waking,
+        talk=Conversations(around.clock.seconds, settings.conversation_seconds),
+        floor=around.floor,
+        where=around.where,
     )
 
 

@@ -9,6 +9,7 @@ from twisted.logger import Logger
 
 from assistant.classify import Attention, Manners, Verdict, classify
 from assistant.compaction import Compactor
+from assistant.company import Company
 from assistant.events import Event, Noticed
 from assistant.granting import tell_void, why_void
 from assistant.journal import Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
@@ -43,6 +44,7 @@ class Assistant:
         self._manners = manners
         self._on_failure = on_failure
         self._bot_exchanges = 0
+        self._company = Company(mind, manners)
         #: Events that are being written down, and who waits for that.
         self._on_the_way_in = 0
         self._waiting: list[Deferred[None]] = []
@@ -60,6 +62,7 @@ class Assistant:
         """Cancel what goes on; returns when nothing does. Pending events stay in the journal."""
         await self.tick.stop()
         await self.mind.waking.stop()
+        await self._company.stop()
         await self._launcher.stop()
 
     async def hear(self, event: Event) -> Attention:
@@ -68,10 +71,13 @@ class Assistant:
         Raises InboxFullError when the inbox takes no more triggers, and JournalUnwritable when the disk does not;
         overheard events are then let pass. Raises Fenced when another process lives as this character by now.
         """
-        attention = classify(event, self._manners, self._bot_exchanges)
+        talk = self.mind.talk
+        attention = classify(event, self._manners, self._bot_exchanges, goes_on=talk.goes_on(event))
         if attention.verdict is Verdict.IGNORE or event.who.id in self.rights.muted:
             return Attention(Verdict.IGNORE, attention.importance)
         self._count_bots(event, attention)
+        talk.heard(event, attention)
+        self._company.heard(event, attention)
         self._on_the_way_in += 1
         try:
             return await self._take_in(event, attention)
@@ -81,6 +87,8 @@ class Assistant:
     async def _take_in(self, event: Event, attention: Attention) -> Attention:
         """Write the event down, and wake."""
         try:
+            if is_left_open := self._company.is_for_one_of_many(event, attention):
+                self.mind.talk.held.add(event.id)
             await self.mind.journal.accept(event, attention)
         except Fenced:
             self.tick.halt()
@@ -91,13 +99,27 @@ class Assistant:
                 self._launcher.launch(self._excused(), "excuse")
                 raise
             return Attention(Verdict.IGNORE, attention.importance)
-        if attention.verdict is Verdict.TRIGGER:
-            if self.tick.paused:
-                self._launcher.launch(self._excused(), "excuse")
-            else:
-                self.mind.waking.asked(event)
-            self.tick.wake()
+        if attention.verdict is Verdict.TRIGGER and is_left_open:
+            self._on_the_way_in += 1
+            self._launcher.launch(self._perhaps(event), "seeing who answers a line to everybody")
+        elif attention.verdict is Verdict.TRIGGER:
+            self._wake(event)
         return attention
+
+    def _wake(self, event: Event) -> None:
+        if self.tick.paused:
+            self._launcher.launch(self._excused(), "excuse")
+        else:
+            self.mind.waking.asked(event)
+        self.tick.wake()
+
+    async def _perhaps(self, event: Event) -> None:
+        """Wake for a line to everybody, a little later and unless another assistant answers it."""
+        try:
+            if await self._company.answers(event):
+                self._wake(event)
+        finally:
+            self._taken_in()
 
     async def settled(self) -> None:
         """Returns when everything heard so far is dealt with, or waits for a model that cannot be reached."""

@@ -14,13 +14,12 @@ from assistant.chosen_model import LOCAL_SECONDS, ChosenModel, Served, provider_
 from assistant.config import ModelConfig
 from assistant.counting import load_table
 from assistant.keys import KeyReferenceError, KeySources, resolve_key
+from assistant.known_providers import has_model, no_such_model, why_unusable
 from llm import (
-    BadCredential,
     LLMError,
     LLMProvider,
     ModelNotFound,
     Rejected,
-    Unavailable,
     UnknownProviderError,
     get_provider,
 )
@@ -192,8 +191,8 @@ class Chooser:
         try:
             offered = await self._with_key(provider, ollama_models)
             names = [model.name for model in offered]
-            if config.model and not _has(names, config.model):
-                raise NoModelError(_no_such_model("the Ollama", provider.api_url, config.model, names))
+            if config.model and not has_model(names, config.model):
+                raise NoModelError(no_such_model("the Ollama", provider.api_url, config.model, names))
             if not config.model:
                 if not names:
                     raise NoModelError(
@@ -201,7 +200,7 @@ class Chooser:
                     )
                 provider.model = await self._best(provider, names)
         except LLMError as error:
-            raise NoModelError(_cause(error, provider.api_url, "start it with 'ollama serve'")) from error
+            raise NoModelError(why_unusable(error, provider.api_url, "start it with 'ollama serve'")) from error
         return ChosenModel(provider, f"Ollama at {provider.api_url}, model {provider.model}", config)
 
     async def _best(self, provider: LLMProvider, names: list[str]) -> str:
@@ -220,8 +219,8 @@ class Chooser:
         if not provider.api_url:
             raise NoModelError(f"the provider '{name}' needs the address of the server: --url http://HOST:PORT/v1")
         names = await self._listed(provider, "start the server")
-        if config.model and names and not _has(names, config.model):
-            raise NoModelError(_no_such_model("the server", provider.api_url, config.model, names))
+        if config.model and names and not has_model(names, config.model):
+            raise NoModelError(no_such_model("the server", provider.api_url, config.model, names))
         if not config.model:
             if not names:
                 raise NoModelError(f"the server at {provider.api_url} does not list its models: name one with --model")
@@ -278,7 +277,7 @@ class Chooser:
         except (ModelNotFound, Rejected):
             return []
         except LLMError as error:
-            raise NoModelError(_cause(error, provider.api_url, remedy)) from error
+            raise NoModelError(why_unusable(error, provider.api_url, remedy)) from error
 
     async def _with_key(self, provider: LLMProvider, look: Look) -> Sequence[OfferedModel]:
         """The models that the server lists, not asked while it refuses this key. Raises LLMError."""
@@ -287,22 +286,3 @@ class Chooser:
 
     def _soon(self) -> Deadline:
         return Deadline.after(self.clock, LOOK_SECONDS)
-
-
-def _has(names: list[str], model: str) -> bool:
-    """Whether the list holds the model; Ollama's names carry a tag that defaults to latest."""
-    return model in names or f"{model}:latest" in names
-
-
-def _no_such_model(what: str, url: str, model: str, names: list[str]) -> str:
-    there = ", ".join(names[:10]) or "none at all"
-    return f"{what} at {url} has no model '{model}'; it has: {there}"
-
-
-def _cause(error: LLMError, url: str, remedy: str) -> str:
-    """One sentence for a server that cannot be used, with what to do."""
-    if isinstance(error, BadCredential):
-        return f"the server at {url} refused the key: give the right one with --key env:NAME"
-    if isinstance(error, Unavailable):
-        return f"{error.message}; {remedy}, or give another address with --url"
-    return f"the server at {url} cannot be used: {error.message}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -13,7 +14,22 @@ from tools.context import Kind
 #: How often assistants may answer each other until a human speaks (RFC 3834 in spirit).
 MAX_BOT_EXCHANGES = 4
 
+#: Characters of a part of a name that is too short to be called by: "de", "of".
+_SHORTEST_PART = 2
+
 _MENTION, _DIRECT, _SPEECH, _POSE, _CHANNEL, _ASSISTANT, _SYSTEM = 10, 9, 8, 6, 5, 4, 3
+
+
+#: Words to all who are there.
+_EVERYBODY = re.compile(
+    r"\b(?:hello|hi|hiya|hey|hail|greetings|welcome|good (?:morning|day|afternoon|evening)|thanks|thank you)[ ,]+"
+    r"(?:to |there,? )?(?:you )?(?:every(?:one|body)|all|folks|people|friends|you all|y'all)\b"
+    r"|^\W*(?:every(?:one|body)|all of you|you all|folks|any(?:one|body))\s*[,:!?]"
+    r"|\b(?:do|does|did|has|have|can|could|would|will|is|was) (?:any(?:one|body)|any of you|some(?:one|body))\b"
+    r"|\bany(?:one|body) (?:here|there|know|knows|seen|around|want|wants)\b"
+    r"|\bwho (?:here |of you )?(?:knows|can (?:tell|show|help)|has seen)\b",
+    re.IGNORECASE,
+)
 
 
 class Verdict(StrEnum):
@@ -44,28 +60,64 @@ class Manners:
     min_permission: int = 0
     room_speech: Verdict = Verdict.CONTEXT
     channel_speech: Verdict = Verdict.CONTEXT
+    to_everybody: bool = True
 
 
-def classify(event: Event, me: Manners, bot_exchanges: int = 0) -> Attention:
-    """The first of the rules 0 to 8 that matches; `bot_exchanges` counts triggers by assistants since a human spoke."""
+def classify(event: Event, me: Manners, bot_exchanges: int = 0, *, goes_on: bool = False) -> Attention:
+    """Return what the first rule that matches says, of 0 to 8.
+
+    `bot_exchanges` counts triggers by assistants since a human spoke. `goes_on` says that the speaker talked with the
+    assistant a moment ago and that nobody else was addressed.
+    """
     importance = _importance(event)
     if not me.enabled or event.who.id == me.id:  # rules 0 and 1
         return Attention(Verdict.IGNORE, importance)
     from_bot = event.who.kind is Kind.ASSISTANT
     answerable = Verdict.CONTEXT if from_bot and bot_exchanges >= MAX_BOT_EXCHANGES else Verdict.TRIGGER
-    if mentions(event, me):  # rule 2
+    if event.who.kind is not Kind.WORLD and event.who.permission < me.min_permission:  # rule 2
+        return Attention(Verdict.IGNORE, importance)
+    if mentions(event, me):  # rule 3
         return Attention(answerable, _ASSISTANT if from_bot else _MENTION, addressed=True)
     if isinstance(event, Paged | Whispered):  # rule 3
         return Attention(answerable, _ASSISTANT if from_bot else _DIRECT, addressed=True)
     if from_bot:  # rule 4
         return Attention(Verdict.CONTEXT, _ASSISTANT)
-    if event.who.kind is not Kind.WORLD and event.who.permission < me.min_permission:  # rule 5
-        return Attention(Verdict.IGNORE, importance)
+    if goes_on and isinstance(event, Said | ChannelSaid):  # rule 5
+        return Attention(Verdict.TRIGGER, importance, addressed=True)
     if isinstance(event, ChannelSaid):  # rule 6
         return Attention(me.channel_speech, importance)
     if isinstance(event, Said):  # rule 7
-        return Attention(Verdict.TRIGGER if event.alone else me.room_speech, importance, addressed=event.alone)
+        is_meant = event.alone or is_for_everybody(event, me)
+        return Attention(Verdict.TRIGGER if is_meant else me.room_speech, importance, addressed=is_meant)
     return Attention(Verdict.CONTEXT, importance)  # rule 8
+
+
+def is_for_everybody(event: Event, me: Manners) -> bool:
+    """Whether the line is for all who are there, and for the assistant as one of them."""
+    if not isinstance(event, Said) or event.alone or event.to_other or mentions(event, me):
+        return False
+    if not me.to_everybody or event.who.kind not in {Kind.PLAYER, Kind.OPERATOR}:
+        return False
+    return me.room_speech is not Verdict.IGNORE and _EVERYBODY.search(event.text) is not None
+
+
+def is_named(text: str, names: Iterable[str]) -> bool:
+    """Whether a spoken line names one of these people.
+
+    A name in the middle counts when it is written as a name is: many a name is a word as well.
+    """
+    return any(_names_one(text, name) for name in names)
+
+
+def _names_one(text: str, name: str) -> bool:
+    parts = [name, *(part for part in name.split() if len(part) > _SHORTEST_PART)]
+    called = "|".join(map(re.escape, parts))
+    whole = re.escape(name)
+    if re.search(rf"^\W*(?:(?:{called})\s*[,:;!?.]|{whole}\b(?!['\u2019]))", text, re.IGNORECASE):
+        return True
+    if re.search(rf"[,;]\s*(?:{called})\W*$", text, re.IGNORECASE):
+        return True
+    return re.search(rf"(?<!\w){whole}(?!\w)", text) is not None
 
 
 def mentions(event: Event, me: Manners) -> bool:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from assistant.classify import Verdict
 from assistant.config_types import Address, KeyReference, Seconds, Settings
 from assistant.known_providers import needs_prices
+from assistant.manner_config import MannerConfig
 from assistant.model_options import (
     ApiVersion,
     Betas,
@@ -106,7 +107,7 @@ class ModelConfig(Settings):
     progress_seconds: Seconds | None = None
 
 
-class AssistantConfig(Settings):
+class AssistantConfig(MannerConfig):
     """Who the assistant is and how it behaves."""
 
     #: The name it is called by. In a game it is the name of its character: setting it renames the character.

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from twisted.internet.defer import CancelledError, Deferred
 
 from assistant.acting import carry_out
+from assistant.events import ChannelSaid
 from assistant.mind import Mind, Run
 from assistant.plain_text import call_for_text
 from assistant.recovery import MAYBE_HEARD, SAY, Said
@@ -160,13 +161,17 @@ def early_ears(mind: Mind, run: Run) -> Early | None:
         return None
     if base_need(tool, mind.rules.needs) > 0 or (asks is not None and asks.kind is Kind.ASSISTANT):
         return None  # an approval is for the whole, and so is the question whether it is an echo
-    if len(run.web.citations) > 0 or run.hearers is not None:
-        return None  # what is answered in private is never said aloud, not even its beginning
+    if len(run.web.citations) > 0 or run.hearers is not None or _is_elsewhere(run):
+        return None  # what is answered elsewhere is never said aloud, not even its beginning
 
     async def say(sentence: str) -> bool:
         return await _say(mind, run, sentence)
 
     return Early(say, lambda sentence: _is_fit(mind, sentence), lambda: _text_speaks(mind, run))
+
+
+def _is_elsewhere(run: Run) -> bool:
+    return run.trigger is not None and isinstance(run.trigger.event, ChannelSaid)
 
 
 async def _say(mind: Mind, run: Run, sentence: str) -> bool:

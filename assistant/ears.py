@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.character import Assistant
+from assistant.classify import is_named
 from assistant.events import Arrived, ChannelSaid, Emoted, Event, Left, Paged, Said, Whispered
 from assistant.journal import Fenced, InboxFullError, JournalUnwritable
 from resilience import Launcher
 from tools import Principal
+
+
+def _nobody(_: Principal) -> Sequence[str]:
+    return ()
 
 
 @dataclass(slots=True)
@@ -26,12 +31,22 @@ class AssistantEars:
     #: Told apart from every other life of this character, so that no id of an event comes twice.
     life: int = 0
     heard: int = 0
+    #: The names of those who are there, without the assistant and the speaker.
+    others: Callable[[Principal], Sequence[str]] = _nobody
 
     def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
         """Somebody spoke aloud."""
         to_me = target is not None and target.id == self.me.id
         self._hear(
-            Said(id=self._id(), at=self._now(), who=speaker, text=text, to_me=to_me, alone=self.alone_with(speaker))
+            Said(
+                id=self._id(),
+                at=self._now(),
+                who=speaker,
+                text=text,
+                to_me=to_me,
+                alone=self.alone_with(speaker),
+                to_other=not to_me and (target is not None or is_named(text, self.others(speaker))),
+            )
         )
 
     def heard_whisper(self, speaker: Principal, text: str) -> None:

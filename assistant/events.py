@@ -25,11 +25,15 @@ class Perceived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said(Perceived):
-    """Somebody spoke aloud. `alone` when nobody else was there to be meant."""
+    """Somebody spoke aloud.
+
+    `alone` when nobody else was there to be meant, `to_other` when the line names somebody else who is there.
+    """
 
     text: str
     to_me: bool = False
     alone: bool = False
+    to_other: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

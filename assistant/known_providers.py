@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from llm.embedded.models import MODELS
+from llm.errors import BadCredential, LLMError, Unavailable
 from llm.messages import JSONObject
 from llm.provider import LLMProvider
 from llm.providers import provider_classes
@@ -112,3 +113,23 @@ def _classes(name: str) -> list[type[LLMProvider]]:
     """The classes behind a name, none for one that nobody has."""
     classes = provider_classes()
     return [classes[real] for real in _STANDS_FOR.get(name, (name,)) if real in classes]
+
+
+def has_model(names: list[str], model: str) -> bool:
+    """Tell whether the list holds the model; Ollama's names carry a tag that defaults to latest."""
+    return model in names or f"{model}:latest" in names
+
+
+def no_such_model(what: str, url: str, model: str, names: list[str]) -> str:
+    """Say that a server lacks the model, with those it has."""
+    there = ", ".join(names[:10]) or "none at all"
+    return f"{what} at {url} has no model '{model}'; it has: {there}"
+
+
+def why_unusable(error: LLMError, url: str, remedy: str) -> str:
+    """Say in one sentence why a server cannot be used, with what to do."""
+    if isinstance(error, BadCredential):
+        return f"the server at {url} refused the key: give the right one with --key env:NAME"
+    if isinstance(error, Unavailable):
+        return f"{error.message}; {remedy}, or give another address with --url"
+    return f"the server at {url} cannot be used: {error.message}"

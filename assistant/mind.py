@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.classify import Verdict
+from assistant.classify import Attention, Verdict
 from assistant.config import AssistantConfig, ModelConfig
-from assistant.events import Noticed, hearers_of, told
+from assistant.conversation import Conversations
+from assistant.events import Noticed, hearers_of, spoken_text, told
 from assistant.excuse import Excuse, Waking
+from assistant.floor import Floor
 from assistant.history import History
 from assistant.journal import Accepted, Journal
 from assistant.key_pieces import KeyPieces
@@ -73,6 +75,16 @@ class Mind:
     notify: Callable[[Principal, str], None]
     #: Who is who among those whose words and names were met: to say whose lower what it may do.
     voices: Voices = field(default_factory=Voices)
+    #: With whom it talks.
+    talk: Conversations = field(default_factory=lambda: Conversations(lambda: 0.0, 0.0))
+    #: Shared with the other assistants of the process: who of them speaks when.
+    floor: Floor | None = None
+    #: The identity of the room it is in, empty when that is not known.
+    where: Callable[[], str] = str
+
+    def room_turn(self) -> Awaitable[None] | None:
+        """Take the next turn to speak where it is; None for at once."""
+        return None if self.floor is None else self.floor.turn(self.where(), self.settings.room_pause_seconds)
 
     @property
     def front(self) -> Sequence[Message]:
@@ -167,23 +179,28 @@ class Run:
         return [heard.event.id for heard in self._woken_by]
 
 
-def _for_one_audience(events: Sequence[Accepted]) -> Sequence[Accepted]:
-    """Return the events without the triggers that are to be answered before other ears, which need a run of their own.
+def _for_one_asker(events: Sequence[Accepted]) -> Sequence[Accepted]:
+    """Return the events of one run: it answers one person, before one audience; what others want waits for its own run.
 
-    The answer to the first trigger is heard by some. What is to be answered elsewhere has to wait; but one who said
-    something in private, and then spoke to the assistant where this run answers, is answered here.
+    The first who asked comes first, with all they said there. What others asked waits, and with it what they said
+    since. One who said something in private, and then spoke to the assistant where this run answers, is answered here.
     """
     triggers = _triggers_in(events)
     if not triggers:
         return events
-    hearers = hearers_of(triggers[0].event)
-    here = {heard.event.who.id: place for place, heard in enumerate(triggers) if hearers_of(heard.event) == hearers}
-    elsewhere = {
-        heard.event.id
-        for place, heard in enumerate(triggers)
-        if hearers_of(heard.event) != hearers and here.get(heard.event.who.id, -1) < place
-    }
-    return [heard for heard in events if heard.event.id not in elsewhere]
+    asker, hearers = triggers[0].event.who.id, hearers_of(triggers[0].event)
+    theirs = [heard for heard in triggers if heard.event.who.id == asker]
+    last_here = max(place for place, heard in enumerate(theirs) if hearers_of(heard.event) == hearers)
+    elsewhere = {heard.event.id for heard in theirs[last_here + 1 :]}
+    waiting: set[str] = set()
+    kept = []
+    for heard in events:
+        who, is_trigger = heard.event.who, heard.attention.verdict is Verdict.TRIGGER
+        if is_trigger and who.id != asker:
+            waiting.add(who.id)
+        elif heard.event.id not in elsewhere and (who.id not in waiting or not spoken_text(heard.event)):
+            kept.append(heard)
+    return kept
 
 
 def _triggers_in(events: Sequence[Accepted]) -> list[Accepted]:
@@ -201,10 +218,21 @@ def granted_by(heard: Accepted) -> Pending | None:
     return heard.event.granted if isinstance(heard.event, Noticed) else None
 
 
-def of_one_run(heard: Sequence[Accepted]) -> Sequence[Accepted]:
-    """Return the events that one run deals with: an approved call has a run of its own, and so has each audience."""
+def of_one_run(heard: Sequence[Accepted], talk: Conversations | None = None) -> Sequence[Accepted]:
+    """Return the events that one run deals with: an approved call has a run of its own, and so has each asker.
+
+    A line to everybody waits until it is known who answers it; one that another assistant answers is only overheard.
+    """
+    if talk is not None:
+        heard = [
+            _overheard(one) if talk.is_left(one.event.id) else one for one in heard if one.event.id not in talk.held
+        ]
     approved = [one for one in heard if granted_by(one) is not None]
-    return approved[:1] or _for_one_audience(heard)
+    return approved[:1] or _for_one_asker(heard)
+
+
+def _overheard(heard: Accepted) -> Accepted:
+    return replace(heard, attention=Attention(Verdict.CONTEXT, heard.attention.importance))
 
 
 def _most_important(heard: list[Accepted]) -> Accepted | None:

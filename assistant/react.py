@@ -22,7 +22,7 @@ from assistant.journal import InterruptedRun, InterruptedStep, JournalError
 from assistant.limits import Meter, RunLimits
 from assistant.looking_up import look_up_first
 from assistant.mind import Mind, Run, of_one_run
-from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
+from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome, settles
 from assistant.perception import perceive
 from assistant.purse import A_MINUTE
 from assistant.recovery import MAYBE_HEARD, SAY, Answer, Said, left_of
@@ -62,7 +62,7 @@ async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outco
         mind.history.rewind()
         on_more()
     waiting = left.events if left else await mind.journal.pending()
-    events = left.events if left else of_one_run(waiting)
+    events = left.events if left else of_one_run(waiting, mind.talk)
     if not events and left is None:
         return NothingToDo()
     if len(events) < len(waiting):
@@ -116,6 +116,7 @@ async def _end(mind: Mind, run: Run, outcome: Outcome) -> Outcome:
     else:
         keep_said(mind, run)
         mind.history.saved(await mind.journal.close_run(run.id, outcome, mind.history.changes()))
+    mind.talk.ended(run.askers, is_settled=settles(outcome))
     mind.observer.run_ended(run.id, outcome)
     return outcome
 

@@ -65,6 +65,11 @@ class Turnstile:
         """How many wait."""
         return len(self._urgent) + len(self._others)
 
+    @property
+    def living(self) -> int:
+        """How many assistants there are."""
+        return self._living
+
     def joins(self) -> None:
         """Another assistant lives."""
         self._living += 1

@@ -207,6 +207,8 @@ class ToolContext:
     has_changed: bool = False
     #: The approval that this very call was given, None for a call that the model makes by itself.
     granted: Pending | None = None
+    #: Takes the next turn to speak in the room: what to wait for, None for nothing.
+    room_turn: Callable[[], Awaitable[None] | None] = field(default=lambda: None, compare=False, repr=False)
 
     def cited(self, words: str) -> str:
         """Words for people's ears, with the sources below them that they name."""

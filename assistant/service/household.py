@@ -18,8 +18,8 @@ from assistant.config import Config, ModelConfig
 from assistant.doctor.asking import asked
 from assistant.doctor.finding import Finding
 from assistant.doctor.run import Visit, examine
+from assistant.floor import Floor
 from assistant.journal import JournalError, JournalRefused, Refused, Sound
-from assistant.key_binding import KeyBinding
 from assistant.keys import anchored, resolve_key
 from assistant.purse import MinuteCounts
 from assistant.service.alarms import Lookout
@@ -63,7 +63,6 @@ class Household:
         """`make` makes the server of an embedded model; the real one when it is not given."""
         self.home = home
         self.members: dict[str, Member] = {}
-        #: What is wrong and takes a person to mend.
         self.troubles = Troubles()
         #: Why nobody can live here, in one sentence; empty when all is well.
         self.trouble = ""
@@ -79,12 +78,12 @@ class Household:
         self.turnstile = Turnstile(reactor)
         self._minutes = MinuteCounts(reactor.seconds)
         self._warmer = Warmer()
+        self._floor = Floor(reactor)
         self._keys = key_sources(reactor, home.environment, home.folder, home.secrets)
         self._bound = BoundKeys((), home.folder, IN_THE_GAME)
         self._pool = EmbeddedPool(make or told_to_the_log(reactor, home.environment))
-        self.web = SharedWeb(
-            home.web or home.config.web, self._keys, self._exchange, reactor=reactor, random=random, wall=home.wall
-        )
+        web = home.web or home.config.web
+        self.web = SharedWeb(web, self._keys, self._exchange, reactor=reactor, random=random, wall=home.wall)
         #: What each member has asked leave for: it goes on waiting when the member is started anew.
         self._approvals: dict[str, Approvals] = {}
         self._launcher = Launcher()
@@ -254,6 +253,8 @@ class Household:
             notify=lambda who, sentence: place.notify(who, self.scrub(sentence)),
             minutes=self._minutes,
             warmer=self._warmer,
+            floor=self._floor,
+            where=place.where,
         )
 
     async def _open(self) -> None:
@@ -288,13 +289,12 @@ class Household:
         folder = self.home.folder
         game = self.home.config.model_copy(update={"web": self.web.config})
         configs = [config, game, *(member.config for member in self.members.values())]
-        wanted: list[KeyBinding] = [binding for each in configs for binding in bindings_of(each, folder)]
-        self._bound.admit(list(dict.fromkeys(wanted)), self._anchored(entered))
+        wanted = dict.fromkeys(binding for each in configs for binding in bindings_of(each, folder))
+        self._bound.admit(list(wanted), self._anchored(entered))
         await self._journal.bindings.remember(self._bound.remembered)
 
     def _anchored(self, entered: str) -> set[str]:
         return {anchored(entered, self.home.folder)} if entered else set()
 
     def _chooser(self, bound: BoundKeys) -> Chooser:
-        known = self.pipeline.credential
-        return Chooser(self._exchange, self._reactor, self._keys, self._pool.lease, bound, known)
+        return Chooser(self._exchange, self._reactor, self._keys, self._pool.lease, bound, self.pipeline.credential)

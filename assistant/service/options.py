@@ -188,7 +188,8 @@ def meanings(model: type[BaseModel]) -> dict[str, str]:
     """The comment above each field of a settings class: what the owner is told of it."""
     found: dict[str, str] = {}
     said: list[str] = []
-    for line in map(str.strip, getsource(model).splitlines()):
+    sources = [getsource(part) for part in model.__mro__ if issubclass(part, BaseModel) and part is not BaseModel]
+    for line in map(str.strip, "\n".join(sources).splitlines()):
         if line.startswith("#:"):
             said.append(line.removeprefix("#:").strip())
         else:

@@ -15,6 +15,7 @@ class Place:
     The id of `me` is for ever: what it remembers is kept under it. `tools` are those the world has beyond the usual.
     `gathered` returns when somebody is there to be answered, or need not be waited for any longer; it is asked where an
     earlier life left something to answer. `notify` tells a player one sentence outside the story, where they are.
+    `where` gives the identity of the room it is in, empty when that is not known.
     """
 
     me: Principal
@@ -22,3 +23,4 @@ class Place:
     tools: tuple[Tool, ...] = ()
     gathered: Callable[[], Awaitable[None]] | None = None
     notify: Callable[[Principal, str], None] = lambda _, __: None
+    where: Callable[[], str] = str

@@ -159,7 +159,7 @@ class _Start:
     def _chooser(self, bound: BoundKeys) -> Chooser:
         """What chooses the models, with each key kept to the servers it was given for."""
         embedded = partial(_embedded, self.reactor, self.environment, self.progress)
-        return Chooser(self.exchange, self.reactor, self._keys, embedded, bound, self._offered)
+        return Chooser(self.exchange, self.reactor, self._keys, embedded, bound, offer=self._offered)
 
     async def _offered(self) -> Path | None:
         """The embedded model for who names none: one that is there, else the one chosen at the terminal."""

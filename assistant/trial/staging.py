@@ -82,7 +82,9 @@ class Staging:
             notify=notify,
         )
         assistant = build_assistant(settings, models, around, on_failure)
-        home.ears = AssistantEars(assistant, me, self.clock, home.alone_with, self.launcher, storage.life)
+        home.ears = AssistantEars(
+            assistant, me, self.clock, home.alone_with, self.launcher, storage.life, others=home.others_than
+        )
         await assistant.rights.load()
         assistant.start()
         return Stage(world, home, assistant)

@@ -168,6 +168,10 @@ class Body:
         """Whether `principal` is the only other one in the room; residents count."""
         return [other.id for other in self._principals()] == [principal.id]
 
+    def others_than(self, principal: Principal) -> list[str]:
+        """The names of everybody else in the room but `principal`."""
+        return [other.name for other in self._principals() if other.id != principal.id]
+
     async def look(self) -> Scene:
         """The room, without the body itself."""
         room = self.room

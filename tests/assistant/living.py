@@ -161,7 +161,7 @@ async def living(
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})
         assistant = build_assistant(all_settings, [chosen], around, witness.failed)
-        home.ears = AssistantEars(assistant, SAGE, reactor, home.alone_with, launcher)
+        home.ears = AssistantEars(assistant, SAGE, reactor, home.alone_with, launcher, others=home.others_than)
         assistant.start()
         visitor = world.add(ann, ears=witness)
         try:

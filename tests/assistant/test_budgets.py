@@ -90,22 +90,22 @@ async def test_another_player_of_the_same_moment_is_still_answered() -> None:
         await life.ann.whisper("Sage", "Me first!")  # a whisper is no more important than a name, but it is the last
         with capturedLogs() as logged:
             await life.say("Sage, me!")
-        assert [event["log_event"] for event in logged if event.get("log_event") == "budget"] == ["budget"]
+        assert [event["log_event"] for event in logged if event.get("log_event") == "budget"] == ["budget"] * 2
         assert len(life.fake.chats) == 2
-        assert life.witness.outcomes == [Answered(("say",)), Answered(("say",))]
-        assert done(life) == ["Sage: Hello.", tired(life), "Sage: Hello."]
+        assert life.witness.outcomes == [Answered(("say",)), Answered(("say",)), *life.witness.limits]
+        assert done(life) == ["Sage: Hello.", "Sage: Hello.", tired(life)]
         assert (spent(life, "player:1")["calls"], spent(life, "player:2")["calls"]) == (1, 1)
         assert await life.journal.pending() == ()
 
 
-async def test_when_it_is_used_up_within_a_run_the_run_goes_on_for_another_who_waits() -> None:
+async def test_when_it_is_used_up_within_a_run_the_next_run_is_for_another_who_waits() -> None:
     script = [Reply(calls=(Call("look"),)), HELLO]
     async with living(script, budget={"player": {"calls": 1}}) as life:
         bea = life.world.add(Principal("player:2", "Bea"), ears=Witness())
         await bea.say("Sage, are you there?")
         await life.say("Sage, look round and tell me")
-        assert life.witness.outcomes == [Answered(("say",))]
-        assert [(step.run_id, step.step) for step in life.witness.steps] == [("run-1", 1), ("run-1", 2)]
+        assert life.witness.outcomes == [*life.witness.limits, Answered(("say",))]
+        assert [(step.run_id, step.step) for step in life.witness.steps] == [("run-1", 1), ("run-2", 1)]
         assert done(life) == [tired(life), "Sage: Hello."]
         assert (spent(life, "player:1")["calls"], spent(life, "player:2")["calls"]) == (1, 1)
 

@@ -29,20 +29,20 @@ def test_rule_1_its_own_words_are_nothing_to_it() -> None:
 @pytest.mark.parametrize(
     "text", ["Sage, hello", "hello SAGE!", "@sage look", "is that you, sage?", "ask the old one", "'Sage'", "sage"]
 )
-def test_rule_2_its_name_or_an_alias_wakes_it(text: str) -> None:
+def test_rule_3_its_name_or_an_alias_wakes_it(text: str) -> None:
     assert classify(said(text), ME) == Attention(Verdict.TRIGGER, 10, addressed=True)
 
 
 @pytest.mark.parametrize("text", ["sagebrush grows here", "a message", "the sages said", "sage_1", ""])
-def test_rule_2_a_word_that_only_holds_the_name_does_not(text: str) -> None:
+def test_rule_3_a_word_that_only_holds_the_name_does_not(text: str) -> None:
     assert classify(said(text), ME).verdict is Verdict.CONTEXT
 
 
-def test_rule_2_speech_directed_at_it_wakes_it() -> None:
+def test_rule_3_speech_directed_at_it_wakes_it() -> None:
     assert classify(said("hello there", to_me=True), ME) == Attention(Verdict.TRIGGER, 10, addressed=True)
 
 
-def test_rule_2_a_name_with_regular_expression_signs_is_a_name() -> None:
+def test_rule_3_a_name_with_regular_expression_signs_is_a_name() -> None:
     odd = Manners("a", "R2(D2)+")
     assert classify(said("hello R2(D2)+ there"), odd).verdict is Verdict.TRIGGER
 
@@ -67,16 +67,23 @@ def test_rule_4_a_whisper_from_an_assistant_counts_like_any_other() -> None:
     assert classify(whisper, ME, MAX_BOT_EXCHANGES).verdict is Verdict.CONTEXT
 
 
-def test_rule_5_a_sender_below_the_owners_mark_is_ignored() -> None:
+def test_rule_2_a_sender_below_the_owners_mark_is_ignored() -> None:
     strict = Manners("assistant:1", "Sage", min_permission=2)
     assert classify(said("hello", alone=True), strict).verdict is Verdict.IGNORE
+    assert classify(said("Sage, hello", to_me=True), strict).verdict is Verdict.IGNORE
+    assert classify(Whispered(id="e", at=0.0, who=ANN, text="psst"), strict).verdict is Verdict.IGNORE
     builder = Principal("player:2", "Bea", permission=3)
     assert classify(said("hello", builder, alone=True), strict).verdict is Verdict.TRIGGER
 
 
-def test_rule_5_does_not_silence_the_world_itself() -> None:
+def test_rule_2_does_not_silence_the_world_itself() -> None:
     strict = Manners("assistant:1", "Sage", min_permission=2)
     assert classify(Noticed(id="e", at=0.0, who=GAME, text="It rains."), strict).verdict is Verdict.CONTEXT
+
+
+def test_rule_5_a_conversation_that_goes_on_wakes_it_without_its_name() -> None:
+    assert classify(said("and the map?"), ME, goes_on=True) == Attention(Verdict.TRIGGER, 8, addressed=True)
+    assert classify(said("and the map?", BOT), ME, goes_on=True).verdict is Verdict.CONTEXT
 
 
 @pytest.mark.parametrize("setting", list(Verdict))

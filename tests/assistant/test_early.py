@@ -135,8 +135,8 @@ def says(text: str, name: str = "say", **more: str) -> Reply:
 @pytest.mark.parametrize(
     ("reply", "heard"),
     [
-        (says(WHOLE, "emote"), f"Sage {WHOLE}"),
-        (Reply(calls=(Call("whisper", {"target": "Ann", "text": WHOLE}),), chunk_size=7), f"Sage whispers: {WHOLE}"),
+        (says(f"nods: {WHOLE}", "emote"), f"Sage nods: {WHOLE}"),
+        (Reply(calls=(Call("whisper", {"target": "Ann", "text": WHOLE}),), chunk_size=7), f"Sage: {WHOLE}"),
         (says(f'"{WHOLE}"'), f"Sage: {WHOLE}"),
         (says(f"Sage: {WHOLE}"), f"Sage: {WHOLE}"),
         (says(f'Sage says, "{WHOLE}"'), f"Sage: {WHOLE}"),

@@ -170,6 +170,29 @@ def test_a_long_answer_comes_in_pieces_with_pauses(body: EvenniaBody, clock: Clo
     assert clock.getDelayedCalls() == []
 
 
+def test_what_it_says_has_the_colour_the_owner_chose(village: Village, clock: Clock) -> None:
+    anna, sage = village.player("Anna"), village.assistant()
+    anna.raw()
+    now(EvenniaBody(sage, clock, None, 0.0, "cyan").say("Is |rred|n a colour?"))
+    (raw,) = anna.raw()
+    assert '"|cIs |' in raw
+    assert raw.endswith('a colour?|n"')
+    assert "|rred" not in raw
+
+
+@pytest.mark.parametrize(("seconds", "pauses"), [(0.0, 0), (3.0, 1)])
+def test_the_owner_sets_the_pause_between_pieces(village: Village, clock: Clock, seconds: float, pauses: int) -> None:
+    anna, sage = village.player("Anna"), village.assistant()
+    saying = Deferred.fromCoroutine(EvenniaBody(sage, clock, None, seconds).say(LONG))
+    anna.heard()
+    assert len(clock.getDelayedCalls()) == pauses
+    assert saying.called is (pauses == 0)
+    clock.advance(2.9)
+    assert anna.heard() == []
+    clock.pump([3.0] * 10)
+    assert saying.called
+
+
 @pytest.mark.parametrize("whispered", [False, True])
 def test_a_cancelled_answer_is_said_to_its_end_at_once(
     body: EvenniaBody, clock: Clock, anna: Player, whispered: bool

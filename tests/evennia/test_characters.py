@@ -22,6 +22,19 @@ def test_whoever_looks_sees_that_it_is_an_ai(village: Village) -> None:
     assert AI_LINE in shown
 
 
+def test_who_looks_round_sees_which_characters_are_an_ai(village: Village) -> None:
+    anna, sage = village.player("Anna"), village.assistant()
+    village.player("Ben")
+    anna.raw()
+    anna.does("look")
+    (shown,) = anna.heard()
+    assert "Sage (AI)" in shown
+    assert "Ben (AI)" not in shown
+    sage.at_say("Hello.")
+    assert anna.heard() == ['Sage says, "Hello."']
+    assert sage.get_display_name(anna.character) == "Sage"
+
+
 @pytest.mark.parametrize("superuser", [False, True])
 def test_nobody_can_play_it(village: Village, superuser: bool) -> None:
     anna, sage = village.player("Anna", "Developer", superuser=superuser), village.assistant()

@@ -329,3 +329,21 @@ def test_the_words_between_the_outermost_quotation_marks(line: str, name: str, w
 )
 def test_what_follows_a_name(line: str, rest: str | None) -> None:
     assert after_name(line, "Anna") == rest
+
+
+@pytest.mark.parametrize(
+    ("words", "is_so"),
+    [
+        ("Ben, have you eaten?", True),
+        ("have you eaten, bert?", True),
+        ("what is that map?", False),
+        ("Anna is me", False),
+    ],
+)
+def test_a_line_that_names_somebody_who_is_there_is_for_them(village: Village, words: str, *, is_so: bool) -> None:
+    anna = village.player("Anna")
+    village.player("Ben")
+    village.figure("Bert")
+    (said,) = heard(village, f"say {words}", by=anna)
+    assert isinstance(said, Said)
+    assert said.to_other is is_so

@@ -26,6 +26,11 @@ _log = Logger()
 
 #: Between two pieces of a long answer, so that it can be read.
 PIECE_SECONDS = 1.5
+#: The game's codes of colours.
+_COLOURS = {
+    "red": "|r", "green": "|g", "yellow": "|y", "blue": "|b", "magenta": "|m", "cyan": "|c", "white": "|w",
+    "grey": "|x",
+}  # fmt: skip
 #: How long an answer that was left over by an earlier life of the Server waits for somebody to hear it, in seconds.
 GATHERING_SECONDS = 60.0
 NOBODY_HEARS = "Nobody is here to hear you."
@@ -50,15 +55,32 @@ class FarVoice(Protocol):
 
 
 class EvenniaBody:
-    """The world of one assistant's character. `far` is its account, where it has one."""
+    """The world of one assistant's character. `far` is its account, where it has one.
 
-    def __init__(self, character: Any, clock: IReactorTime, far: FarVoice | None = None) -> None:
+    Between the pieces of a long speech `pause_seconds` pass. `colour` is the name of the colour of what it says.
+    """
+
+    def __init__(
+        self,
+        character: Any,
+        clock: IReactorTime,
+        far: FarVoice | None = None,
+        pause_seconds: float = PIECE_SECONDS,
+        colour: str = "",
+    ) -> None:
         self.character = character
         self._clock = clock
         self._far = far
+        self._pause_seconds = pause_seconds
+        self._colour = _COLOURS.get(colour, "")
         #: Told of every piece of speech in the room.
         self.spoke: Callable[[], None] = _nobody_cares
         self._ladder = Ladder.of_game()
+
+    def where(self) -> str:
+        """The identity of the room, empty for nowhere."""
+        room = self.character.location
+        return f"#{room.pk}" if room is not None else ""
 
     async def look(self) -> Scene:
         """The scene round the character."""
@@ -155,9 +177,9 @@ class EvenniaBody:
         """Say the first piece now and the others after a pause each; all at once when there is no time left."""
         pieces = spoken_pieces(text)
         for index, piece in enumerate(pieces):
-            if index:
+            if index and self._pause_seconds > 0:
                 try:
-                    await deferLater(self._clock, PIECE_SECONDS)
+                    await deferLater(self._clock, self._pause_seconds)
                 except CancelledError:
                     for rest in pieces[index:]:
                         self._game(lambda rest=rest: speak(rest))  # type: ignore[misc]
@@ -168,13 +190,17 @@ class EvenniaBody:
         """Let the character speak as the game's own commands do: the words are a value, never a template."""
         me = self.character
         told: dict[str, Any] = {"whisper": True, "receivers": [hearer]} if hearer is not None else {}
-        words: Any = self._escaped(piece)
+        words: Any = self._coloured(self._escaped(piece))
         if not _poses_its_speech(me):
             words = me.at_pre_say(words, **told)
         if not words:
             raise ToolFailed("The game does not let you speak now.")
         me.at_say(words, msg_self=True, **told)
         self.spoke()
+
+    def _coloured(self, words: str) -> str:
+        """Give escaped words their colour; each piece ends it."""
+        return f"{self._colour}{words}|n" if self._colour else words
 
     def _pose(self, text: str) -> None:
         """Show an act to the room."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -12,13 +14,18 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.worlds.evennia.printout import Printout
+from assistant.worlds.evennia.speech import escaped
 from assistant.worlds.evennia.standing import Standing
+from tools.clean import one_line
 
 if TYPE_CHECKING:
     from assistant.worlds.evennia.hearing import Hearing
 
 _log = Logger()
 
+USUAL_MARK = "(AI)"
+#: How many callers up a list of characters is looked for.
+_FRAMES = 8
 AI_LINE = "(An AI character.)"
 NOBODY_PLAYS_IT = "{name} is an AI character: nobody can play it."
 
@@ -29,6 +36,28 @@ _living: set[Any] = set()
 def living() -> tuple[Any, ...]:
     """The characters that an assistant lives in now, in the order of their ids."""
     return tuple(sorted(_living, key=lambda character: character.pk))
+
+
+def _is_listed() -> bool:
+    """Whether the game is listing the characters of a room. It has no other hook that tells a list from a sentence."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
+    for _ in range(_FRAMES):
+        if frame is None:
+            return False
+        if frame.f_code.co_name == "get_display_characters":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def ai_mark(character: Any) -> str:
+    """What stands after the name of this character in a list, safe to be shown; the usual where nothing is set."""
+    from assistant.worlds.evennia import house  # noqa: PLC0415  (it is made after the typeclasses)
+
+    member = house.member_of(character)
+    if member is None:
+        return USUAL_MARK
+    return escaped(one_line(member.config.assistant.ai_mark))
 
 
 class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run time only
@@ -94,6 +123,14 @@ class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run 
         """The appearance as the game makes it, with a line that tells what this is."""
         appearance = super().return_appearance(looker, **kwargs)
         return f"{appearance}\n{AI_LINE}" if appearance else ""
+
+    def get_display_name(self, looker: Any = None, **kwargs: Any) -> str:
+        """The name as the game shows it, marked where a player looks round the room."""
+        name = str(super().get_display_name(looker, **kwargs))
+        if getattr(looker, "is_assistant", False) or not _is_listed():
+            return name
+        mark = ai_mark(self)
+        return f"{name} {mark}" if mark else name
 
     @contextmanager
     def raised_to(self, permission: str) -> Iterator[None]:

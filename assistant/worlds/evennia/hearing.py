@@ -14,9 +14,11 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
+from assistant.classify import is_named
 from assistant.events import Arrived, Emoted, Event, Left, Noticed, Said, Whispered
 from assistant.worlds.evennia.ladder import Ladder
 from assistant.worlds.evennia.principals import is_assistant, is_played, principal_of, seen_name
+from assistant.worlds.evennia.scenery import people
 from assistant.worlds.evennia.words import MAX_RAW, after_name, bare_speech, visible
 from tools.principal import Kind, Principal
 
@@ -50,6 +52,8 @@ class _Heard:
     room: Any
     came: bool = False
     alone: bool = False
+    #: Whether the line names somebody else who is there.
+    to_other: bool = False
     #: Whether it tells of somebody's own doing who stood in the room then.
     present: bool = False
 
@@ -111,6 +115,14 @@ class Hearing:
         if heard.kind == "say" and heard.who.kind is not Kind.WORLD:
             others = (other for other in heard.room.contents if other is not speaker and other is not self._me)
             heard.alone = not any(map(_takes_part, others))
+            if not heard.alone:
+                heard.to_other = self._names_another(heard)
+
+    def _names_another(self, heard: _Heard) -> bool:
+        """Whether the spoken words name a character who is there, but for the speaker and the assistant's own."""
+        others = [other for other in people(self._me) if other is not heard.speaker]
+        words = bare_speech(visible(heard.text), heard.who.name)
+        return is_named(words, [seen_name(other, self._me) for other in others])
 
     def _hand_over(self) -> None:
         """Give everything that waits to the ears, in order."""
@@ -157,7 +169,7 @@ def _told(heard: _Heard) -> MakeEvent:
     match heard.kind:
         case "say":
             words = bare_speech(text, who.name)
-            return lambda id, at: Said(id=id, at=at, who=who, text=words, alone=heard.alone)  # noqa: A006
+            return lambda id, at: Said(id=id, at=at, who=who, text=words, alone=heard.alone, to_other=heard.to_other)  # noqa: A006
         case "whisper":
             words = bare_speech(text, who.name)
             return lambda id, at: Whispered(id=id, at=at, who=who, text=words)  # noqa: A006

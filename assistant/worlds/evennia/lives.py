@@ -132,8 +132,9 @@ def _moved_in(character: Any, config: Config, entered: str) -> Member:
     household = house.household()
     me = principal_for(character, config)
     voice = accounts.voice_of(character)
-    body = EvenniaBody(character, household.clock, voice)
-    place = Place(me, body, ACCOUNT_TOOLS if voice is not None else (), body.gathered, tell)
+    manner = config.assistant
+    body = EvenniaBody(character, household.clock, voice, manner.pause_seconds, manner.speech_colour)
+    place = Place(me, body, ACCOUNT_TOOLS if voice is not None else (), body.gathered, tell, body.where)
     member = household.start(place, config, entered)
     life = _LIVES.get(me.id)
     if life is None or life.character is not character:

@@ -1,0 +1,34 @@
+"""How an assistant behaves in company: the settings of conversations, of manners and of what wakes it without words."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from assistant.config_types import Settings
+
+
+class MannerConfig(Settings):
+    """The part of an assistant's settings that is about company."""
+
+    #: How long a conversation goes on without its name: so long after the last exchange, what the same player says is
+    #: for it, unless they speak to somebody else, say farewell, or somebody else answers them. 0: never.
+    conversation_seconds: Annotated[float, Field(ge=0, le=3600)] = 90.0
+    #: Whether lines to everybody, such as "Hello everyone", are for it as well; one character in the room answers.
+    to_everybody: bool = True
+    #: Whether a player who speaks in company, names nobody and gets no answer is told once how to talk with it.
+    hint: bool = True
+    #: How long it pauses between the pieces of a long speech; 0 says them all at once.
+    pause_seconds: Annotated[float, Field(ge=0, le=10)] = 1.5
+    #: How much time lies between two lines of assistants in one room at least; 0: none. Players are never held up.
+    room_pause_seconds: Annotated[float, Field(ge=0, le=5)] = 1.5
+    #: Said to a player who comes in, without asking the model; {name} stands for theirs. Empty: it greets nobody.
+    greeting: str = Field(default="", max_length=300, examples=["Welcome, {name}."])
+    #: How many hours lie between two greetings of the same player at least.
+    greet_hours: Annotated[float, Field(ge=0, le=8760)] = 12.0
+    #: Stands after its name where players look round in an Evennia game; empty for nothing. Who looks at the character
+    #: itself is told in any case.
+    ai_mark: str = Field(default="(AI)", max_length=20)
+    #: The colour of what it says in an Evennia game; "none" leaves it to the game.
+    speech_colour: Literal["none", "red", "green", "yellow", "blue", "magenta", "cyan", "white", "grey"] = "none"
