@@ -1,0 +1,173 @@
+"""Makes an answer of what a small model wrote: tidies it, puts persons right, leaves out what fails a check. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from assistant.talk.attend import PLAIN_WORDS, Notes, Turn, View, answer_from
+from assistant.talk.check import COPIED_WORDS, Heard, fault_of
+from assistant.talk.languages import SPEAKS_A_LITTLE, common_words
+from assistant.talk.persons import asks_of_self, to_second, unmirrored
+from assistant.talk.things import invented_things, known_words
+from assistant.talk.words import likeness, names_in, runs, sentences_of, words_of
+
+#: Sentences of one answer.
+MAX_SENTENCES = 3
+#: An answer to a statement is an echo from this likeness to it on, persons turned.
+_ECHO = 0.8
+_DENIES = re.compile(r"\b(?:no|not|none|nothing|never|nobody|without|cannot)\b|n['\u2019]t", re.IGNORECASE)
+_CLAIM = re.compile(
+    r"\bI(?: will|['\u2019]ll|['\u2019]ve| have| just| now)* "
+    r"(?:take|took|taken|give|gave|given|drop(?:ped)?|pick(?:ed)? up"
+    r"|hand(?:ed)?|put|bring|brought|fetch(?:ed)?)\b|\bhere (?:is|are) (?:the|your)\b",
+    re.IGNORECASE,
+)
+_IGNORANT = re.compile(
+    r"\b(?:do not|don't|cannot|can't|do) (?:know|remember|recall|tell)|\bnot sure\b|\bno idea\b", re.IGNORECASE
+)
+#: Where a name stands when somebody is called by it.
+_CALLED = (
+    r"(^|[,!.?] *|\b(?:hello|goodbye|bye|welcome|morning|evening|night|day|thanks|dear|hi|"
+    r"hola|bonjour|tag|buongiorno) )"
+)
+_RELATIVE = frozenset({"who", "that", "which", "and"})
+#: Said when nothing the model wrote may be heard, to a question and to anything else.
+_UNKNOWN = ("I do not know.", "I cannot say.", "Who knows?")
+_ACKNOWLEDGED = ("I see.", "Is that so?", "I will think about that.")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The line that is answered, with all that its answer is judged by."""
+
+    who: str
+    text: str
+    view: View
+    notes: Notes
+    earlier: Sequence[Turn]
+    heard: Heard
+    #: The deeds that were done for it, by the names of their tools.
+    did: frozenset[str] = frozenset()
+
+
+def judged(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[str]]:
+    """Return the part of `raw` that may be said, empty for none, and what was wrong with the rest.
+
+    `is_last` is for the last try: an echo of a statement is better than nothing.
+    """
+    raw = _persons_right(_bare(raw, line), line)
+    heard = replace(line.heard, facts=line.notes.facts)
+    known = line.view.words() | known_words(*heard.now, *heard.earlier)
+    long_lines = [*(one for one in heard.now if len(words_of(one)) > 15), line.view.persona]  # noqa: PLR2004
+    kept: list[str] = []
+    faults: list[str] = []
+    for sentence in sentences_of(raw)[:MAX_SENTENCES]:
+        short = shortened(sentence, long_lines)
+        fault = fault_of(short, heard) or fault_of(" ".join([*kept, short]), heard) or _of_the_scene(short, line, known)
+        if fault is None and not is_last and _echoes(short, line.text):
+            fault = "says it back"
+        if fault is None:
+            kept.append(short)
+        else:
+            faults.append(str(fault))
+    said = " ".join(kept)
+    if faults and "?" in line.text and not (is_last and not _known_of_self(line)):
+        return "", faults  # what was cut may have been the answer
+    if said and (missing := _lacks(said, line)):
+        return "", [*faults, missing]
+    return _with_language(said, line, cut=bool(faults)), faults
+
+
+def fallback(line: Line) -> str:
+    """Return what is said when no try was good: what is known of the matter, else that it is not known."""
+    if line.notes.absent:
+        return f"I see no {line.notes.absent[0]} here."
+    if known := answer_from(line.text, line.notes):
+        return known
+    if line.notes.language:
+        return SPEAKS_A_LITTLE[line.notes.language]
+    choices = _UNKNOWN if "?" in line.text else _ACKNOWLEDGED
+    return choices[(len(words_of(line.text)) + len(line.earlier)) % len(choices)]
+
+
+def shortened(sentence: str, lines: Sequence[str]) -> str:
+    """Return a sentence cut so that it has at most five words in a row of any of `lines`."""
+    words = words_of(sentence)
+    for line in lines:
+        theirs = runs(words_of(line), COPIED_WORDS)
+        start = next((at for at in range(len(words)) if tuple(words[at : at + COPIED_WORDS]) in theirs), -1)
+        if start < 0:
+            continue
+        kept = sentence.split()[: start + COPIED_WORDS - 1]
+        kept = kept[
+            : next((at for at, word in enumerate(kept) if at > start + 1 and word.casefold() in _RELATIVE), len(kept))
+        ]
+        while len(kept) > 2 and set(words_of(kept[-1])) <= PLAIN_WORDS:  # noqa: PLR2004
+            kept.pop()
+        return " ".join(kept).rstrip(",;:.") + "."
+    return sentence
+
+
+def _bare(raw: str, line: Line) -> str:
+    """The words without quotation marks, label and notes; where the character calls its own name, it is who asked."""
+    raw = raw.strip().strip('"\u201c\u201d').strip()
+    name, who = re.escape(line.view.name), re.escape(line.who)
+    raw = re.sub(rf"^(?:{name}|{who})\s*:\s*", "", raw)
+    raw = re.sub(r"^\([^)]*\)\s*", "", raw)
+    if len(words_of(raw)) > 1 and "name" not in line.text.casefold():
+        raw = re.sub(rf"{_CALLED}{name}(?=[!,.?]|$)", lambda match: match[1] + line.who, raw, flags=re.IGNORECASE)
+    return raw
+
+
+def _persons_right(raw: str, line: Line) -> str:
+    return unmirrored(raw, line.text, [turn.heard for turn in line.earlier if turn.who == line.who])
+
+
+def _of_the_scene(sentence: str, line: Line, known: frozenset[str]) -> str | None:
+    if invented_things(sentence, known):
+        return "tells of a thing that is not there"
+    if _claims_deed(sentence, line):
+        return "claims what it did not do"
+    if line.notes.absent and not _DENIES.search(sentence):
+        return "grants a thing that is not there"
+    return None
+
+
+def _claims_deed(sentence: str, line: Line) -> bool:
+    """Whether a sentence tells of a deed with a thing that is here, and nothing was done: "I take the book"."""
+    handled = not line.did and _CLAIM.search(sentence) is not None and not _DENIES.search(sentence)
+    return handled and bool(names_in(sentence, (*line.view.things, *line.view.carried)))
+
+
+def _echoes(sentence: str, text: str) -> bool:
+    theirs = words_of(to_second(text))
+    return "?" not in text and len(theirs) > 3 and likeness(words_of(sentence), theirs) > _ECHO  # noqa: PLR2004
+
+
+def _known_of_self(line: Line) -> bool:
+    """Whether the line asks for something its speaker told before."""
+    return asks_of_self(line.text) and bool(line.notes.facts)
+
+
+def _lacks(said: str, line: Line) -> str:
+    """What the whole answer lacks that it must have, empty for nothing."""
+    notes = line.notes
+    words = set(words_of(said))
+    if lacking := next((group for group in notes.wanted if not group & words), None):
+        return f"misses {'/'.join(sorted(lacking))}"
+    if _known_of_self(line) and _IGNORANT.search(said):
+        return "denies what it was told"
+    return ""
+
+
+def _with_language(said: str, line: Line, *, cut: bool) -> str:
+    """The answer with a sentence in the speaker's language, where it has hardly a word of it or was cut."""
+    language = line.notes.language
+    if not said or not language:
+        return said
+    own = SPEAKS_A_LITTLE[language]
+    if own not in said and (cut or common_words(said, language) < 2):  # noqa: PLR2004
+        return own if common_words(said, language) == 0 else f"{said} {own}"
+    return said

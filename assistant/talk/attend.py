@@ -1,0 +1,216 @@
+"""Finds, without a model, what a line is about: things it names, ways out, what the speaker told before. Pure.
+
+What is found stands in front of the line when the model is asked, so a small model need not look or search.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assistant.talk.languages import language_of
+from assistant.talk.persons import asks_of_self, facts_told
+from assistant.talk.things import absent_things, known_words
+from assistant.talk.words import names_in, sentences_of, singular, words_of
+
+#: How many facts the speaker told are shown again, and how many absent things are named.
+MAX_TOLD, MAX_ABSENT = 4, 2
+#: A line of more words that says "it" speaks of something it names itself.
+_SHORT_LINE = 12
+_SEEN = "Here you see"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Who the character is and what lies round it. `details` describes things and people by name."""
+
+    name: str
+    persona: str
+    room: str = ""
+    description: str = ""
+    #: Directions, each with the name of the room behind it, empty when unknown.
+    ways: tuple[tuple[str, str], ...] = ()
+    things: tuple[str, ...] = ()
+    carried: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+    details: Mapping[str, str] = field(default_factory=dict)
+
+    def words(self) -> frozenset[str]:
+        """Return all words of the scene and the persona, in the singular."""
+        rooms = [room for _, room in self.ways]
+        texts = (
+            *self.things,
+            *self.carried,
+            *self.people,
+            *self.details.values(),
+            *rooms,
+            *(way for way, _ in self.ways),
+        )
+        return known_words(self.name, self.persona, self.room, self.description, *texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One earlier line to the character, and what the character said or did, empty for nothing."""
+
+    who: str
+    heard: str
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What the model is told beside a line. `facts` go before the line; each is a sentence or two."""
+
+    facts: tuple[str, ...] = ()
+    #: Things the line speaks of that are not here.
+    absent: tuple[str, ...] = ()
+    #: The language of the line by its English name, empty for English.
+    language: str = ""
+    #: Groups of words; the answer must have one word of each: a colour that is asked for and known, each way out.
+    wanted: tuple[frozenset[str], ...] = ()
+
+    def text(self) -> str:
+        """Return the notes as they stand before a line, empty for none."""
+        missing = [f"There is no {thing} here." for thing in self.absent]
+        tongue = [f"They speak {self.language}. Answer in {self.language}."] if self.language else []
+        return " ".join((*self.facts, *missing, *tongue))
+
+
+_WHAT_HERE = re.compile(
+    r"\b(?:what|which things|which objects|anything|something)\b[^?]*\b(?:can you see|to see|you see|there is|"
+    r"is there|lies|lie|stands|are (?:here|there)|around)\b"
+    r"|\bwhat(?:'s| is| are)? (?:here|in (?:this|the) (?:room|place))"
+    r"|\b(?:things|objects)\b[^?]*\b(?:here|room|place)\b"
+    r"|\blook (?:a)?round\b|\bdescribe (?:this|the) (?:room|place)",
+    re.IGNORECASE,
+)
+_WAYS = re.compile(
+    r"\b(?:which|what|how many) (?:ways?|exits?|doors?|paths?|directions?)\b|\bways? out\b|\bexits\b|\bout of here\b"
+    r"|\bget out\b|\bwhere (?:can|could|may) (?:I|we|one|you) go\b|\bleave (?:this|from here|here)\b",
+    re.IGNORECASE,
+)
+_WHO_HERE = re.compile(
+    r"\bwho(?: else)?(?: is|'s| are)? (?:here|there|in (?:this|the) (?:room|place)|with (?:you|us)|around)\b"
+    r"|\b(?:anybody|anyone|somebody|someone) (?:else )?(?:here|there|around)\b",
+    re.IGNORECASE,
+)
+_OF_SELF = re.compile(r"\b(?:I|me|my|mine|we|our)\b", re.IGNORECASE)
+_PRONOUN = re.compile(r"\b(?:it|its|them|they|there|that|this one|he|she|him|her)\b", re.IGNORECASE)
+_COLOUR_ASKED = re.compile(r"\b(?:what|which) colou?r\b", re.IGNORECASE)
+_NUMBER_ASKED = re.compile(
+    r"\bhow (?:many|much|old|far|deep|tall|high|long)\b|\b(?:what|which) (?:year|number)\b", re.IGNORECASE
+)
+_COLOURS_TEXT = """
+    red green blue yellow black white brown grey gray golden silver orange purple violet pink scarlet crimson
+"""
+_COLOURS = frozenset(_COLOURS_TEXT.split())
+_NUMBERS_TEXT = """
+    two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty thirty forty fifty hundred thousand dozen
+"""
+_NUMBERS = frozenset(_NUMBERS_TEXT.split())
+#: Words that say nothing of what a line is about.
+_PLAIN_WORDS_TEXT = """
+    the a an is are was were do does did can could will would what which who where why how when your you my me i
+    we it its this that there here of in on at to from with and or not no any some one have has had be been many
+    much tell know think like see look go come please about into hello lead leads stand good name say said for
+    by as so very more than then now yes
+"""
+PLAIN_WORDS = frozenset(_PLAIN_WORDS_TEXT.split())
+
+
+def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> Notes:
+    """Return what to tell the model beside `line`, which `who` spoke after the `earlier` turns."""
+    named = names_in(line, view.details) or _meant_by_pronoun(line, view, earlier)
+    facts = [f"The {name}: {view.details[name]}" if name not in view.people else view.details[name] for name in named]
+    is_question = "?" in line
+    if view.carried:
+        facts.append(f"You carry: {', '.join(view.carried)}.")
+    if not named and _WHAT_HERE.search(line):
+        facts.append(f"{_SEEN}: {', '.join(view.things) or 'nothing'}.")
+    if _WAYS.search(line) and view.ways:
+        facts.append(f"From here one can go {' or '.join(_way(*way) for way in view.ways)}.")
+    elif is_question and not named:
+        facts += _of_the_room(line, view)
+    if _WHO_HERE.search(line):
+        facts.append(f"Here are {', '.join(view.people) or 'nobody else'}.")
+    if is_question and _OF_SELF.search(line):
+        facts += facts_told([turn.heard for turn in earlier if turn.who == who])[-MAX_TOLD:]
+    absent = _absent(line, view, earlier) if is_question else ()
+    return Notes(tuple(facts), absent, language_of(line), _wanted(line, view, facts))
+
+
+def answer_from(line: str, notes: Notes) -> str:
+    """Return the sentence of the notes that shares most with a question, empty when none shares anything."""
+    if "?" not in line:
+        return ""
+    asked = _content(line)
+    best, found = 0, ""
+    for fact in notes.facts:
+        label, colon, told = fact.partition(": ")
+        is_thing = bool(colon) and label.startswith("The ")
+        for sentence in sentences_of(told if is_thing else fact):
+            words = _content(sentence)
+            meets = any(group & words for group in notes.wanted)
+            score = len(asked & words) + 3 * meets + len(asked & _content(label)) * is_thing
+            if score > best and (meets or not notes.wanted):
+                best, found = score, sentence
+    return found.replace(_SEEN, "I see")
+
+
+def _content(text: str) -> set[str]:
+    return {singular(word) for word in words_of(text)} - PLAIN_WORDS
+
+
+def _meant_by_pronoun(line: str, view: View, earlier: Sequence[Turn]) -> list[str]:
+    """What "it" in a short line means: the last thing that one of the two lines before named."""
+    if _PRONOUN.search(line) and len(words_of(line)) < _SHORT_LINE:
+        for turn in reversed(earlier[-2:]):
+            if named := names_in(turn.heard, view.details):
+                return named[-1:]
+    return []
+
+
+def _of_the_room(line: str, view: View) -> list[str]:
+    """The clause of the room's description that shares most with the line, with where its way leads."""
+    asked = _content(line)
+    found = ""
+    best = 0
+    for clause in re.split(r"[.;,]\s*", view.description):
+        words = {singular(word) for word in words_of(clause)}
+        if len(asked & words) > best:
+            best = len(asked & words)
+            leads = [f"{way} is {room}" for way, room in view.ways if room and way.casefold() in words]
+            found = clause.strip() + (f", and {' and '.join(leads)}" if leads else "") + "."
+    return [found] if found else []
+
+
+def _absent(line: str, view: View, earlier: Sequence[Turn]) -> tuple[str, ...]:
+    """Things that a question points at and that are neither here nor told of."""
+    *before, last = sentences_of(line) or [""]
+    known = view.words() | known_words(*before, *(turn.heard for turn in earlier), *(turn.said for turn in earlier))
+    if asks_of_self(line):
+        return ()
+    return tuple(absent_things(last, known)[:MAX_ABSENT])
+
+
+def _wanted(line: str, view: View, facts: Sequence[str]) -> tuple[frozenset[str], ...]:
+    """The groups of words of which an answer needs one each."""
+    known = set(words_of(" ".join([*facts, view.persona, line])))
+    if _COLOUR_ASKED.search(line):
+        groups = [_COLOURS & known]
+    elif _NUMBER_ASKED.search(line):
+        groups = [frozenset(_NUMBERS & known) | {word for word in known if word.isdigit()}]
+    elif _WAYS.search(line):
+        groups = [frozenset(words_of(f"{way} {room}")) - PLAIN_WORDS for way, room in view.ways]
+    elif any(fact.startswith(_SEEN) for fact in facts):
+        groups = [frozenset(words_of(" ".join((*view.things, view.description)))) - PLAIN_WORDS]
+    else:
+        groups = []
+    return tuple(group for group in groups if group)
+
+
+def _way(direction: str, room: str) -> str:
+    return f"{direction} to {room}" if room else direction

@@ -1,0 +1,169 @@
+"""What is wrong with an answer before anybody hears it: repeats, other voices, things that are not there. Pure.
+
+The same rules hold for every model. `docs/talk.md` has the table that a reader may want first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assistant.talk.words import likeness, runs, sentences_of, words_of
+
+#: An answer repeats a line from this likeness on, or with this many of its words in a row.
+MAX_LIKENESS, COPIED_WORDS = 0.75, 6
+#: Words in a row that an answer may not share with an example or the persona.
+EXAMPLE_WORDS, PERSONA_WORDS = 5, 6
+#: A line of fewer words may be returned ("Good morning"), and one of fewer is too short to be recognised.
+GREETING_WORDS, SHORT_WORDS = 5, 3
+#: From this likeness on an answer is the same as an earlier one.
+_SAME = 0.9
+
+_YES_OR_NO = re.compile(
+    r"(?:^|[,.;:!] *)(?:is|are|am|was|were|do|does|did|can|could|will|would|shall|should|may|have|has|had)\b"
+    r"[^.!?]*\?\s*$",
+    re.IGNORECASE,
+)
+_MODEL_VOICE = re.compile(
+    r"(?:can['\u2019]t|cannot|can not|unable to) (?:assist|help) (?:you )?with|how (?:can|may) I (?:help|assist)"
+    r"|assist you|more context|language model|\b(?:as )?an ai\b|clarify your|provide more (?:information|details)"
+    r"|any other questions|let me know if|code snippet|ability to access|\bopenai\b|\balibaba\b|\bqwen\b|\bchatgpt\b"
+    r"|system prompt|my instructions|text.based game|text game|\bprompts?\b"
+    r"|I am (?:just )?an? (?:ai|assistant|program|bot|computer)\b",
+    re.IGNORECASE,
+)
+
+
+class Fault(StrEnum):
+    """What an answer does wrong. The value is what the trace shows."""
+
+    EMPTY = "empty"
+    REPEATS_HEARD = "repeats what was heard"
+    REPEATS_SELF = "repeats itself"
+    EXAMPLE = "repeats an example"
+    PERSONA = "reads out its persona"
+    WRONG_PERSON = "takes itself for somebody else"
+    SECOND_PERSON = "speaks to itself"
+    LOOP = "loops"
+    VOICE = "speaks as a model"
+    OBEYED = "obeyed an order about its words"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What an answer is compared with. Lines are oldest first, words only, without who said them."""
+
+    now: Sequence[str] = ()
+    earlier: Sequence[str] = ()
+    own: Sequence[str] = ()
+    examples: Sequence[str] = ()
+    persona: str = ""
+    #: What was told the model for this turn: an answer taken from it may be given twice.
+    facts: Sequence[str] = ()
+    #: The character's own name, and those of the people there.
+    name: str = ""
+    people: Sequence[str] = ()
+
+
+def fault_of(answer: str, heard: Heard) -> Fault | None:
+    """Return the first thing wrong with `answer`, None for nothing."""
+    words = words_of(answer)
+    if not words:
+        return Fault.EMPTY
+    if _repeats_heard(answer, words, heard):
+        return Fault.REPEATS_HEARD
+    if _orders_obeyed(words, heard.now):
+        return Fault.OBEYED
+    if not _grounded(words, heard) and any(_same(words, words_of(line)) for line in heard.own):
+        return Fault.REPEATS_SELF
+    allowed = runs(words_of(" . ".join((*heard.now, *heard.earlier))), EXAMPLE_WORDS)
+    if any((runs(words, EXAMPLE_WORDS) & runs(words_of(line), EXAMPLE_WORDS)) - allowed for line in heard.examples):
+        return Fault.EXAMPLE
+    if runs(words, PERSONA_WORDS) & runs(words_of(heard.persona), PERSONA_WORDS) or _second_person(answer, heard):
+        return Fault.PERSONA
+    if _takes_itself_for(answer, heard.people):
+        return Fault.WRONG_PERSON
+    if _loops(answer):
+        return Fault.LOOP
+    return Fault.VOICE if _MODEL_VOICE.search(answer) else None
+
+
+def _repeats_heard(answer: str, words: list[str], heard: Heard) -> bool:
+    joined = f" {' '.join(words)} "
+    for line in (*heard.now, *heard.earlier):
+        theirs = words_of(line)
+        least = SHORT_WORDS if line in heard.now else SHORT_WORDS + 1
+        if len(theirs) >= least and f" {' '.join(theirs)} " in joined:
+            return True
+    for line in heard.now:
+        theirs = words_of(line)
+        if len(theirs) < GREETING_WORDS:
+            continue
+        answers = _YES_OR_NO.search(line) is not None and not answer.rstrip().endswith("?")
+        if not answers and likeness(words, theirs) > MAX_LIKENESS:
+            return True
+        if runs(words, COPIED_WORDS) & runs(theirs, COPIED_WORDS):
+            return True
+        if (
+            len(words) > SHORT_WORDS
+            and len(words) * 2 >= len(theirs)
+            and not answers
+            and runs(theirs, len(words)) & {tuple(words)}
+        ):
+            return True
+    return False
+
+
+_ORDER = re.compile(
+    r"\b(?:say|repeat|answer|reply|respond|write|print|output|speak|shout|scream)\b[^.!?]*?"
+    r"\b(?:only|just|nothing but|exactly|with|words?|back)\b[\W]*"
+    r"(?:(?:only|just|exactly|with|the|this|following|single|one|words?|sentence|phrase|and|nothing else)\b\W*)*"
+    r"(?P<what>[^.!?]+)",
+    re.IGNORECASE,
+)
+
+
+def _orders_obeyed(words: list[str], now: Sequence[str]) -> bool:
+    """Whether the answer begins with the very words that a line told it to say."""
+    for line in now:
+        for order in _ORDER.finditer(line):
+            wanted = words_of(order["what"])
+            if wanted and words[: len(wanted)] == wanted and len(words) <= len(wanted) + 2:
+                return True
+    return False
+
+
+def _grounded(words: list[str], heard: Heard) -> bool:
+    """Whether the answer to a question is mostly made of what was told the model for it."""
+    if not any("?" in line for line in heard.now) or not heard.facts:
+        return False
+    known = set(words_of(" . ".join((*heard.facts, *heard.now))))
+    return sum(word in known for word in words) * 10 >= 7 * len(words)
+
+
+def _same(words: list[str], other: list[str]) -> bool:
+    return len(words) >= SHORT_WORDS + 1 and likeness(words, other) > _SAME
+
+
+def _second_person(answer: str, heard: Heard) -> bool:
+    """Whether the answer tells the listener what the persona tells the character: "You are the ferryman"."""
+    persona = {tuple(run) for run in runs(words_of(heard.persona), 4) if "you" in run}
+    return bool(persona & runs(words_of(answer), 4))
+
+
+def _takes_itself_for(answer: str, people: Sequence[str]) -> bool:
+    return any(
+        re.search(
+            rf"\b(?:I am|I['\u2019]m|my name is|call me|this is) {re.escape(name)}\b(?!['\u2019]s)",
+            answer,
+            re.IGNORECASE,
+        )
+        for name in people
+    )
+
+
+def _loops(answer: str) -> bool:
+    long = [" ".join(found) for one in sentences_of(answer) if len(found := words_of(one)) > SHORT_WORDS]
+    return len(set(long)) < len(long)

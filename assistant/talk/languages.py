@@ -1,0 +1,50 @@
+"""Tells which of a few languages a line is in, and knows a sentence to answer it with. Pure."""
+
+from __future__ import annotations
+
+from assistant.talk.words import words_of
+
+#: Words so common in a language that two of them, and more of them than English ones, tell it.
+_COMMON = {
+    "French": "je suis oui non et vous tu est pas bien merci bonjour peu parle mon ma le la les des avec ici que qui",
+    "German": "ich bin und nicht ja der die das guten tag ein eine hier mein den ist kein danke wie geht du was wer",
+    "Spanish": "soy y el la es hola gracias estoy muy bien una mi aquí hablo poco español buenos días con yo qué cómo",
+    "Italian": "sono ciao e il la buongiorno grazie bene poco parlo sì non un una mio con qui mi io che come cosa",
+    "Dutch": "ik ben en niet ja de het een goed dank hier mijn goedemorgen hallo spreek met wat hoe je",
+    "Polish": "jestem tak nie dzień dobry w na to mam się jak dziękuję tu po polsku mówię co",
+    "Portuguese": "eu sou e não sim bom dia obrigado você uma meu minha aqui falo como está que o a",
+    "Swedish": "jag är och inte ja det en ett god dag tack här min hej hur vad du med",
+}
+_WORDS = {name: frozenset(words.split()) for name, words in _COMMON.items()}
+_ENGLISH_TEXT = """
+    the a an is are am i you my your what who where why how do does did and to of in it that this not me please
+    have can will with for on at hello good
+"""
+_ENGLISH = frozenset(_ENGLISH_TEXT.split())
+#: What a character says that has little of a language.
+SPEAKS_A_LITTLE = {
+    "French": "Je parle un peu français, mais pas bien.",
+    "German": "Ich spreche nur ein wenig Deutsch.",
+    "Spanish": "Hablo muy poco español.",
+    "Italian": "Parlo poco italiano.",
+    "Dutch": "Ik spreek een beetje Nederlands.",
+    "Polish": "Mówię po polsku tylko trochę.",
+    "Portuguese": "Eu falo só um pouco de português.",
+    "Swedish": "Jag talar bara lite svenska.",
+}
+_MIN_WORDS, _MIN_COMMON = 3, 2
+
+
+def language_of(line: str) -> str:
+    """Return the language of `line` by its English name, empty for English, for a short line and for any other."""
+    words = words_of(line)
+    if len(words) < _MIN_WORDS:
+        return ""
+    english = sum(word in _ENGLISH for word in words)
+    count, name = max((common_words(line, name), name) for name in _WORDS)
+    return name if count >= _MIN_COMMON and count > english else ""
+
+
+def common_words(text: str, language: str) -> int:
+    """Return how many words of `text` are common ones of `language`."""
+    return sum(word in _WORDS[language] for word in words_of(text))

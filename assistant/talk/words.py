@@ -1,0 +1,67 @@
+"""Words of a line compared with words of another: likeness, runs in common, names that occur. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+_SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002])[\"'\u201d\u2019)]*\s+")
+#: Letters of a word that may have lost its plural ending.
+_SHORT = 4
+#: Words that a thing's name may begin with in a line, and that say nothing about which thing is meant.
+_ARTICLES = frozenset({"the", "a", "an", "your", "my", "this", "that", "his", "her", "their", "our"})
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of `text`, casefolded, with curly apostrophes made straight."""
+    return [word.casefold().replace("\u2019", "'") for word in _WORD.findall(text)]
+
+
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences of `text`, stripped; none of them is empty."""
+    return [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
+
+
+def likeness(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return how alike two lists of words are, from 0 to 1."""
+    if not one or not other:
+        return 0.0
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
+
+
+def runs(words: Sequence[str], size: int) -> set[tuple[str, ...]]:
+    """Return every run of `size` words."""
+    return {tuple(words[at : at + size]) for at in range(len(words) - size + 1)}
+
+
+def names_in(text: str, names: Iterable[str]) -> list[str]:
+    """Return those of `names` that `text` mentions, whole or by their last word, plural or not, as they come."""
+    words = [singular(word) for word in words_of(text)]
+    found: list[tuple[int, int, str]] = []
+    for name in names:
+        wanted = [singular(word) for word in words_of(name) if word not in _ARTICLES]
+        if not wanted:
+            continue
+        at, whole = _place(words, wanted), True
+        if at < 0 and len(wanted) > 1:
+            at, whole = _place(words, wanted[-1:]), False
+        if at < 0 and " of " in f" {name.casefold()} ":  # "book of herbs" is a book
+            at, whole = _place(words, wanted[:1]), False
+        if at >= 0:
+            found.append((at, -len(wanted) if whole else 0, name))
+    return [name for _, _, name in sorted(found)]
+
+
+def _place(words: Sequence[str], wanted: Sequence[str]) -> int:
+    size = len(wanted)
+    return next((at for at in range(len(words) - size + 1) if list(words[at : at + size]) == list(wanted)), -1)
+
+
+def singular(word: str) -> str:
+    """Return a word without its genitive and its plural ending."""
+    word = word.removesuffix("'s").removesuffix("'")
+    if len(word) > _SHORT and word.endswith(("ches", "shes", "xes", "sses")):
+        return word[:-2]
+    return word[:-1] if len(word) >= _SHORT and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word

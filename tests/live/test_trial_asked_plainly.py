@@ -1,0 +1,80 @@
+"""A small model is asked in plain turns when the settings say so: through the real command, against a fake server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from llm.testing import FakeChat, FakeOllama, FakeServer, RecordedRequest, Reply, Step, serve
+from tests.live.command import Result, reactor, run
+
+SETTINGS = "[model]\nprovider = '{provider}'\nurl = '{url}'\nmodel = '{model}'\nasking = '{asking}'\n"
+
+
+async def trial(
+    folder: Path, fake: FakeServer, provider: str, asking: str, given: str, *, model: str = "sage"
+) -> Result:
+    async with serve(fake, reactor) as url:
+        place = f"{url}/v1" if provider == "local" else url
+        settings = SETTINGS.format(model=model, provider=provider, url=place, asking=asking)
+        (folder / "sage.toml").write_text(settings)
+        return await run(["trial", "--config", str(folder / "sage.toml")], given.encode())
+
+
+def last(request: RecordedRequest) -> str:
+    return str(request.messages[-1]["content"])
+
+
+@pytest.mark.parametrize(("provider", "fake"), [("local", FakeChat), ("ollama", FakeOllama)])
+async def test_a_line_is_answered_without_tools_and_what_it_names_stands_before_it(
+    tmp_path: Path, provider: str, fake: type[FakeChat | FakeOllama]
+) -> None:
+    server = fake(reactor, [Reply(text="A mill, a square and a garden.")])
+    result = await trial(tmp_path, server, provider, "plain", "Sage, what is on the old map?\n")
+    assert 'Sage says, "A mill, a square and a garden."' in result.out
+    (request,) = server.chats
+    assert not request.tools
+    assert last(request).startswith("(The old map: A map of the valley")
+    assert last(request).endswith("What is on the old map?")
+
+
+async def test_a_deed_is_done_by_rule_and_no_model_is_asked(tmp_path: Path) -> None:
+    server = FakeChat(reactor, [])
+    result = await trial(tmp_path, server, "local", "plain", "Sage, please go up.\n/look\n")
+    assert "Sage leaves up." in result.out
+    assert server.chats == []
+
+
+async def test_an_echo_is_refused_and_asked_for_once_more(tmp_path: Path) -> None:
+    line = "Sage, the river has flooded all the fields again."
+    server = FakeChat(reactor, [Reply(text=line), Reply(text="Then the mill stands still.")])
+    result = await trial(tmp_path, server, "local", "plain", f"{line}\n")
+    assert 'Sage says, "Then the mill stands still."' in result.out
+    assert result.out.count("Sage says") == 1
+    first, second = server.chats
+    assert float(str(first.body["temperature"])) < float(str(second.body["temperature"]))
+
+
+async def test_when_no_answer_is_fit_to_be_said_what_is_known_is_said(tmp_path: Path) -> None:
+    server = FakeChat(reactor, [Reply(text="It is a golden dragon.")] * 2)
+    result = await trial(tmp_path, server, "local", "plain", "Sage, where is your piano?\n")
+    assert 'Sage says, "I see no piano here."' in result.out
+
+
+async def test_a_whisper_is_whispered_back_and_a_fact_is_told_again(tmp_path: Path) -> None:
+    def brain(request: RecordedRequest) -> Step:
+        return Reply(text="I keep seven goats." if "How many" in last(request) else "That is good to know.")
+
+    lines = "/whisper I keep seven goats.\n/whisper How many goats do I keep?\n"
+    server = FakeChat(reactor, brain)
+    result = await trial(tmp_path, server, "local", "plain", lines)
+    assert 'Sage whispers to you, "You keep seven goats."' in result.out
+    assert "(You keep seven goats.)" in last(server.chats[-1])
+
+
+@pytest.mark.parametrize(("asking", "has_tools"), [("auto", False), ("tools", True)])
+async def test_auto_goes_by_the_size_that_the_name_tells(tmp_path: Path, asking: str, has_tools: bool) -> None:
+    server = FakeChat(reactor, [Reply(text="Good day to you.")], models=["tiny:0.5b"])
+    await trial(tmp_path, server, "local", asking, "Sage, hello there my friend!\n", model="tiny:0.5b")
+    assert bool(server.chats[0].tools) is has_tools
