@@ -107,6 +107,12 @@ class Hands:
     def hears(self, who: Principal) -> bool:
         return True  # the Ann whose events come over the pipe stands for the one in the room
 
+    async def go_home(self) -> Scene:
+        raise NotImplementedError
+
+    def is_left_alone(self) -> bool:
+        return False  # likewise
+
     async def page(self, target: str, text: str) -> None:
         raise NotImplementedError
 
@@ -221,6 +227,7 @@ class Game(LineOnlyReceiver):
             join_seconds=0,
             awake_seconds=0.03,
             asleep_seconds=0.03,
+            waking_after_seconds=3600,  # a slow machine is no reason to say more
         )
         assistant = build_assistant(settings, [chosen], around, watching.failed)
         await assistant.rights.load()

@@ -59,10 +59,16 @@ class Model:
                 Reply(first),
                 Reply(calls=(Call("say", {"text": first}),)),
                 Reply(calls=(Call("say", {"text": first}), whisper)),
-                Reply(calls=(Call("emote", {"text": first}), whisper, say)),
+                Reply(calls=(self._shown(request, first), whisper, say)),
             )
         )
         return speech
+
+    def _shown(self, request: RecordedRequest, text: str) -> Call:
+        """An act that all may see, where all may: what was asked in private is answered in private, or refused."""
+        heard = [str(message.get("content")) for message in request.messages if message.get("role") == "user"]
+        is_private = any("whispers to you" in line for line in heard[-1].split("\n")) if heard else False
+        return Call("whisper", {"target": "Ann", "text": text}) if is_private else Call("emote", {"text": text})
 
     def _exit(self, request: RecordedRequest) -> str:
         """One of the ways out that the last look has shown."""

@@ -106,7 +106,10 @@ async def test_json_is_one_object_for_each_check(tmp_path: Path) -> None:
         (f"[model]\nkey = '{KEY}'\n", "a key is given by reference"),
         ("[model]\nprovider = 'skynet'\n", "model key: there is no provider 'skynet'; choose one of: anthropic, auto"),
         (model(NOWHERE, "openai"), "model key: the provider 'openai' needs a key: set model.key"),
-        (model(NOWHERE, more="key = 'env:NOT_THERE'"), "model key: the environment has no NOT_THERE; set it"),
+        (
+            model(NOWHERE, more="key = 'env:NOT_THERE'"),
+            "model key: the environment has no NOT_THERE: the program was started without it",
+        ),
         (model(NOWHERE, more="key = 'file:keys/x'"), "make it, with the key as its only line"),
         (model(NOWHERE, "ollama"), f"model server: cannot connect to {NOWHERE}: Connection refused; start it with"),
         (model(NOWHERE, "anthropic", "key = 'env:THE_KEY'"), "Connection refused; check the connection"),

@@ -211,7 +211,7 @@ async def test_setup_asks_for_the_options_of_the_provider_when_it_is_asked_to(tm
     fake = FakeAnthropic(reactor, says, KEY)
     async with serve(fake, reactor) as url:
         model = ("anthropic", url, "env", "THE_KEY", "sage")
-        options = ("web_search, web_fetch", "none", "", "")
+        options = ("web_search, web_fetch", "none", "", "", "")
         answers = "".join(f"{answer}\n" for answer in (*model, "no", "none", "more", *options, "yes"))
         result = await run(["setup"], answers.encode(), ENVIRONMENT, folder=str(tmp_path))
     assert result.status == 0, result
