@@ -61,6 +61,7 @@ async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple
         others_see=others_see,
     )
     run.said = None
+    run.executed = executed
     return executed
 
 
@@ -165,6 +166,7 @@ def _context(mind: Mind, run: Run) -> ToolContext:
         answer_by=answer_by(event, mind.rules.grant),
         granted=run.granted if run.making_granted else None,
         room_turn=mind.room_turn,
+        following=mind.following,
     )
 
 

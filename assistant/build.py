@@ -35,12 +35,16 @@ from llm.packing import pack
 from llm.prices import Prices
 from resilience import Deadline, HttpExchange, Pipeline, RetryConfig
 from tools import Approvals, Caps, Pending, Principal, Registry, Rules, World
+from tools.following import Following
 from tools.web.seen import SeenUrls
+from tools.world import ACT_TOOLS, MOVE
 
 #: How long a summary may take, in seconds.
 SUMMARY_SECONDS = 60.0
 #: How many prompts of a full window the tokens of one run are for, and what they leave of the window at least.
 PROMPTS_A_RUN, MIN_WINDOW = 3, 4096
+#: Tools that a model with a small window is not offered.
+_SPARED = frozenset(tool.name for tool in ACT_TOOLS) - {MOVE.name}
 #: The same for all who are denied nothing.
 _NOTHING: frozenset[str] = frozenset()
 
@@ -90,7 +94,8 @@ def build_assistant(
 
     Raises SettingsError when the settings grant a tool that does not exist.
     """
-    grant = around.registry.same(granted(settings, around.registry) - models[0].withheld)
+    withheld = frozenset[str]() if models[0].asked_plainly else models[0].withheld
+    grant = around.registry.same(granted(settings, around.registry) - withheld)
     mind = _mind(settings, models, around, grant)
     rights = Rights(mind.history, mind.notes, around.storage.mutes, mind.journal)
     return Assistant(mind, manners_of(settings, around.me), rights, _compactor(mind), on_failure)
@@ -146,6 +151,7 @@ def _mind(
         approvals=approvals,
         journal=around.storage.journal,
         history=history,
+        plain=models[0].asked_plainly,
         window=window,
         settings=settings,
         model=model,
@@ -165,22 +171,31 @@ def _mind(
         talk=Conversations(around.clock.seconds, settings.conversation_seconds),
         floor=around.floor,
         where=around.where,
+        following=Following(around.clock.seconds, settings.follow_minutes),
     )
 
 
-def _fronts(
-    settings: AssistantConfig, chosen: ChosenModel, registry: Registry, grant: frozenset[str]
-) -> tuple[Front, Front]:
-    """What stands before the stream: with examples when they are wanted, and without."""
+def _fronts(settings: AssistantConfig, chosen: ChosenModel, registry: Registry, grant: frozenset[str]) -> list[Front]:
+    """What stands before the stream: with examples when they are wanted, without, and with the fewest tools.
+
+    Tools that the owner lists are always offered.
+    """
     bare = [system_message(settings.name, settings.persona, grant)]
     usual = [*bare, *example_messages(settings.name, grant)] if chosen.config.examples else bare
 
-    def measured(front: list[Message]) -> Front:
-        size = len(chosen.provider.build_request(front, registry.specs(grant), None, CallOptions()))
-        return Front(_packed(front), size)  # what was encoded can be packed
+    fewest = registry.same(grant - _SPARED) if settings.tools is None else grant
 
-    whole = measured(usual)
-    return whole, whole if usual is bare else measured(bare)
+    def measured(front: list[Message], tools: frozenset[str]) -> Front:
+        size = len(chosen.provider.build_request(front, registry.specs(tools), None, CallOptions()))
+        return Front(_packed(front), size, tools)  # what was encoded can be packed
+
+    fronts = [measured(usual, grant)]
+    if usual is not bare:
+        fronts.append(measured(bare, grant))
+    if fewest != grant:  # the same words before fewer tools
+        size = len(chosen.provider.build_request(bare, registry.specs(fewest), None, CallOptions()))
+        fronts.append(Front(fronts[-1].messages, size, fewest))
+    return fronts
 
 
 def _packed(front: Sequence[Message]) -> Joined:

@@ -11,6 +11,7 @@ from assistant.classify import Attention, Manners, Verdict, classify
 from assistant.compaction import Compactor
 from assistant.company import Company
 from assistant.events import Event, Noticed
+from assistant.following import Homing, walking_after
 from assistant.granting import tell_void, why_void
 from assistant.journal import Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
 from assistant.mind import Mind
@@ -41,6 +42,7 @@ class Assistant:
         self.mind = mind
         self.rights = rights
         self._compactor = compactor
+        self._homing = Homing(mind)
         self._manners = manners
         self._on_failure = on_failure
         self._bot_exchanges = 0
@@ -75,6 +77,7 @@ class Assistant:
         attention = classify(event, self._manners, self._bot_exchanges, goes_on=talk.goes_on(event))
         if attention.verdict is Verdict.IGNORE or event.who.id in self.rights.muted:
             return Attention(Verdict.IGNORE, attention.importance)
+        event, attention = walking_after(self.mind, event, attention)
         self._count_bots(event, attention)
         talk.heard(event, attention)
         self._company.heard(event, attention)
@@ -88,18 +91,20 @@ class Assistant:
         """Write the event down, and wake."""
         try:
             if is_left_open := self._company.is_for_one_of_many(event, attention):
-                self.mind.talk.held.add(event.id)
+                self.mind.talk.held[event.id] = None
             await self.mind.journal.accept(event, attention)
         except Fenced:
             self.tick.halt()
             raise
         except (InboxFullError, JournalUnwritable) as refused:
             _log.warn("{name} cannot take in more: {why}", name=self._manners.name, why=str(refused))
-            if attention.verdict is Verdict.TRIGGER:
+            if attention.verdict is Verdict.TRIGGER and event.by_rule is None:
                 self._launcher.launch(self._excused(), "excuse")
                 raise
             return Attention(Verdict.IGNORE, attention.importance)
-        if attention.verdict is Verdict.TRIGGER and is_left_open:
+        if attention.verdict is Verdict.TRIGGER and event.by_rule is not None:
+            self.tick.wake()  # nobody waits for an answer
+        elif attention.verdict is Verdict.TRIGGER and is_left_open:
             self._on_the_way_in += 1
             self._launcher.launch(self._perhaps(event), "seeing who answers a line to everybody")
         elif attention.verdict is Verdict.TRIGGER:
@@ -198,6 +203,7 @@ class Assistant:
             async with self._alone:
                 if self._compactor.is_due:
                     await self._compactor.maybe(hard=True)
+                await self._homing.look()
                 outcome = await react(self.mind, self.tick.wake)
         except Fenced as shut_out:  # another process is this character now: not even an excuse is made
             self.tick.halt()

@@ -38,7 +38,12 @@ PROBE_SECONDS = 2.0
 EMBEDDED_CONTEXT = 4096
 #: A very small model takes noop as the easy way out of every question, and types speech as a command; each tool more
 #: makes it choose worse.
-EMBEDDED_WITHHELD = frozenset({"noop", "execute_command", "page", "channel"})
+EMBEDDED_WITHHELD = frozenset(
+    [
+        *("noop", "execute_command", "page", "channel"),
+        *("take", "drop", "give", "follow", "stay", "home"),
+    ]
+)
 #: How many of an Ollama's models are asked whether they know tools.
 _MAX_ASKED = 8
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -25,6 +26,9 @@ LOCAL_SECONDS, HOSTED_SECONDS = 900.0, 60.0
 HOSTED_PROGRESS_SECONDS = 300.0
 #: How long one short question may wait for an answer of the owner's own server, in seconds.
 LOCAL_QUESTION_SECONDS = 300.0
+#: Billions of parameters up to which a model talks better in plain turns than with tools.
+PLAIN_UP_TO = 2.0
+_SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)(b|m)(?![a-z0-9])")
 #: Ends of names that only a network of one's own has.
 _PRIVATE_NAMES = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 
@@ -59,6 +63,12 @@ def call_options(config: ModelConfig) -> dict[str, Any]:
         "extra_params": config.extra_params,
         "structured": config.structured,
     }
+
+
+def size_of(model: str) -> float | None:
+    """Return the billions of parameters that a model's name tells, None when it tells none: "qwen2.5:1.5b", "-270m"."""
+    found = _SIZE.findall(model.casefold())
+    return min((float(number) / (1 if unit == "b" else 1000) for number, unit in found), default=None)
 
 
 def is_local(provider: LLMProvider) -> bool:
@@ -133,6 +143,14 @@ class ChosenModel:
             return self.config.warm
         is_paid = self.config.key or self.config.prices or self.provider.model.endswith(("-cloud", ":cloud"))
         return self.is_local and self.is_there and not is_paid
+
+    @property
+    def asked_plainly(self) -> bool:
+        """Whether it is asked in plain turns: as its settings say, else when it is small by its name."""
+        if self.config.asking != "auto":
+            return self.config.asking == "plain"
+        size = size_of(self.provider.model)
+        return self.is_local and size is not None and size <= PLAIN_UP_TO
 
     @property
     def upstream(self) -> UpstreamConfig:

@@ -61,7 +61,7 @@ class Company:
         floor = mind.floor
         is_free = event.id in mind.talk.held
         if is_free and (floor is None or floor.claim(("all", event.who.id, words), mind.me.id, CLAIM_SECONDS)):
-            mind.talk.held.discard(event.id)
+            mind.talk.held.pop(event.id, None)
             return True
         mind.talk.leave(event.id)
         return False

@@ -57,6 +57,8 @@ class ModelConfig(Settings):
     think: bool | None = None
     #: "required" makes servers that can enforce it answer with a tool call.
     tool_choice: Literal["auto", "required"] = "auto"
+    #: How the model is asked: with "tools", or in "plain" turns, in which small ones talk better; "auto": by size.
+    asking: Literal["tools", "plain", "auto"] = "tools"
     #: Show the model examples of how to act; small models need them.
     examples: bool = True
     #: Search the web for what somebody asks before the model is asked, for models too small to do it themselves; unset:
@@ -184,6 +186,10 @@ class AssistantConfig(MannerConfig):
     room_speech: Verdict = Verdict.CONTEXT
     #: What it does with what is said on channels and not meant for it: "trigger", "context" or "ignore" likewise.
     channel_speech: Verdict = Verdict.CONTEXT
+    #: How long it walks after somebody who asked it to follow them; 0: it follows nobody.
+    follow_minutes: Annotated[float, Field(ge=0, le=1440)] = 30.0
+    #: How long it stays in a room without players before it goes home by itself; 0: it stays.
+    go_home_minutes: Annotated[float, Field(ge=0, le=10_080)] = 10.0
     #: Who is told of trouble, by the names of their accounts. Empty: the owner of the game.
     alerts: tuple[str, ...] = ()
 

@@ -44,7 +44,7 @@ class Conversations:
         #: By who speaks and where: the name of a channel, or empty for the room.
         self._last: dict[tuple[str, str], _Exchange] = {}
         #: The ids of lines to everybody: those it may answer in a moment, and those that another assistant answers.
-        self.held: set[str] = set()
+        self.held: dict[str, None] = {}
         self._left_to_others: dict[str, None] = {}
 
     def goes_on(self, event: Event) -> bool:
@@ -83,7 +83,7 @@ class Conversations:
 
     def leave(self, event_id: str) -> None:
         """Leave this line to everybody to another assistant."""
-        self.held.discard(event_id)
+        self.held.pop(event_id, None)
         self._left_to_others[event_id] = None
         while len(self._left_to_others) > MAX_KEPT:
             del self._left_to_others[next(iter(self._left_to_others))]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from tools.approvals import Pending
@@ -14,13 +15,26 @@ from tools.trust import Audience, channel_id
 MAX_HEARD, MAX_NAME = 2000, 120
 
 
+@dataclass(frozen=True, slots=True)
+class ByRule:
+    """A call that follows from an event without asking a model; `requester` is on whose behalf it is judged."""
+
+    tool: str
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    requester: Principal | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Perceived:
-    """What every event has: an id that is never used twice, clock seconds, and its principal."""
+    """What every event has: an id that is never used twice, clock seconds, and its principal.
+
+    `by_rule` is the call that is made because of it, in a run of its own.
+    """
 
     id: str
     at: float
     who: Principal
+    by_rule: ByRule | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

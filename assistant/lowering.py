@@ -42,7 +42,7 @@ class Voices:
         for person in scene.people:
             if person.authority is not None:
                 self._learn(person.id, person.name, person.authority)
-        for thing in scene.things:
+        for thing in (*scene.things, *scene.carried):
             if thing.authority is not None:
                 self._learn(thing.id, f"{_TEXT_OF} {thing.name}", thing.authority)
 

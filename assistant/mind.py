@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from assistant.classify import Attention, Verdict
 from assistant.config import AssistantConfig, ModelConfig
 from assistant.conversation import Conversations
-from assistant.events import Noticed, hearers_of, spoken_text, told
+from assistant.events import ByRule, Noticed, hearers_of, spoken_text, told
 from assistant.excuse import Excuse, Waking
 from assistant.floor import Floor
 from assistant.history import History
@@ -25,7 +25,8 @@ from assistant.trace import Observer
 from assistant.turnstile import Turnstile
 from assistant.window import Window
 from llm import Message, ModelChain
-from tools import Approvals, Dispatcher, Kind, Notes, Pending, Principal, Registry, Rules, Scene, Sight, World
+from tools import Approvals, Dispatcher, Executed, Kind, Notes, Pending, Principal, Registry, Rules, Scene, Sight, World
+from tools.following import Following
 from tools.trust import Audience
 from tools.web.seen import SeenUrls
 from tools.web.turn import WebTurn
@@ -49,6 +50,8 @@ class Mind:
     approvals: Approvals
     journal: Journal
     history: History
+    #: Whether the model is asked in plain turns, as a small one is (`assistant/talk/`), and not with tools.
+    plain: bool
     #: How the model's window is shared by what stands before the stream, the stream, and the answer.
     window: Window
     settings: AssistantConfig
@@ -73,6 +76,8 @@ class Mind:
     waking: Waking
     #: Tells a player one sentence outside the story, where they are: nothing happens for one who is away.
     notify: Callable[[Principal, str], None]
+    #: Whom it follows.
+    following: Following
     #: Who is who among those whose words and names were met: to say whose lower what it may do.
     voices: Voices = field(default_factory=Voices)
     #: With whom it talks.
@@ -129,6 +134,8 @@ class Run:
     #: Whether a call of the last step was only the rest of what had been said early.
     went_on: bool = False
     nudge: bool = False
+    #: What came of the calls of the last step.
+    executed: Sequence[Executed] = ()
     #: How often the prompt was cut because the server found it too long.
     cuts: int = 0
     #: The calls made so far with what came of them: a model that repeats one is told so.
@@ -154,10 +161,20 @@ class Run:
 
     @property
     def requester(self) -> Principal | None:
-        """On whose behalf the run acts, None when nobody asked. An approved call is made for who had asked for it."""
+        """On whose behalf the run acts, None when nobody asked. An approved call is made for who had asked for it.
+
+        So is one that is made by rule.
+        """
         if self.trigger is None:
             return None
+        if (by_rule := self.by_rule) is not None:
+            return by_rule.requester
         return self.trigger.event.who if self.granted is None else self.granted.requester
+
+    @property
+    def by_rule(self) -> ByRule | None:
+        """The call that the run is there to make without asking a model, None for any other run."""
+        return self.trigger.event.by_rule if self.trigger is not None else None
 
     def goes_without(self, who: Principal) -> None:
         """Nothing more is spent for them today: the run is for the next who asked, if anybody did."""
@@ -183,15 +200,15 @@ def _for_one_asker(events: Sequence[Accepted]) -> Sequence[Accepted]:
     """Return the events of one run: it answers one person, before one audience; what others want waits for its own run.
 
     The first who asked comes first, with all they said there. What others asked waits, and with it what they said
-    since. One who said something in private, and then spoke to the assistant where this run answers, is answered here.
+    since. What they said before other ears, in private or aloud, waits for a run of its own too: it is answered there.
     """
     triggers = _triggers_in(events)
     if not triggers:
         return events
     asker, hearers = triggers[0].event.who.id, hearers_of(triggers[0].event)
     theirs = [heard for heard in triggers if heard.event.who.id == asker]
-    last_here = max(place for place, heard in enumerate(theirs) if hearers_of(heard.event) == hearers)
-    elsewhere = {heard.event.id for heard in theirs[last_here + 1 :]}
+    ends = (place for place, heard in enumerate(theirs) if hearers_of(heard.event) != hearers)
+    elsewhere = {heard.event.id for heard in theirs[next(ends, len(theirs)) :]}
     waiting: set[str] = set()
     kept = []
     for heard in events:
@@ -221,14 +238,20 @@ def granted_by(heard: Accepted) -> Pending | None:
 def of_one_run(heard: Sequence[Accepted], talk: Conversations | None = None) -> Sequence[Accepted]:
     """Return the events that one run deals with: an approved call has a run of its own, and so has each asker.
 
-    A line to everybody waits until it is known who answers it; one that another assistant answers is only overheard.
+    A line to everybody waits until it is known who answers it; one that another assistant answers is only overheard. A
+    call by rule has a run too, after what was to be answered before it and with what was overheard until then.
     """
     if talk is not None:
         heard = [
             _overheard(one) if talk.is_left(one.event.id) else one for one in heard if one.event.id not in talk.held
         ]
     approved = [one for one in heard if granted_by(one) is not None]
-    return approved[:1] or _for_one_asker(heard)
+    if approved:
+        return approved[:1]
+    first = next((place for place, one in enumerate(heard) if one.attention.verdict is Verdict.TRIGGER), None)
+    if first is not None and heard[first].event.by_rule is not None:
+        return heard[: first + 1]
+    return _for_one_asker([one for one in heard if one.event.by_rule is None])
 
 
 def _overheard(heard: Accepted) -> Accepted:

@@ -157,13 +157,15 @@ def scene_line(scene: Scene) -> str:
     parts.append(f"People here: {_names(scene.people) or 'nobody else'}.")
     if scene.things:
         parts.append(f"Things here: {_names(scene.things)}.")
+    if scene.carried:
+        parts.append(f"You carry: {_names(scene.carried)}.")
     return f"[{' '.join(' '.join(parts).split())}]"
 
 
 def scene_labels(scene: Scene, world_text: int) -> list[Label]:
     """List the labels of the scene's texts: the game's own, and that of each player or assistant trusted less."""
     own = world_text if scene.authority is None else min(scene.authority, world_text)
-    seen: tuple[Person | Thing, ...] = (*scene.people, *scene.things)
+    seen: tuple[Person | Thing, ...] = (*scene.people, *scene.things, *scene.carried)
     levels = [(one.authority, one.id) for one in seen]
     others = [Label(Source.PLAYER, level, who) for level, who in levels if level is not None and level < world_text]
     return [Label(Source.WORLD, own), *others]

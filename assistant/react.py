@@ -17,6 +17,7 @@ from twisted.logger import Logger
 from assistant.acting import act, can_answer, carry_out, keep_said, outcome_of
 from assistant.discretion import kept
 from assistant.early import early_ears, heard_out
+from assistant.following import act_by_rule
 from assistant.granting import act_on_granted, is_granted_step, make_granted
 from assistant.journal import InterruptedRun, InterruptedStep, JournalError
 from assistant.limits import Meter, RunLimits
@@ -26,6 +27,7 @@ from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, 
 from assistant.perception import perceive
 from assistant.purse import A_MINUTE
 from assistant.recovery import MAYBE_HEARD, SAY, Answer, Said, left_of
+from assistant.talk.ask import ask_plainly
 from assistant.trace import StepTrace
 from llm import (
     BudgetReached,
@@ -126,37 +128,54 @@ async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outco
     await perceive(mind, run)
     if run.trigger is None or not can_answer(mind, run):
         return NothingToDo()
-    if (outcome := await _take_up(mind, run, left)) is not None:
+    if (outcome := await _without_asking(mind, run, left)) is not None:
         return outcome
-    await make_granted(mind, run)
-    await look_up_first(mind, run)
     while (limit := run.meter.reached()) is None:
-        started = mind.clock.seconds()
-        mind.observer.thinking(run.id, run.meter.steps + 1)
         try:
-            prompt, prompt_tokens, response = await _ask(mind, run)
+            outcome = await _step(mind, run)
         except ContextOverflow as overflow:
             _log.warn("the prompt of {name} was too long: {why}", name=mind.me.name, why=overflow.message)
             if not mind.window.shrink(overflow, run):
                 return Failed(mind.window.too_small(overflow.limit), lasting=True)
-            continue
         except BudgetReached as spent:
             if not await _somebody_else_pays(mind, run, spent):
                 limit = Limit.RATE if spent.what == A_MINUTE else Limit.BUDGET
                 return LimitReached(limit, spent.message, spent.account)
-            continue
-        run.meter.count_step(response.usage, prompt_tokens)
-        await mind.journal.record_response(run.id, run.next_step(), response)
-        if (turn := mind.turnstile.step()) is not None:
-            await turn
-        executed = await act(mind, run, Answer(response, response.tool_calls, NOTHING_YET), prompt_tokens)
-        step = run.meter.steps
-        seconds = mind.clock.seconds() - started
-        record = mind.client.record.calls
-        mind.observer.step(StepTrace(run.id, step, len(prompt), prompt_tokens, response, executed, seconds, record))
-        if (outcome := outcome_of(run, executed)) is not None:
-            return outcome
+        else:
+            if outcome is not None:
+                return outcome
     return LimitReached(limit)
+
+
+async def _without_asking(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outcome | None:
+    """Do what takes no model: the steps that are `left`, a call by rule, an approved call. None to ask one then."""
+    if (outcome := await _take_up(mind, run, left)) is not None:
+        return outcome
+    if (by_rule := run.by_rule) is not None:
+        return await act_by_rule(mind, run, by_rule)
+    await make_granted(mind, run)
+    await look_up_first(mind, run)
+    return None
+
+
+async def _step(mind: Mind, run: Run) -> Outcome | None:
+    """Ask the model once, write its answer down and act on it; the outcome when that ends the run."""
+    started = mind.clock.seconds()
+    mind.observer.thinking(run.id, run.meter.steps + 1)
+    asked = await (_ask_plainly(mind, run) if mind.plain else _ask(mind, run))
+    if asked is None:
+        return _done(run)
+    prompt, prompt_tokens, response = asked
+    run.meter.count_step(response.usage, prompt_tokens)
+    await mind.journal.record_response(run.id, run.next_step(), response)
+    if (turn := mind.turnstile.step()) is not None:
+        await turn
+    executed = await act(mind, run, Answer(response, response.tool_calls, NOTHING_YET), prompt_tokens)
+    step = run.meter.steps
+    seconds = mind.clock.seconds() - started
+    record = mind.client.record.calls
+    mind.observer.step(StepTrace(run.id, step, len(prompt), prompt_tokens, response, executed, seconds, record))
+    return outcome_of(run, executed)
 
 
 async def _take_up(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outcome | None:
@@ -209,13 +228,27 @@ async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMRespons
     ears = early_ears(mind, run)
     answer = mind.client.chat_completion(
         prompt,
-        mind.registry.specs(mind.rules.grant),
+        mind.registry.specs(mind.window.front.tools),
         deadline=run.meter.deadline,
         listener=ears,
         caller=mind.purse.caller(mind.me, run.requester),
     )
     response = await (answer if ears is None else heard_out(ears, answer))
     return prompt, mind.window.fixed_tokens() + mind.history.tokens, _discreet(mind, response)
+
+
+async def _ask_plainly(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMResponse] | None:
+    """Ask a small model in plain turns; None when the run has done all there is to do."""
+    _count_asker(mind, run)
+    mind.window.fit(run)
+    asked = await ask_plainly(mind, run)
+    return None if asked is None else (asked[0], asked[1], _discreet(mind, asked[2]))
+
+
+def _done(run: Run) -> Outcome:
+    """How a run ends that acted without a word, or had nothing to do."""
+    acts = tuple(done.call.name for done in run.executed if done.status in MAYBE_HEARD)
+    return Answered(acts) if acts else NothingToDo()
 
 
 def _discreet(mind: Mind, response: LLMResponse) -> LLMResponse:

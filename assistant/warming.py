@@ -9,6 +9,7 @@ from twisted.logger import Logger
 
 from assistant.chosen_model import LOCAL_SECONDS, ChosenModel
 from assistant.mind import Mind
+from assistant.talk.ask import front_of
 from llm import Busy, CallOptions, LLMError
 
 #: How long to wait for a server that is wanted for something else, in seconds.
@@ -32,12 +33,13 @@ class Warmer:
         Any other call to the server goes before: this one is then ended, and made again later. Nothing is written down
         and nobody pays. Cancelling closes the connection.
         """
-        tools = mind.registry.specs(mind.rules.grant)
-        front = chosen.provider.build_request(mind.front, tools, None, CallOptions())
+        tools = () if mind.plain else mind.registry.specs(mind.window.front.tools)
+        beginning = await front_of(mind) if mind.plain else mind.front
+        front = chosen.provider.build_request(beginning, tools, None, CallOptions())
         key = blake2b(b"\n".join((chosen.provider.api_url.encode(), front)), digest_size=16).digest()
         while chosen.may_be_warmed and key not in self._read and not mind.waking.has_answered:
             try:
-                await mind.client.warm(mind.front, tools, name=mind.me.id, seconds=LOCAL_SECONDS)
+                await mind.client.warm(beginning, tools, name=mind.me.id, seconds=LOCAL_SECONDS)
             except Busy:
                 await deferLater(mind.clock, AGAIN_SECONDS)
             except LLMError as error:

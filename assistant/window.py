@@ -1,7 +1,7 @@
 """How the model's window is shared: the unchanging front, the stream, and room for the answer.
 
-The stream gets what the others leave. Where that is too little, the examples in the front go first. What a server says
-of its window counts more than our settings and our estimate.
+The stream gets what the others leave. Where that is too little, the examples in the front go first, then the tools that
+an assistant can do without. What a server says of its window counts more than our settings and our estimate.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from llm import ContextOverflow, Message, ModelChain
 
 #: Tokens the stream always has, however small the window is.
 MIN_STREAM_TOKENS = 256
-#: With less than this for the stream, examples are left out.
-WITH_EXAMPLES_TOKENS = 768
+#: With less than this for the stream, a smaller front is used.
+ENOUGH_TOKENS = 768
 #: Times that one run cuts its prompt because the server found it too long.
 MOST_CUTS = 12
 #: What the owner is told when nothing is left to cut.
@@ -32,10 +32,14 @@ _log = Logger()
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What stands before the stream, and the bytes of a request with nothing else in it: the tools mostly."""
+    """What stands before the stream, and the bytes of a request with nothing else in it: the tools mostly.
+
+    `tools` are the names of those that the model is offered.
+    """
 
     messages: Sequence[Message]
     request_bytes: int
+    tools: frozenset[str] = frozenset()
 
 
 class Answering(Protocol):
@@ -56,26 +60,23 @@ class Answering(Protocol):
 
 
 class Window:
-    """The shares of one assistant. `fronts` are the usual front and the one without examples, which may be the same.
+    """The shares of one assistant. `fronts` are the usual front and those to fall back on, none larger than the last.
 
     `window_tokens` and `answer_tokens` are those of the model with the least room.
     """
 
-    __slots__ = ("_answer_tokens", "_bare", "_client", "_history", "_usual", "_window_tokens", "front")
+    __slots__ = ("_answer_tokens", "_client", "_history", "_smaller", "_window_tokens", "front")
 
     def __init__(
-        self, fronts: tuple[Front, Front], client: ModelChain, history: History, window_tokens: int, answer_tokens: int
+        self, fronts: Sequence[Front], client: ModelChain, history: History, window_tokens: int, answer_tokens: int
     ) -> None:
-        self._usual, self._bare = fronts
-        self.front = self._usual
+        self.front, *self._smaller = fronts
         self._client = client
         self._history = history
         self._window_tokens = window_tokens
         self._answer_tokens = answer_tokens
-        room = self._room(window_tokens)
-        if room < WITH_EXAMPLES_TOKENS and self._is_bare_smaller:
-            self.front = self._bare
-            room = self._room(window_tokens)
+        while (room := self._room(window_tokens)) < ENOUGH_TOKENS and self._takes_less():
+            pass
         history.budget = max(MIN_STREAM_TOKENS, room)
         if room < MIN_STREAM_TOKENS:
             _log.warn("{why}", why=self.too_small())
@@ -94,14 +95,14 @@ class Window:
         """Give the stream less after the server found the prompt too long; False when nothing is left to cut."""
         run.cuts += 1
         history = self._history
-        before, was_bare = history.tokens, self.front is self._bare
+        before, front = history.tokens, self.front
         room = before // 2 if overflow.limit is None else self._room(overflow.limit)
         room = min(room, before * 2 // 3)  # where that was no less, the estimate is wrong for this text
-        if room < WITH_EXAMPLES_TOKENS and self._is_bare_smaller:
-            self.front = self._bare
+        if room < ENOUGH_TOKENS:
+            self._takes_less()
         budget, history.budget = history.budget, max(MIN_STREAM_TOKENS, min(history.budget, room))
         self.fit(run)
-        has_cut = history.tokens < before or history.budget < budget or (self.front is self._bare and not was_bare)
+        has_cut = history.tokens < before or history.budget < budget or self.front is not front
         return has_cut and run.cuts <= MOST_CUTS
 
     def too_small(self, limit: int | None = None) -> str:
@@ -110,9 +111,14 @@ class Window:
         answer = f"{window}, {self._answer_tokens} of them for the answer"
         return TOO_SMALL.format(fixed=self.fixed_tokens(), window=answer)
 
-    @property
-    def _is_bare_smaller(self) -> bool:
-        return self._bare.request_bytes < self.front.request_bytes
+    def _takes_less(self) -> bool:
+        """Go over to the next smaller front; False when there is none."""
+        while self._smaller:
+            smaller = self._smaller.pop(0)
+            if smaller.request_bytes < self.front.request_bytes:
+                self.front = smaller
+                return True
+        return False
 
     def _room(self, window_tokens: int) -> int:
         return window_tokens - self.fixed_tokens() - self._answer_tokens

@@ -17,7 +17,7 @@ from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError, Rejected
 from llm.fallback_prompt import as_text
-from llm.messages import JSONObject, Message, ToolResult, ToolSpec
+from llm.messages import JSON, JSONObject, Message, ToolResult, ToolSpec
 from llm.options import CallOptions, ToolChoice
 from llm.packed import parts_of
 from llm.rate_limits import Moment, read_rate_limits
@@ -61,6 +61,8 @@ class LLMProvider(ABC):
 
     #: The name users choose it by.
     name = ""
+    #: Fields of a request that make another try answer differently, as far as this server knows any.
+    variety: Mapping[str, JSON] = MappingProxyType({})
     #: The key under which messages keep their encoded bytes.
     dialect = ""
     #: What it is, in one line, for owners who choose.

@@ -48,7 +48,7 @@ def in_scene(scene: Scene, names: Sequence[str]) -> tuple[Target, ...]:
     """List the place, then whatever in the scene one of `names` may mean; all exits when it means nothing there."""
     exit_ids = scene.exit_ids if len(scene.exit_ids) == len(scene.exits) else ("",) * len(scene.exits)
     exits = [Target(exit_id, way, scene.id) for exit_id, way in zip(exit_ids, scene.exits, strict=True)]
-    seen: tuple[Person | Thing, ...] = (*scene.people, *scene.things)
+    seen: tuple[Person | Thing, ...] = (*scene.people, *scene.things, *scene.carried)
     others = [Target(one.id, one.name, scene.id) for one in seen]
     found: dict[Target, None] = {Target(scene.id, scene.room): None}
     for name in names:

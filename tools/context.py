@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -15,6 +15,7 @@ from tools.trust import Sight
 
 if TYPE_CHECKING:
     from tools.approvals import Pending
+    from tools.following import Following
     from tools.notes import Notes
     from tools.policy import Requirement
     from tools.web.turn import WebTurn
@@ -90,6 +91,8 @@ class Scene:
 
     `authority` is the level of the least trusted who wrote the room's name, its description or the name of an exit,
     None for the game itself. `id` is the identity of the room, and `exit_ids` are those of the exits, in their order.
+    `carried` is what the character has with it. `behind` is the name of the room behind each exit whose room the world
+    knows and the character may see.
     """
 
     room: str
@@ -100,11 +103,13 @@ class Scene:
     authority: int | None = field(default=None, compare=False)
     id: str = field(default="", compare=False)
     exit_ids: tuple[str, ...] = field(default=(), compare=False)
+    carried: tuple[Thing, ...] = ()
+    behind: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def lowest(self) -> int | None:
         """The level of the least trusted text of the whole scene, None when all of it is the game's own."""
-        others: tuple[Person | Thing, ...] = (*self.people, *self.things)
+        others: tuple[Person | Thing, ...] = (*self.people, *self.things, *self.carried)
         levels = (self.authority, *(one.authority for one in others))
         return min((level for level in levels if level is not None), default=None)
 
@@ -173,6 +178,14 @@ class World(Protocol):
         """Leave by an exit; the scene at the other end."""
         ...
 
+    def go_home(self) -> Awaitable[Scene]:
+        """Go to the character's home; the scene there. ToolFailed when it is there already, or has none."""
+        ...
+
+    def is_left_alone(self) -> bool:
+        """Whether the character is away from its home in a room without players. Does not wait, and must not raise."""
+        ...
+
     def resolve(self, line: str) -> Awaitable[GameCommand]:
         """What the game takes `line` for, aliases and nicks replaced; nothing happens. ToolFailed for no command."""
         ...
@@ -209,6 +222,8 @@ class ToolContext:
     granted: Pending | None = None
     #: Takes the next turn to speak in the room: what to wait for, None for nothing.
     room_turn: Callable[[], Awaitable[None] | None] = field(default=lambda: None, compare=False, repr=False)
+    #: Whom the character follows, None where it cannot follow anybody.
+    following: Following | None = None
 
     def cited(self, words: str) -> str:
         """Words for people's ears, with the sources below them that they name."""

@@ -70,7 +70,7 @@ class RecordingWorld:
         elsewhere: Sequence[str] = (),
         channels: Sequence[str] = ("public",),
     ) -> None:
-        self.scene = scene
+        self.scene = self.home = scene
         self.actor = actor
         self.acts: list[Act] = []
         self._beyond = beyond or {}
@@ -88,6 +88,7 @@ class RecordingWorld:
         """The description of a thing, a person or an exit of the scene."""
         self._check("inspect")
         seen = [(thing.name, thing.description) for thing in self.scene.things]
+        seen += [(thing.name, thing.description) for thing in self.scene.carried]
         seen += [(person.name, person.description) for person in self.scene.people]
         seen += [(way, f"A way out: {way}.") for way in self.scene.exits]
         name, description = seen[pick(target, [name for name, _ in seen])]
@@ -132,6 +133,18 @@ class RecordingWorld:
         self.scene = self._beyond.get(way, Scene(f"{self.scene.room}, {way}", "A bare room.", (way,)))
         return self.scene
 
+    async def go_home(self) -> Scene:
+        """Noted; the scene that the character began in is the scene from now on."""
+        if self.scene.room == self.home.room:
+            raise ToolFailed("You are at home already.")
+        self._act(Act("home"))
+        self.scene = self.home
+        return self.scene
+
+    def is_left_alone(self) -> bool:
+        """Whether it is another scene than the first, with nobody but assistants in it."""
+        return self.scene.room != self.home.room and all(person.is_ai for person in self.scene.people)
+
     async def resolve(self, line: str) -> GameCommand:
         """The command whose word the line begins with."""
         self._check("resolve")
@@ -144,6 +157,7 @@ class RecordingWorld:
     async def execute(self, command: GameCommand) -> str:
         """Noted, under the command's name."""
         self._act(Act("execute", command.line, command.name))
+        self.scene = _handed_over(self.scene, command)
         return f"{command.name}: done."
 
     def _act(self, act: Act) -> None:
@@ -153,6 +167,24 @@ class RecordingWorld:
     def _check(self, verb: str) -> None:
         if verb in self._refusals:
             raise ToolFailed(self._refusals[verb])
+
+
+def _handed_over(scene: Scene, command: GameCommand) -> Scene:
+    """Move the thing that a `get`, a `drop` or a `give` is about, where there is one of that name."""
+    name = command.line.partition(" ")[2]
+    if command.name == "give":
+        name = name.rpartition(" to ")[0]
+    thing = next((one for one in (*scene.carried, *scene.things) if one.name == name), None)
+    if command.name not in {"get", "drop", "give"} or thing is None:
+        return scene
+    things = tuple(one for one in scene.things if one is not thing)
+    carried = tuple(one for one in scene.carried if one is not thing)
+    match command.name:
+        case "get":
+            carried = (*carried, thing)
+        case "drop":
+            things = (*things, thing)
+    return replace(scene, things=things, carried=carried)
 
 
 def tool_context(

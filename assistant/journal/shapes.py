@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import Any
 
 from assistant.classify import Attention, Verdict
-from assistant.events import Arrived, ChannelSaid, Emoted, Event, Left, Noticed, Paged, Said, Whispered
+from assistant.events import Arrived, ByRule, ChannelSaid, Emoted, Event, Left, Noticed, Paged, Said, Whispered
 from assistant.journal.codec import Codec, Plain
 from assistant.journal.errors import NewerRecord
 from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
@@ -108,6 +108,9 @@ def _arguments(plain: Plain, *left_out: str) -> Plain:
 
 def _pack_event(event: Event) -> Plain:
     plain = {**_tagged(event), "who": _flat(event.who)}
+    if (by_rule := plain.pop("by_rule", None)) is not None:
+        asker = by_rule.requester
+        plain["by_rule"] = {**_known(by_rule), **({} if asker is None else {"requester": _flat(asker)})}
     if (granted := plain.pop("granted", None)) is not None:
         plain["granted"] = _pack_pending(granted)
     return plain
@@ -117,8 +120,15 @@ def _unpack_event(plain: Plain) -> Event:
     parts = {**_arguments(plain), "who": _unpack_principal(plain["who"])}
     if "granted" in parts:
         parts["granted"] = _unpack_pending(parts["granted"])
+    if "by_rule" in parts:
+        parts["by_rule"] = _unpack_by_rule(parts["by_rule"])
     event: Event = _kind(plain, _EVENTS)(**parts)
     return event
+
+
+def _unpack_by_rule(plain: Plain) -> ByRule:
+    asker = {"requester": _unpack_principal(plain["requester"])} if "requester" in plain else {}
+    return ByRule(**{**plain, **asker})
 
 
 def _unpack_principal(plain: Plain) -> Principal:

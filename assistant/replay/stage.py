@@ -138,6 +138,14 @@ class Nowhere:
         """Everybody would: whether it was heard then is in the record."""
         return True
 
+    async def go_home(self) -> Scene:
+        """There is nowhere to go."""
+        raise ToolFailed("There is no world in a replay.")
+
+    def is_left_alone(self) -> bool:
+        """It was: whether it went home for that reason is in the record."""
+        return True
+
     async def page(self, target: str, text: str) -> None:
         """Nobody hears it."""
 

@@ -44,6 +44,7 @@ _EXAMPLES = {
     "allow_domains": "wikipedia.org, example.com",
     "block_domains": "example.com",
     "allow_private": "nas.lan, 192.168.7.0/24",
+    "asking": "plain",
     "server_tools": "web_search",
     "extra_params": "{ top_p = 0.9 }",
     "keep_alive": "30m",

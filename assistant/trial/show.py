@@ -25,6 +25,8 @@ def scene_text(scene: Scene) -> str:
     lines = [scene.room, scene.description]
     if scene.things:
         lines.append("You see: " + ", ".join(thing.name for thing in scene.things) + ".")
+    if scene.carried:
+        lines.append("You carry: " + ", ".join(thing.name for thing in scene.carried) + ".")
     if scene.people:
         lines.append("Here: " + ", ".join(_person(person) for person in scene.people) + ".")
     if scene.exits:

@@ -12,7 +12,15 @@ from dataclasses import replace
 
 from assistant.worlds import embedded_commands
 from assistant.worlds.embedded_ears import Ears, perceived
-from assistant.worlds.embedded_identity import Identities, level_of_body, levelled, lowest_seen, written
+from assistant.worlds.embedded_identity import (
+    Identities,
+    aliased,
+    level_of_body,
+    levelled,
+    lowest_seen,
+    resident_person,
+    written,
+)
 from assistant.worlds.hamlet import HAMLET, Exit, Place, Resident, Room
 from tools.context import GameCommand, Kind, Person, Principal, Scene, Thing
 from tools.errors import ToolFailed
@@ -25,8 +33,6 @@ _SHORT = {
 }  # fmt: skip
 #: The channels that everybody in the game listens to.
 CHANNELS = ("public",)
-_SELF = frozenset({"me", "myself", "self"})
-_HERE = frozenset({"here", "room", "around"})
 
 
 class EmbeddedWorld:
@@ -135,7 +141,7 @@ class Body:
     ) -> None:
         self.world = world
         self.principal = principal
-        self._room = room
+        self._room = self.home = room
         self.ears = ears
         self.description = description or f"This is {principal.name}."
 
@@ -175,11 +181,14 @@ class Body:
     async def look(self) -> Scene:
         """The room, without the body itself."""
         room = self.room
-        exits = tuple(way.direction for way in room.exits)
         things = tuple(map(self.world.identities.marked, self.world.things[room.key]))
         exit_ids = tuple(f"{room.key}:{way.direction}:{way.to}" for way in room.exits)
-        people = tuple(self._people())
-        return Scene(room.name, room.description, exits, people, things, id=room.key, exit_ids=exit_ids)
+        carried = tuple(map(self.world.identities.marked, self.carried))
+        behind = {way.direction: self.world.rooms[way.to].name for way in room.exits}
+        return Scene(
+            room.name, room.description, tuple(behind), tuple(self._people()), things,
+            id=room.key, exit_ids=exit_ids, carried=carried, behind=behind,
+        )  # fmt: skip
 
     async def inspect(self, target: str) -> str:
         """The description of a thing here or carried, a person, an exit, oneself ('me') or the room ('here')."""
@@ -192,7 +201,7 @@ class Body:
         seen = [(one.name, written(one.description, one.authority)) for one in around]
         ways = [(way.direction, f"It leads to {self.world.rooms[way.to].name}.") for way in room.exits]
         own = [(self.principal.name, self.description), (room.name, room.description)]
-        wanted = _aliased(target, self)
+        wanted = aliased(target, self)
         # What lies in the room goes first: 'old map' is no 'Old Library'.
         for group in (seen, ways, own):
             if len(fitting := candidates(wanted, [name for name, _ in group])) == 1:
@@ -202,7 +211,7 @@ class Body:
     async def who(self) -> Sequence[Person]:
         """Every body in the order they joined, then the residents."""
         others = [replace(self.person, authority=None) if body is self else body.person for body in self.world.bodies]
-        return others + [_resident(person) for person in self.world.residents]
+        return others + [resident_person(person) for person in self.world.residents]
 
     async def say(self, text: str, to: str = "") -> None:
         """Speak aloud, to one person in particular if `to` names one."""
@@ -243,6 +252,18 @@ class Body:
         self.world.transfer(self, self._way(direction))
         return await self.look()
 
+    async def go_home(self) -> Scene:
+        """Go to the room where the body started."""
+        if self.room is self.home:
+            raise ToolFailed("You are at home already.")
+        self.world.carry_off(self, self.home)
+        return await self.look()
+
+    def is_left_alone(self) -> bool:
+        """Whether it is away from home, with no other body in the room but assistants."""
+        others = self.world.bodies_with(self)
+        return self.room is not self.home and all(other.principal.kind is Kind.ASSISTANT for other in others)
+
     async def resolve(self, line: str) -> GameCommand:
         """The command that a typed line is, by its name."""
         command = embedded_commands.resolve(line)
@@ -278,22 +299,9 @@ class Body:
     def _people(self) -> list[Person]:
         """Everybody else in the room as they are seen: bodies, then residents."""
         bodies = [body.person for body in self.world.bodies_with(self)]
-        return bodies + [_resident(resident) for resident in self.world.residents_in(self.room)]
+        return bodies + [resident_person(resident) for resident in self.world.residents_in(self.room)]
 
     def _principals(self) -> list[Principal]:
         """Everybody else in the room: bodies, then residents."""
         bodies = [body.principal for body in self.world.bodies_with(self)]
         return bodies + [resident.principal for resident in self.world.residents_in(self.room)]
-
-
-def _resident(resident: Resident) -> Person:
-    """A resident as others see them."""
-    return Person(resident.principal.name, resident.description)
-
-
-def _aliased(target: str, body: Body) -> str:
-    """`target`, with 'me' and 'here' as names."""
-    wanted = plain(target)
-    if wanted in _SELF:
-        return body.principal.name
-    return body.room.name if wanted in _HERE else target

@@ -7,12 +7,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tools.context import Kind, Principal, Target, Thing, Written
+from tools.context import Kind, Person, Principal, Target, Thing, Written
 from tools.errors import ToolFailed
+from tools.names import plain
 from tools.trust import label_of
 
 if TYPE_CHECKING:
     from assistant.worlds.embedded import Body, EmbeddedWorld
+    from assistant.worlds.hamlet import Resident
+
+
+_SELF = frozenset({"me", "myself", "self"})
+_HERE = frozenset({"here", "room", "around"})
 
 
 class Identities:
@@ -37,6 +43,14 @@ class Identities:
     def target(self, thing: Thing, where: str) -> Target:
         """Describe the thing as what a command acts on."""
         return Target(self.of(thing), thing.name, where)
+
+
+def aliased(target: str, body: Body) -> str:
+    """Return `target`, with 'me' and 'here' as names."""
+    wanted = plain(target)
+    if wanted in _SELF:
+        return body.principal.name
+    return body.room.name if wanted in _HERE else target
 
 
 def level_of_body(principal: Principal) -> int | None:
@@ -66,3 +80,8 @@ def levelled(body: Body, *, everywhere: bool = False) -> Iterator[None]:
     except ToolFailed as failed:
         failed.authority = lowest_seen(body, everywhere=everywhere)
         raise
+
+
+def resident_person(resident: Resident) -> Person:
+    """Show a resident as others see them."""
+    return Person(resident.principal.name, resident.description)

@@ -131,6 +131,10 @@ class LocalProvider(ChatProvider):
     hosted = False
     #: Such a server queues what is more, where no player can come first.
     in_flight = 4
+    #: DRY and min-p, as llama.cpp and its relatives have them; others leave out what they do not know.
+    variety = MappingProxyType(
+        {"min_p": 0.08, "dry_multiplier": 0.9, "dry_base": 1.75, "dry_allowed_length": 3, "cache_prompt": True}
+    )
 
     def __init__(self, api_url: str, model: str = "", key: str = "") -> None:
         bare = bool(api_url) and urlsplit(api_url).path in {"", "/"}

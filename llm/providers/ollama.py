@@ -45,6 +45,7 @@ class OllamaProvider(LLMProvider):
     pull_command = "ollama pull qwen3:4b"
     settings = MappingProxyType({"keep_alive": "keep_alive"})
     context_option = "num_ctx"
+    variety = MappingProxyType({"options": {"min_p": 0.08, "repeat_penalty": 1.2}})
 
     def __init__(
         self,

@@ -112,7 +112,7 @@ async def test_without_an_ollama_the_embedded_model_is_started(tmp_path: Path) -
     assert "no Ollama answers" in chosen.why
     assert chosen.provider.get_api_url() == "http://127.0.0.1:9/v1/chat/completions"
     assert chosen.config.tool_choice == "required"
-    assert {"noop", "page", "channel"} <= chosen.withheld
+    assert {"noop", "page", "channel", "take", "drop", "give"} <= chosen.withheld
 
 
 async def test_an_ollama_without_models_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

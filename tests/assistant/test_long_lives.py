@@ -8,7 +8,7 @@ from llm.testing import Call, HttpError, RecordedRequest, Reply, Step
 from tests.assistant.living import Life, living
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
-SMALL = {"context_tokens": 2600, "max_answer_tokens": 100, "examples": False}
+SMALL = {"context_tokens": 3000, "max_answer_tokens": 100, "examples": False}
 SUMMARY = "Ann told many tales of the mill, and promised to bring apples."
 
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from assistant.prompt import EXAMPLES, example_messages, scene_line, system_message
+from assistant.prompt import EXAMPLES, example_messages, scene_labels, scene_line, system_message
 from tools import Person, Registry, Scene, Thing
 from tools.world import WORLD_TOOLS
 
@@ -63,3 +65,18 @@ def test_no_name_in_a_scene_leaves_its_line_or_its_brackets(evil: str) -> None:
     assert (line[0], line[-1], line.count("["), line.count("]")) == ("[", "]", 1, 1)
     assert line.isprintable()
     assert len(line) < 2600
+
+
+def test_the_scene_tells_what_is_carried_when_anything_is() -> None:
+    scene = Scene(
+        "Hall",
+        "A hall.",
+        carried=(
+            Thing("old map", authority=0),
+            Thing("lamp]"),
+        ),
+    )
+    assert scene_line(scene) == "[You are in Hall. A hall. People here: nobody else. You carry: old map, lamp).]"
+    assert "carry" not in scene_line(replace(scene, carried=()))
+    assert scene.lowest == 0
+    assert [label.authority for label in scene_labels(scene, 1)] == [1, 0]

@@ -4,11 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from twisted.internet.task import Clock
 
 from assistant.worlds.embedded import EmbeddedWorld
 from tools.context import GameCommand, Person, Principal, Scene, Thing, World
+from tools.dispatch import Dispatcher
 from tools.errors import ToolFailed
-from tools.testing import ANNA, SAGE, Act, RecordingWorld, now
+from tools.registry import Registry
+from tools.result import Executed, Status
+from tools.rules import Rules
+from tools.testing import ANNA, SAGE, Act, RecordingWorld, now, tool_call, tool_context
+from tools.world import WORLD_TOOLS
 
 
 @dataclass
@@ -56,8 +62,20 @@ class Witness:
 def recording() -> Subject:
     hall = Scene("Hall", "A hall.", ("north", "east"), (Person("Anna"),), (Thing("old map", "A map."), Thing("lamp")))
     commands = {"give": GameCommand("", "give"), "hand": GameCommand("", "give"), "py": GameCommand("", "py", (), 5)}
+    commands |= {"get": GameCommand("", "get"), "drop": GameCommand("", "drop")}
     world = RecordingWorld(hall, SAGE, commands=commands)
     return Subject(world, lambda: world.acts)
+
+
+def handle(subject: Subject, name: str, **arguments: str) -> Executed:
+    """Handle a thing as a run of its own, through the dispatcher."""
+    dispatcher = Dispatcher(Registry(WORLD_TOOLS), Rules(frozenset({"take", "drop", "give"})), Clock())
+    (executed,) = now(dispatcher.answer_all([tool_call(name, **arguments)], tool_context(subject.world)))
+    return executed
+
+
+def names(things: tuple[Thing, ...]) -> list[str]:
+    return [thing.name for thing in things]
 
 
 def embedded() -> Subject:
@@ -194,3 +212,70 @@ def test_a_line_that_is_no_command_is_refused(subject: Subject, line: str) -> No
 
 def test_a_resolved_command_runs_and_the_game_prints_something(subject: Subject) -> None:
     assert now(subject.world.execute(now(subject.world.resolve("py 1"))))
+
+
+@pytest.mark.parametrize("written", [str, str.upper, "the {}".format, " {}. ".format])
+def test_a_thing_is_taken_and_put_down(subject: Subject, written: Callable[[str], str]) -> None:
+    assert now(subject.world.look()).carried == ()
+    taken = handle(subject, "take", thing=written("old map"))
+    assert taken.status is Status.DONE, taken.result.text
+    scene = now(subject.world.look())
+    assert names(scene.carried) == ["old map"]
+    assert "old map" not in names(scene.things)
+    assert now(subject.world.inspect("old map"))
+    dropped = handle(subject, "drop", thing=written("old map"))
+    assert dropped.status is Status.DONE, dropped.result.text
+    scene = now(subject.world.look())
+    assert scene.carried == ()
+    assert "old map" in names(scene.things)
+
+
+@pytest.mark.parametrize("is_carried", [True, False])
+def test_a_thing_is_given_and_taken_first_where_it_only_lies_there(subject: Subject, *, is_carried: bool) -> None:
+    if is_carried:
+        handle(subject, "take", thing="old map")
+    given = handle(subject, "give", thing="the Map", person="anna")
+    assert given.status is Status.DONE, given.result.text
+    scene = now(subject.world.look())
+    assert scene.carried == ()
+    assert "old map" not in names(scene.things)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "sentence"),
+    [
+        ("take", {"thing": "purple dragon"}, "There is no 'purple dragon' here. Things here: "),
+        ("take", {"thing": "Anna"}, "There is no 'Anna' here. Things here: "),
+        ("drop", {"thing": "old map"}, "There is no 'old map' here. You carry: nothing."),
+        ("give", {"thing": "purple dragon", "person": "Anna"}, "There is no 'purple dragon' here. Here are: "),
+        ("give", {"thing": "old map", "person": "Zoe"}, "There is no 'Zoe' here. Here are: Anna"),
+        ("give", {"thing": "old map", "person": "Sage"}, "There is no 'Sage' here. Here are: Anna"),
+    ],
+)
+def test_what_is_not_there_is_not_handled(
+    subject: Subject, tool: str, arguments: dict[str, str], sentence: str
+) -> None:
+    before = now(subject.world.look())
+    executed = handle(subject, tool, **arguments)
+    assert executed.status is Status.FAILED
+    assert executed.result.text.startswith(sentence)
+    assert now(subject.world.look()) == before
+    assert subject.witnessed() == []
+
+
+def test_what_is_carried_already_is_not_taken_again(subject: Subject) -> None:
+    handle(subject, "take", thing="old map")
+    again = handle(subject, "take", thing="old map")
+    assert (again.status, again.result.text) == (Status.FAILED, "You carry the old map already.")
+
+
+def test_home_is_where_it_started_and_no_place_to_go_from_there(subject: Subject) -> None:
+    start = now(subject.world.look())
+    with pytest.raises(ToolFailed, match="You are at home already"):
+        now(subject.world.go_home())
+    assert not subject.world.is_left_alone()
+    now(subject.world.move(start.exits[0]))
+    assert subject.world.is_left_alone()
+    assert now(subject.world.go_home()).room == start.room
+    assert now(subject.world.look()).room == start.room
+    assert not subject.world.is_left_alone()

@@ -9,13 +9,18 @@ from assistant.worlds.evennia.body import EvenniaBody
 from tests.contracts import test_world as contract
 from tests.contracts.test_world import (  # noqa: F401  (pytest collects them here, with the subject below)
     test_a_line_that_is_no_command_is_refused,
+    test_a_thing_is_given_and_taken_first_where_it_only_lies_there,
+    test_a_thing_is_taken_and_put_down,
     test_everything_in_the_scene_can_be_inspected,
+    test_home_is_where_it_started_and_no_place_to_go_from_there,
     test_inspecting_what_is_not_there_says_what_is,
     test_look_shows_the_room_without_oneself,
     test_looking_changes_nothing,
     test_moving_leads_to_another_room_that_is_then_seen,
     test_moving_where_no_exit_is_lists_the_exits_and_stays,
+    test_what_is_carried_already_is_not_taken_again,
     test_what_is_done_is_perceived_once_and_in_order,
+    test_what_is_not_there_is_not_handled,
     test_whispering_to_who_is_not_there_is_refused,
     test_who_lists_oneself_as_an_ai_and_the_others,
 )

@@ -128,6 +128,14 @@ class LoggedBody:
     def hears(self, who: Principal) -> bool:
         return self.body.hears(who)
 
+    async def go_home(self) -> Scene:
+        scene = await self.body.go_home()
+        self.log.add(Effect("home", scene.room))
+        return scene
+
+    def is_left_alone(self) -> bool:
+        return self.body.is_left_alone()
+
     async def page(self, target: str, text: str) -> None:
         await self.body.page(target, text)
         self.log.add(Effect("page", f"{target}: {text}"))

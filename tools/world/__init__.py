@@ -3,6 +3,7 @@
 from tools.tool import Tool
 from tools.world.emote import EMOTE
 from tools.world.execute_command import EXECUTE_COMMAND
+from tools.world.handling import DROP, GIVE, TAKE
 from tools.world.inspect import INSPECT
 from tools.world.look import LOOK
 from tools.world.move import MOVE
@@ -12,11 +13,15 @@ from tools.world.recall import RECALL
 from tools.world.remember import REMEMBER
 from tools.world.say import SAY
 from tools.world.speak_on import CHANNEL
+from tools.world.walking import FOLLOW, HOME, STAY
 from tools.world.whisper import WHISPER
 from tools.world.who import WHO
 
+#: What changes the game.
+ACT_TOOLS: tuple[Tool, ...] = (MOVE, TAKE, DROP, GIVE, FOLLOW, STAY, HOME)
+
 #: Every game verb, in the order a model reads them: small models favour what comes first.
-WORLD_TOOLS: tuple[Tool, ...] = (SAY, LOOK, INSPECT, EMOTE, WHISPER, MOVE, WHO, REMEMBER, RECALL, NOOP)
+WORLD_TOOLS: tuple[Tool, ...] = (SAY, LOOK, INSPECT, EMOTE, WHISPER, *ACT_TOOLS, WHO, REMEMBER, RECALL, NOOP)
 
 #: The game's own commands, for models and owners that can be trusted with them; apart, because a tool more makes the
 #: smallest models worse.
@@ -28,11 +33,16 @@ ACCOUNT_TOOLS: tuple[Tool, ...] = (PAGE, CHANNEL)
 
 __all__ = [
     "ACCOUNT_TOOLS",
+    "ACT_TOOLS",
     "ALL_WORLD_TOOLS",
     "CHANNEL",
+    "DROP",
     "EMOTE",
     "EXECUTE_COMMAND",
+    "FOLLOW",
     "GAME_COMMAND_TOOLS",
+    "GIVE",
+    "HOME",
     "INSPECT",
     "LOOK",
     "MOVE",
@@ -41,6 +51,8 @@ __all__ = [
     "RECALL",
     "REMEMBER",
     "SAY",
+    "STAY",
+    "TAKE",
     "WHISPER",
     "WHO",
     "WORLD_TOOLS",

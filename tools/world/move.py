@@ -18,7 +18,10 @@ class MoveArguments(Arguments):
 
 async def move(arguments: MoveArguments, context: ToolContext) -> View | Labelled:
     """The scene at the other end."""
-    return seen(await context.world.move(one_line(arguments.direction)))
+    there = await context.world.move(one_line(arguments.direction))
+    if context.following is not None:
+        context.following.look_for_leader(there.people)
+    return seen(there)
 
 
 async def reconcile(_: MoveArguments, context: ToolContext) -> str:

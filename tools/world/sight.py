@@ -24,6 +24,7 @@ class View(BaseModel):
     exits: list[str]
     people: list[Somebody]
     things: list[str]
+    you_carry: list[str]
 
 
 def seen(scene: Scene) -> View | Labelled:
@@ -40,6 +41,7 @@ def view(scene: Scene) -> View:
         exits=[one_line(way) for way in scene.exits],
         people=[somebody(person) for person in scene.people],
         things=[one_line(thing.name) for thing in scene.things],
+        you_carry=[one_line(thing.name) for thing in scene.carried],
     )
 
 

@@ -14,7 +14,7 @@ from twisted.logger import Logger
 from assistant.worlds.evennia import game_commands, running, scenery
 from assistant.worlds.evennia.border import border
 from assistant.worlds.evennia.ladder import PLAYER, Ladder
-from assistant.worlds.evennia.principals import principal_of, seen_name
+from assistant.worlds.evennia.principals import is_assistant, principal_of, seen_name
 from assistant.worlds.evennia.speech import escaped, spoken_pieces
 from assistant.worlds.evennia.writers import UNKNOWN
 from tools.context import GameCommand, Person, Principal, Scene, Written
@@ -154,11 +154,33 @@ class EvenniaBody:
     async def move(self, direction: str) -> Scene:
         """Leave by an exit, its locks and hooks counting; the scene at the other end, or the game's word against it."""
         before, way = self._game(lambda: (scenery.room_of(self.character), self._way(direction)))
-        command = self._game(lambda: _walking(way, self._ladder.name(PLAYER)))
+        command = self._game(lambda: game_commands.walking(way, self._ladder.name(PLAYER)))
         printed = await self._awaited(running.run(self.character, command))
         if self.character.location is before:
             raise ToolFailed(printed or f"The game does not let you go {seen_name(way, self.character)}.")
         return await self.look()
+
+    async def go_home(self) -> Scene:
+        """Go to the home that the character has in the game, announced as any move; its hooks may forbid that."""
+        me = self.character
+        if me.home is None:
+            raise ToolFailed("You have no home in this game.")
+        if me.location is me.home:
+            raise ToolFailed("You are at home already.")
+        self._game(lambda: scenery.moved(me, me.home))
+        return await self.look()
+
+    def is_left_alone(self) -> bool:
+        """Whether it is away from its home, with no player in the room."""
+        me = self.character
+        try:
+            is_away = me.location is not None and me.home is not None and me.location is not me.home
+            return is_away and all(map(is_assistant, scenery.listeners(me)))
+        except CancelledError:
+            raise
+        except Exception:  # noqa: BLE001 - the border to any game; a question has an answer
+            _log.failure("{name} cannot tell who is there", name=me.key)
+            return False
 
     async def resolve(self, line: str) -> GameCommand:
         """What the game takes `line` for, aliases replaced, nicks not; nothing happens. ToolFailed for no command."""
@@ -191,7 +213,7 @@ class EvenniaBody:
         me = self.character
         told: dict[str, Any] = {"whisper": True, "receivers": [hearer]} if hearer is not None else {}
         words: Any = self._coloured(self._escaped(piece))
-        if not _poses_its_speech(me):
+        if not scenery.poses_its_speech(me):
             words = me.at_pre_say(words, **told)
         if not words:
             raise ToolFailed("The game does not let you speak now.")
@@ -278,19 +300,3 @@ class EvenniaBody:
 
 def _nobody_cares() -> None:
     """Nothing."""
-
-
-def _walking(way: Any, rank: str) -> game_commands.EvenniaCommand:
-    """The command that an exit is: walking through it as everybody does."""
-    command = next(iter(way.create_exit_cmdset(way)))
-    return game_commands.EvenniaCommand(
-        line=command.key, name=command.key.casefold(), command=command, typed=command.key, rank=rank
-    )
-
-
-def _poses_its_speech(character: Any) -> bool:
-    """Whether the game makes speech a pose in `at_pre_say` (rpsystem), which is not what `at_say` takes.
-
-    Such a pose would be parsed for references to people, in words that a model wrote.
-    """
-    return hasattr(character, "sdesc") and hasattr(character, "recog")

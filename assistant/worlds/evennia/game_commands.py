@@ -202,3 +202,9 @@ class _Somebody:
     def all(self) -> list[str]:
         """The one permission."""
         return [self._permission]
+
+
+def walking(way: Any, rank: str) -> EvenniaCommand:
+    """Build the command that an exit is: walking through it as everybody does."""
+    command = next(iter(way.create_exit_cmdset(way)))
+    return EvenniaCommand(line=command.key, name=command.key.casefold(), command=command, typed=command.key, rank=rank)

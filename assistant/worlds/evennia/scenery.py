@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +34,9 @@ def scene(character: Any) -> Scene:
     room = room_of(character)
     described = room.get_display_desc(character) if room.access(character, "view") else "You cannot see here."
     ways, writers = _listed(exits(character)), Writers()
-    levels = [level for one in (room, *ways) if (level := writers.level_of(one)) is not None]
+    known = [way for way in ways if _is_known(way, character)]
+    shown = (room, *ways, *(way.destination for way in known))
+    levels = [level for one in shown if (level := writers.level_of(one)) is not None]
     return Scene(
         seen_name(room, character),
         visible_lines(described or "", MAX_DESCRIPTION),
@@ -44,7 +46,16 @@ def scene(character: Any) -> Scene:
         min(levels, default=None),
         f"#{room.pk}",
         tuple(f"#{way.pk}" for way in ways),
+        tuple(_thing(thing, character, writers) for thing in _listed(_carried(character))),
+        {seen_name(way, character): seen_name(way.destination, character) for way in known},
     )
+
+
+def moved(character: Any, room: Any) -> None:
+    """Move the character by no exit, announced at both ends. ToolFailed when the game forbids it."""
+    with character.printing():
+        if not character.move_to(room):
+            raise ToolFailed("The game does not let you go there.")
 
 
 def inspected(character: Any, target: str) -> str:
@@ -146,9 +157,15 @@ def _visible(character: Any) -> list[Any]:
     return list(room.filter_visible(room.contents, character))
 
 
-def _carried(character: Any) -> Iterator[Any]:
+def _carried(character: Any) -> list[Any]:
     """What it carries."""
-    return iter(character.contents)
+    return list(character.contents)
+
+
+def _is_known(way: Any, character: Any) -> bool:
+    """Whether the game would show the character the room behind an exit."""
+    room = way.destination
+    return bool(room.access(character, "view", default=True) and room.access(character, "search", default=True))
 
 
 def _listed(things: Sequence[Any]) -> Sequence[Any]:
@@ -166,3 +183,11 @@ def _looked_at(thing: Any, looker: Any) -> str:
     told = told or f"You see nothing special about {seen_name(thing, looker)}."
     level = Writers().lowest((thing,), looker)
     return told if level is None else Written(told, level)
+
+
+def poses_its_speech(character: Any) -> bool:
+    """Tell whether the game makes speech a pose in `at_pre_say` (rpsystem), which is not what `at_say` takes.
+
+    Such a pose would be parsed for references to people, in words that a model wrote.
+    """
+    return hasattr(character, "sdesc") and hasattr(character, "recog")

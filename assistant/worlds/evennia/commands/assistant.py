@@ -41,6 +41,7 @@ class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
       /show <name> [<part of an option>]
       /tools <name> = +move -whisper     or: all
       /account <name> = on               lets it be paged and hear channels; off, join <channel>, leave <channel>
+      /home <name> = here                where it goes when it is left alone; /summon <name> brings it to you
 
     What it finds on the web, the same for all:
       /web on, /web off, /web provider = tavily, /web key tavily = env:VARIABLE

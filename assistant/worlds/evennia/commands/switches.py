@@ -7,7 +7,17 @@ from typing import NamedTuple
 
 from assistant.config import Config
 from assistant.service.options import shown_options, web_options
-from assistant.worlds.evennia.commands import deciding, making, parked, setting, spending, thinking, watching, web
+from assistant.worlds.evennia.commands import (
+    deciding,
+    making,
+    parked,
+    placing,
+    setting,
+    spending,
+    thinking,
+    watching,
+    web,
+)
 from assistant.worlds.evennia.commands.naming import meant
 from assistant.worlds.evennia.commands.order import Answer, Order
 from assistant.worlds.evennia.commands.showing import paragraph, table
@@ -206,6 +216,14 @@ SWITCHES: dict[str, Switch] = {
         "shows whether it has one, and what it listens to.",
         "assistant/account Sage = on",
     ),
+    "home": Switch(
+        placing.home,
+        "NAME [= here]",
+        "Makes the room you are in its home, where it goes when it is asked to, or is left alone elsewhere.",
+        "shows where it is at home.",
+        "assistant/home Sage = here",
+    ),
+    "summon": Switch(placing.summon, "NAME", "Brings it to the room you are in.", _ONE, "assistant/summon Sage"),
     "reset": Switch(
         making.reset,
         "NAME",

@@ -1,0 +1,57 @@
+"""Where an assistant is at home, and how its owner brings it to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistant.worlds.evennia import creation, scenery
+from assistant.worlds.evennia.border import border
+from assistant.worlds.evennia.commands.naming import named
+from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from tools.errors import ToolFailed
+
+HOME_USAGE = "assistant/home NAME [= here]"
+SUMMON_USAGE = "assistant/summon NAME"
+_HERE = "here"
+
+
+def home(order: Order) -> Answer:
+    """Show where an assistant is at home, or make it the room its owner is in."""
+    character = named(order.left, HOME_USAGE)
+    if order.right is None:
+        place = character.home
+        if place is None:
+            return f"{character.key} has no home. To make it where you stand: assistant/home {character.key} = here"
+        return f"{character.key} is at home in {place.key} (#{place.pk}). {_alone(character)}"
+    if order.right.strip().casefold() != _HERE:
+        raise Refused(f"Go to the room that is to be its home, and type: assistant/home {character.key} = here")
+    character.home = place = _room(order)
+    return f"{character.key} is at home in {place.key} (#{place.pk}) now. {_alone(character)}"
+
+
+def summon(order: Order) -> Answer:
+    """Bring an assistant to the room its owner is in."""
+    character, room = named(order.left, SUMMON_USAGE), _room(order)
+    if character.location is room:
+        return f"{character.key} is here already."
+    try:
+        with border(character.key):
+            scenery.moved(character, room)
+    except ToolFailed as failed:
+        raise Refused(f"{character.key} did not come: {failed}") from failed
+    return f"{character.key} is here now. {_alone(character)}"
+
+
+def _room(order: Order) -> Any:
+    """The room of who typed it. Raises Refused for nobody's."""
+    if order.character is None or order.character.location is None:
+        raise Refused("You are nowhere in the game: go into character first, with ic.")
+    return order.character.location
+
+
+def _alone(character: Any) -> str:
+    """What it does where there is nobody. Raises SettingsError."""
+    minutes = creation.config_of(character).assistant.go_home_minutes
+    if not minutes:
+        return "It stays where it is when it is left alone."
+    return f"Left alone elsewhere for {minutes:g} minutes, it goes home (go_home_minutes)."

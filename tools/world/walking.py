@@ -1,0 +1,108 @@
+"""The tools `follow`, `stay` and `home`: where a character goes without being told each step.
+
+`follow` only notes whom; the walks come of it by rule when that person leaves (`assistant/following.py`), each of them
+a `move` that policy judges on behalf of who asked.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tools.clean import one_line
+from tools.context import ToolContext
+from tools.errors import ToolFailed
+from tools.names import pick
+from tools.tool import Arguments, Category, Labelled, NoArguments, Reach, Tool
+from tools.world.sight import View, seen, view
+
+SWITCHED_OFF = "You follow nobody in this game. It was not done."
+
+
+class FollowArguments(Arguments):
+    """Whom."""
+
+    person: str = Field(min_length=1, max_length=100, description="name of the person to walk after")
+
+
+async def follow(arguments: FollowArguments, context: ToolContext) -> str | Labelled:
+    """Confirmation; ToolFailed for who is not here, for another assistant, and where nobody is ever followed."""
+    scene = await context.world.look()
+    if not scene.people:
+        raise ToolFailed("Nobody else is here.")
+    try:
+        names = [one_line(person.name) for person in scene.people]
+        person = scene.people[pick(arguments.person, names, what="Here are")]
+    except ToolFailed as failed:
+        failed.authority = scene.lowest
+        raise
+    name = one_line(person.name)
+    if person.is_ai or not person.id:
+        raise ToolFailed(f"You cannot follow {name}: you follow people only.", scene.lowest)
+    if context.following is None or not context.following.minutes:
+        raise ToolFailed(SWITCHED_OFF)
+    context.following.begin(person, context.requester)
+    told = f"You follow {name} from now on, until you use stay."
+    return told if person.authority is None else Labelled(told, person.authority)
+
+
+async def stay(_: NoArguments, context: ToolContext) -> str:
+    """Confirmation."""
+    if context.following is not None:
+        context.following.end()
+    return "You stay here, and follow nobody."
+
+
+async def home(_: NoArguments, context: ToolContext) -> View | Labelled:
+    """The scene at home; ToolFailed for a character that is there already, or has no home."""
+    scene = await context.world.go_home()
+    if context.following is not None:
+        context.following.end()
+    return seen(scene)
+
+
+async def _reconcile_follow(_: FollowArguments, __: ToolContext) -> str:
+    """Tell that nobody is followed: that is lost with the process."""
+    return "You were interrupted, and follow nobody."
+
+
+async def _reconcile_stay(_: NoArguments, context: ToolContext) -> str:
+    """Stay: doing that twice changes nothing."""
+    return await stay(NoArguments(), context)
+
+
+async def _reconcile_home(_: NoArguments, context: ToolContext) -> str:
+    """Tell where the character is now."""
+    there = view(await context.world.look())
+    return f"You were interrupted on the way home. Now you see:\n{there.model_dump_json()}"
+
+
+FOLLOW = Tool(
+    name="follow",
+    description="Walk after a person from now on, wherever they go, until you use stay.",
+    arguments=FollowArguments,
+    category=Category.DANGEROUS,
+    execute=follow,
+    reconcile=_reconcile_follow,
+    targets=("person",),
+    reach=Reach.NOBODY,
+)
+STAY = Tool(
+    name="stay",
+    description="Stay where you are and follow nobody any more.",
+    arguments=NoArguments,
+    category=Category.DANGEROUS,
+    execute=stay,
+    needs=0,
+    reconcile=_reconcile_stay,
+    reach=Reach.NOBODY,
+)
+HOME = Tool(
+    name="home",
+    description="Go back to your home.",
+    arguments=NoArguments,
+    category=Category.DANGEROUS,
+    execute=home,
+    needs=0,
+    reconcile=_reconcile_home,
+    reach=Reach.NOBODY,
+)
