@@ -177,6 +177,9 @@ class Step:
         decision = gate.ask(index, meant, tool, needed, self._context)
         if isinstance(decision, Refused):
             return self._executed(call, tool, Status.REFUSED, decision.reason)
+        # Before the intent: who dies while they wait for their turn to speak has said nothing, and says it later.
+        if tool.takes_turn and (turn := self._context.room_turn()) is not None:
+            await turn
         if self._effects is not None:
             await self._effects.intent(index, call)
         if self._stopped:

@@ -106,6 +106,11 @@ class Tool:
     reach: Reach | None = None
 
     @property
+    def takes_turn(self) -> bool:
+        """Whether a call is a line that the whole room hears, of which characters leave some time between two."""
+        return self.category is Category.TERMINAL and self.heard_by is Reach.EVERYBODY
+
+    @property
     def heard_by(self) -> Reach:
         """Who may notice what a call of this tool says."""
         if self.reach is not None:

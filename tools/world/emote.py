@@ -23,8 +23,6 @@ async def emote(arguments: EmoteArguments, context: ToolContext) -> str:
     act = one_line(acted(arguments.text, context.actor.name))
     if not act:
         raise ToolRetry("There was no act in 'text'. Say what you do.")
-    if (turn := context.room_turn()) is not None:
-        await turn
     await context.world.emote(act)
     return "You did it. Everybody in the room saw it."
 

@@ -30,8 +30,6 @@ async def say(arguments: SayArguments, context: ToolContext) -> str:
     words = clean_speech(spoken(arguments.text, context.actor.name))
     if not words:
         raise ToolRetry("There were no words in 'text'. Say something.")
-    if (turn := context.room_turn()) is not None:
-        await turn
     _check_heard(context)
     await context.world.say(context.cited(words))
     return "You said it. Everybody in the room heard you."
