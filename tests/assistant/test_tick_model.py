@@ -152,6 +152,11 @@ class TickAgainstModel(RuleBasedStateMachine):
         self._fact("start")
         self.tick.start()
 
+    def teardown(self) -> None:
+        """Leave no run behind: what is collected later would log in another test."""
+        if hasattr(self, "tick"):
+            self.over = self.tick.stop()
+
     async def _run(self) -> Outcome:
         now = self.clock.seconds()
         earliest, latest = self.model.next_run()
