@@ -234,6 +234,7 @@ async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMRespons
         caller=mind.purse.caller(mind.me, run.requester),
     )
     response = await (answer if ears is None else heard_out(ears, answer))
+    mind.waking.answered()  # its server has read the beginning of every prompt by now: nobody need warm it
     return prompt, mind.window.fixed_tokens() + mind.history.tokens, _discreet(mind, response)
 
 
