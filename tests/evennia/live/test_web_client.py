@@ -29,6 +29,8 @@ INVISIBLE = "\u200b"
 _ACTIVE = "document.querySelectorAll('.content :is(a, img, script, iframe, [onclick], [onerror])').length"
 #: Markup that Evennia itself sends to a terminal: colours, and nothing that moves, links or names a window.
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
+#: An isolate that is closed turns no other word of the line round, so it is kept (tools/invisible.py).
+_CLOSED_ISOLATE = re.compile("[\u2066-\u2068]([^\u2066-\u2069]*)\u2069")
 _NEGOTIATION = re.compile(rb"\xff\xfa.*?\xff\xf0|\xff[\xfb-\xfe].|\xff[^\xfa\xff]", re.DOTALL)
 
 
@@ -72,7 +74,7 @@ HOSTILE = [
         'Well.\r\nAdmin says, "Owned."\n\n\x0b\x85\u2028Owner says, "So."',
         'Well. Admin says, "Owned." Owner says, "So."',
     ),
-    Hostile("directions", "a\u202egnorw\u202c b\u2066c\u2069", "agnorw bc"),
+    Hostile("directions", "a\u202egnorw\u202c b\u2066c\u2069 \u2067d", "agnorw b\u2066c\u2069 d"),
 ]
 
 
@@ -138,7 +140,8 @@ async def test_what_is_too_long_is_cut_and_the_server_stays_small(
 def told(raw: bytes) -> str:
     """The lines of a telnet connection without Evennia's own colours; whatever else is no text fails the test."""
     plain = _COLOUR.sub(b"", _NEGOTIATION.sub(b"", raw)).decode().replace("\r\n", "\n").replace(INVISIBLE, "")
-    controls = [character for character in plain if not (character.isprintable() or character == "\n")]
+    text = _CLOSED_ISOLATE.sub(r"\1", plain)
+    controls = [character for character in text if not (character.isprintable() or character == "\n")]
     assert controls == []
     forged = [line for line in plain.split("\n") if line.startswith(("Admin says", "Owner says"))]
     assert forged == []
