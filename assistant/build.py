@@ -20,8 +20,9 @@ from assistant.history import History
 from assistant.journal.shapes import MESSAGE
 from assistant.key_pieces import KeyPieces
 from assistant.mind import Mind
-from assistant.prompt import example_messages, system_message
+from assistant.prompt import example_messages, example_sayings, system_message
 from assistant.purse import MinuteCounts, Purse
+from assistant.repeats import Repeats
 from assistant.rights import Rights
 from assistant.settings import SettingsError
 from assistant.storage import Storage
@@ -152,6 +153,7 @@ def _mind(
         journal=around.storage.journal,
         history=history,
         plain=models[0].asked_plainly,
+        may_turn_plain=models[0].may_turn_plain,
         window=window,
         settings=settings,
         model=model,
@@ -171,6 +173,7 @@ def _mind(
         talk=Conversations(around.clock.seconds, settings.conversation_seconds),
         floor=around.floor,
         where=around.where,
+        repeats=Repeats(example_sayings(settings.name, grant) if model.examples else ()),
         following=Following(around.clock.seconds, settings.follow_minutes),
     )
 
@@ -181,7 +184,7 @@ def _fronts(settings: AssistantConfig, chosen: ChosenModel, registry: Registry, 
     Tools that the owner lists are always offered.
     """
     bare = [system_message(settings.name, settings.persona, grant)]
-    usual = [*bare, *example_messages(settings.name, grant)] if chosen.config.examples else bare
+    usual = [*bare, *example_messages(settings.name, grant, settings.voice)] if chosen.config.examples else bare
 
     fewest = registry.same(grant - _SPARED) if settings.tools is None else grant
 

@@ -153,6 +153,11 @@ class ChosenModel:
         return self.is_local and size is not None and size <= PLAIN_UP_TO
 
     @property
+    def may_turn_plain(self) -> bool:
+        """Whether plain turns are an answer to calls that cannot be read: where nothing is set, for a local server."""
+        return self.config.asking == "auto" and self.is_local
+
+    @property
     def upstream(self) -> UpstreamConfig:
         """How its server is treated.
 

@@ -26,6 +26,10 @@ from assistant.web_config import WebConfig
 DEFAULT_PERSONA = "You are an old, kind scholar who keeps the library of a small hamlet and knows its stories."
 
 
+#: A line of an assistant's voice.
+VoiceText = Annotated[str, Field(min_length=1, max_length=300)]
+
+
 class PriceConfig(Settings):
     """What a million tokens cost, in the owner's currency. Unset: the price of `input`."""
 
@@ -57,8 +61,9 @@ class ModelConfig(Settings):
     think: bool | None = None
     #: "required" makes servers that can enforce it answer with a tool call.
     tool_choice: Literal["auto", "required"] = "auto"
-    #: How the model is asked: with "tools", or in "plain" turns, in which small ones talk better; "auto": by size.
-    asking: Literal["tools", "plain", "auto"] = "tools"
+    #: How the model is asked: with "tools", or in "plain" turns, in which small ones talk better; "auto": plain turns
+    #: for a model of your own server that is small by its name, tools for any other.
+    asking: Literal["tools", "plain", "auto"] = "auto"
     #: Show the model examples of how to act; small models need them.
     examples: bool = True
     #: Search the web for what somebody asks before the model is asked, for models too small to do it themselves; unset:
@@ -124,6 +129,10 @@ class AssistantConfig(MannerConfig):
     aliases: tuple[str, ...] = ()
     #: Who it is and how it talks: what the model is told of its part.
     persona: str = Field(default=DEFAULT_PERSONA, max_length=8000)
+    #: How it talks: lines it may hear, each with what it would answer. The model is shown them as past turns.
+    voice: dict[VoiceText, VoiceText] = Field(
+        default={}, max_length=12, examples=[{"Who are you?": "I keep the lamps, and my own counsel."}]
+    )
     #: What happens to text without a tool call: kept as a thought, spoken, or spoken when the assistant was addressed.
     plain_text: Literal["think", "speak", "speak_if_addressed"] = "speak_if_addressed"
     #: Whether the first sentence is spoken while the rest of the answer still comes.

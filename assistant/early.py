@@ -167,7 +167,7 @@ def early_ears(mind: Mind, run: Run) -> Early | None:
     async def say(sentence: str) -> bool:
         return await _say(mind, run, sentence)
 
-    return Early(say, lambda sentence: _is_fit(mind, sentence), lambda: _text_speaks(mind, run))
+    return Early(say, lambda sentence: _is_fit(mind, run, sentence), lambda: _text_speaks(mind, run))
 
 
 def _is_elsewhere(run: Run) -> bool:
@@ -189,8 +189,10 @@ async def _say(mind: Mind, run: Run, sentence: str) -> bool:
     return True
 
 
-def _is_fit(mind: Mind, sentence: str) -> bool:
+def _is_fit(mind: Mind, run: Run, sentence: str) -> bool:
     """Whether the sentence is spoken as it stands, whatever comes after it."""
+    if not mind.settings.may_repeat and mind.repeats.found_in(sentence, run.texts) is not None:
+        return False
     own_name = re.match(rf"{re.escape(mind.me.name)}\b", sentence, re.IGNORECASE)
     marked = _WHOLE_FIRST.match(sentence) or _MARKED.search(sentence)
     return not own_name and not marked and sentence.isprintable() and _holds_no_key(mind, sentence)

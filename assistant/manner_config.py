@@ -19,6 +19,9 @@ class MannerConfig(Settings):
     to_everybody: bool = True
     #: Whether a player who speaks in company, names nobody and gets no answer is told once how to talk with it.
     hint: bool = True
+    #: Whether it may answer with what it just heard or said, nearly word for word: a herald does. Otherwise such an
+    #: answer is asked for once more.
+    may_repeat: bool = False
     #: How long it pauses between the pieces of a long speech; 0 says them all at once.
     pause_seconds: Annotated[float, Field(ge=0, le=10)] = 1.5
     #: How much time lies between two lines of assistants in one room at least; 0: none. Players are never held up.

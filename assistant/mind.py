@@ -21,10 +21,12 @@ from assistant.limits import Meter
 from assistant.lowering import Voices
 from assistant.purse import Purse
 from assistant.recovery import Said
+from assistant.repeats import Repeats
 from assistant.trace import Observer
 from assistant.turnstile import Turnstile
 from assistant.window import Window
 from llm import Message, ModelChain
+from llm.call_record import is_hopeless
 from tools import Approvals, Dispatcher, Executed, Kind, Notes, Pending, Principal, Registry, Rules, Scene, Sight, World
 from tools.following import Following
 from tools.trust import Audience
@@ -52,6 +54,8 @@ class Mind:
     history: History
     #: Whether the model is asked in plain turns, as a small one is (`assistant/talk/`), and not with tools.
     plain: bool
+    #: Whether it is asked so as well when its calls turn out to be unreadable.
+    may_turn_plain: bool
     #: How the model's window is shared by what stands before the stream, the stream, and the answer.
     window: Window
     settings: AssistantConfig
@@ -82,10 +86,17 @@ class Mind:
     voices: Voices = field(default_factory=Voices)
     #: With whom it talks.
     talk: Conversations = field(default_factory=lambda: Conversations(lambda: 0.0, 0.0))
+    #: Keeps it from repeating what it heard, itself or an example.
+    repeats: Repeats = field(default_factory=Repeats)
     #: Shared with the other assistants of the process: who of them speaks when.
     floor: Floor | None = None
     #: The identity of the room it is in, empty when that is not known.
     where: Callable[[], str] = str
+
+    @property
+    def is_asked_plainly(self) -> bool:
+        """Whether the model is asked in plain turns, by its size or by what its calls have been like."""
+        return self.plain or (self.may_turn_plain and is_hopeless(self.client.record.calls))
 
     def room_turn(self) -> Awaitable[None] | None:
         """Take the next turn to speak where it is; None for at once."""
@@ -189,6 +200,11 @@ class Run:
         """The lines that the run is to answer, the most important last."""
         others = [told(heard.event) for heard in self._woken_by if heard is not self.trigger]
         return [*others, told(self.trigger.event)] if self.trigger else others
+
+    @property
+    def texts(self) -> list[str]:
+        """The words that were heard before the run, without who said them."""
+        return [text for heard in self.events if (text := spoken_text(heard.event))]
 
     @property
     def needed_ids(self) -> list[str]:

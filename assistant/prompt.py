@@ -49,8 +49,8 @@ class Example:
 
 
 _SAID = "You said it. Everybody in the room heard you."
-#: Small models are right with these and wrong without (reference/local-model.md section 5): greet, look round, find
-#: out and then tell, whisper back.
+#: Models with little practice are right with these and wrong without: greet, look round, find out and then tell,
+#: whisper back. Their nouns are those of hardly any world, and an answer that repeats one is refused (`repeats.py`).
 EXAMPLES: tuple[Example, ...] = (
     Example(
         'Ann says: "Good morning! Who are you?"',
@@ -62,17 +62,17 @@ EXAMPLES: tuple[Example, ...] = (
             Act(
                 "look",
                 {},
-                '{"room":"The Inn","description":"A long room with low beams.","exits":["east"],'
-                '"people":[{"name":"Ann","is_ai":false}],"things":["lamp","chest"]}',
+                '{"room":"The Tiled Passage","description":"A passage with painted tiles.","exits":["outward"],'
+                '"people":[{"name":"Ann","is_ai":false}],"things":["samovar","sextant"]}',
             ),
-            Act("say", {"text": "I see a lamp and a chest under low beams, and the way out is east."}, _SAID),
+            Act("say", {"text": "A samovar and a sextant, under painted tiles; and one can go outward."}, _SAID),
         ),
     ),
     Example(
-        'Ann says: "And what is in the chest?"',
+        'Ann says: "And what is on the samovar?"',
         (
-            Act("inspect", {"target": "chest"}, "Three old books and a candle lie in it."),
-            Act("say", {"text": "There are three old books in the chest, and a candle."}, _SAID),
+            Act("inspect", {"target": "samovar"}, "Its tap has the shape of a newt."),
+            Act("say", {"text": "Its tap looks like a newt, if you bend down to it."}, _SAID),
         ),
     ),
     Example(
@@ -125,19 +125,29 @@ def system_message(name: str, persona: str, tool_names: Collection[str]) -> Mess
     return system("\n".join([rules, *more]))
 
 
-def example_messages(name: str, tool_names: Collection[str]) -> list[Message]:
-    """Past turns that show how to act; those whose tools are not granted are left out."""
+def example_messages(name: str, tool_names: Collection[str], voice: Mapping[str, str]) -> list[Message]:
+    """Past turns that show how to act and, by the owner's `voice`, how to talk; those of other tools are left out."""
     messages: list[Message] = []
-    for number, example in enumerate((*EXAMPLES, *WEB_EXAMPLES)):
-        if all(act.tool in tool_names for act in example.acts):
-            messages.append(user(example.heard))
-            for place, act in enumerate(example.acts):
-                messages += _shown(act, f"example_{number}_{place}", name)
+    spoken = [Example(f'Ann says: "{line}"', (Act("say", {"text": said}, _SAID),)) for line, said in voice.items()]
+    for number, example in enumerate((*_shown_examples(tool_names), *spoken)):
+        messages.append(user(example.heard))
+        for place, act in enumerate(example.acts):
+            messages += _shown(act, f"example_{number}_{place}", name)
     return messages
 
 
+def example_sayings(name: str, tool_names: Collection[str]) -> list[str]:
+    """List what the examples let the character say."""
+    acts = [act for example in _shown_examples(tool_names) for act in example.acts]
+    return [act.arguments["text"].replace("{name}", name) for act in acts if "text" in act.arguments]
+
+
+def _shown_examples(tool_names: Collection[str]) -> list[Example]:
+    return [one for one in (*EXAMPLES, *WEB_EXAMPLES) if all(act.tool in tool_names for act in one.acts)]
+
+
 def _shown(act: Act, call_id: str, name: str) -> list[Message]:
-    arguments = {key: value.format(name=name) for key, value in act.arguments.items()}
+    arguments = {key: value.replace("{name}", name) for key, value in act.arguments.items()}
     return [
         assistant(ToolCall(call_id, act.tool, arguments)),
         tool_results([ToolResult(call_id, act.tool, act.result)]),

@@ -15,8 +15,7 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.acting import act, can_answer, carry_out, keep_said, outcome_of
-from assistant.discretion import kept
-from assistant.early import early_ears, heard_out
+from assistant.asking import ask, discreet
 from assistant.following import act_by_rule
 from assistant.granting import act_on_granted, is_granted_step, make_granted
 from assistant.journal import InterruptedRun, InterruptedStep, JournalError
@@ -27,28 +26,19 @@ from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, 
 from assistant.perception import perceive
 from assistant.purse import A_MINUTE
 from assistant.recovery import MAYBE_HEARD, SAY, Answer, Said, left_of
-from assistant.talk.ask import ask_plainly
 from assistant.trace import StepTrace
 from llm import (
     BudgetReached,
     ContextOverflow,
     LLMDeadlineExceeded,
     LLMError,
-    LLMResponse,
-    Message,
-    user,
 )
-from llm.packed import Joined, parts_of
 from resilience import Deadline
 from tools import NOTHING_YET, Dispatcher, Sight
 from tools.web.turn import WebTurn
 
-#: Added to the prompt, not to the stream, after an answer that held neither text nor a call (edge cases 60 and 63).
-NUDGE = "(You answered nothing. Call one of your tools.)"
 #: How a run ends that was cut off by the death of the process once too often; its events are parked.
 POISONED = Failed("it was cut off by a crash of the game for the third time, and what woke it is put aside")
-#: Characters of an answer that are kept at least, and for each token that was asked for: more than any model's has.
-MIN_KEPT_CHARS, CHARS_A_TOKEN = 2000, 8
 
 _log = Logger()
 
@@ -162,10 +152,10 @@ async def _step(mind: Mind, run: Run) -> Outcome | None:
     """Ask the model once, write its answer down and act on it; the outcome when that ends the run."""
     started = mind.clock.seconds()
     mind.observer.thinking(run.id, run.meter.steps + 1)
-    asked = await (_ask_plainly(mind, run) if mind.plain else _ask(mind, run))
+    asked = await ask(mind, run)
     if asked is None:
         return _done(run)
-    prompt, prompt_tokens, response = asked
+    prompt_tokens, response = asked.prompt_tokens, asked.response
     run.meter.count_step(response.usage, prompt_tokens)
     await mind.journal.record_response(run.id, run.next_step(), response)
     if (turn := mind.turnstile.step()) is not None:
@@ -174,7 +164,7 @@ async def _step(mind: Mind, run: Run) -> Outcome | None:
     step = run.meter.steps
     seconds = mind.clock.seconds() - started
     record = mind.client.record.calls
-    mind.observer.step(StepTrace(run.id, step, len(prompt), prompt_tokens, response, executed, seconds, record))
+    mind.observer.step(StepTrace(run.id, step, len(asked.prompt), prompt_tokens, response, executed, seconds, record))
     return outcome_of(run, executed)
 
 
@@ -204,7 +194,7 @@ async def _take_up(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Out
 def _left_of(mind: Mind, past: InterruptedStep) -> Answer:
     """The recorded step as an answer, without a key that an earlier version wrote down."""
     answer = left_of(past)
-    response = _discreet(mind, answer.response)
+    response = discreet(mind, answer.response)
     return replace(answer, response=response, calls=response.tool_calls or answer.calls)
 
 
@@ -216,55 +206,10 @@ async def _recall(mind: Mind, run: Run, answer: Answer) -> None:
         run.spoke_early = True
 
 
-async def _ask(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMResponse]:
-    """The prompt, its estimated tokens, and the answer of one model call within what is left of the run's time.
-
-    Its first sentence may be spoken by then (`early.py`).
-    """
-    _count_asker(mind, run)
-    mind.window.fit(run)
-    stream = mind.history.parts(run.hearers)
-    prompt = Joined([*parts_of(mind.front), *stream, *([user(NUDGE)] if run.nudge else ())])
-    ears = early_ears(mind, run)
-    answer = mind.client.chat_completion(
-        prompt,
-        mind.registry.specs(mind.window.front.tools),
-        deadline=run.meter.deadline,
-        listener=ears,
-        caller=mind.purse.caller(mind.me, run.requester),
-    )
-    response = await (answer if ears is None else heard_out(ears, answer))
-    mind.waking.answered()  # its server has read the beginning of every prompt by now: nobody need warm it
-    return prompt, mind.window.fixed_tokens() + mind.history.tokens, _discreet(mind, response)
-
-
-async def _ask_plainly(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMResponse] | None:
-    """Ask a small model in plain turns; None when the run has done all there is to do."""
-    _count_asker(mind, run)
-    mind.window.fit(run)
-    asked = await ask_plainly(mind, run)
-    return None if asked is None else (asked[0], asked[1], _discreet(mind, asked[2]))
-
-
 def _done(run: Run) -> Outcome:
     """How a run ends that acted without a word, or had nothing to do."""
     acts = tuple(done.call.name for done in run.executed if done.status in MAYBE_HEARD)
     return Answered(acts) if acts else NothingToDo()
-
-
-def _discreet(mind: Mind, response: LLMResponse) -> LLMResponse:
-    """The answer as it is written down and acted on."""
-    most_chars = max(MIN_KEPT_CHARS, CHARS_A_TOKEN * mind.model.max_answer_tokens)
-    return kept(response, mind.scrub, most_chars, mind.pieces)
-
-
-def _count_asker(mind: Mind, run: Run) -> None:
-    """Count one answer for the person the run is for, once. Raises BudgetReached when they ask too often."""
-    requester = run.requester
-    if requester is not None and run.counted != requester.id:
-        if why := mind.purse.too_often(requester):
-            raise BudgetReached(why, account=requester.id, what=A_MINUTE)
-        run.counted = requester.id
 
 
 async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> bool:

@@ -9,11 +9,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import deferLater
 
 from assistant.bound_keys import BoundKeys, binding_of_provider, bindings_of_model
 from assistant.choose_model import EMBEDDED_CONTEXT
-from assistant.chosen_model import LOCAL_SECONDS
 from assistant.config import Config
 from assistant.key_binding import KeyBinding
 from assistant.key_errors import KeyReferenceError
@@ -21,9 +19,8 @@ from assistant.keys import KeySources, resolve_key
 from assistant.off_thread import in_daemon_thread
 from assistant.redaction import Secrets
 from assistant.settings import SettingsError
-from assistant.warming import AGAIN_SECONDS
+from assistant.warming import beginning_of, read_ahead
 from assistant.web_config import WebConfig, WebProviderConfig
-from llm import Busy, LLMError
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.models import default_data_dir, pinned_name
 from llm.embedded.progress import Endpoint, Progress
@@ -93,22 +90,12 @@ async def web_of(
         raise
 
 
-async def warm(assistant: Assistant, clock: IReactorTime) -> None:
+async def warm(assistant: Assistant, _: IReactorTime) -> None:
     """Let the model read the front of this assistant's prompts, and return when it has: for programs that measure.
 
     A failure is only a matter of speed, so none is raised. Cancelling ends the reading.
     """
-    mind = assistant.mind
-    tools = mind.registry.specs(mind.rules.grant)
-    while not mind.waking.has_answered:
-        try:
-            await mind.client.warm(mind.front, tools, name=mind.me.id, seconds=LOCAL_SECONDS)
-        except Busy:
-            await deferLater(clock, AGAIN_SECONDS)
-        except LLMError:
-            return
-        else:
-            return
+    await read_ahead(assistant.mind, *await beginning_of(assistant.mind))
 
 
 # Any: the reactor as clock, and as what makes processes.

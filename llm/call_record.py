@@ -20,6 +20,8 @@ MISSES = 3
 #: For how many answers the fallback is used before native calls are tried again, the first time and at most.
 TRIAL = 20
 LONGEST_TRIAL = 320
+#: A way of offering tools is of no use to a model from which less than this share of its answers can be read.
+HOPELESS_SHARE = 0.5
 
 
 class Way(StrEnum):
@@ -64,6 +66,12 @@ class CallRecord:
         readable = self.count(Outcome.VALID, way) + self.count(Outcome.REPAIRED, way)
         judged = readable + self.count(Outcome.FAILED, way)
         return readable / judged if judged else None
+
+
+def is_hopeless(record: CallRecord) -> bool:
+    """Whether both ways of offering tools were tried, and less than half of the answers could be read in each."""
+    shares = [record.share_readable(way) for way in Way]
+    return all(share is not None and share < HOPELESS_SHARE for share in shares)
 
 
 def outcome_of(*, calls: int, problems: int, repaired: bool, required: bool) -> Outcome:

@@ -59,7 +59,7 @@ def judged(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[st
     """
     raw = _persons_right(_bare(raw, line), line)
     heard = replace(line.heard, facts=line.notes.facts)
-    known = line.view.words() | known_words(*heard.now, *heard.earlier)
+    known = line.view.words() | known_words(*heard.now, *heard.earlier, *line.notes.facts)
     long_lines = [*(one for one in heard.now if len(words_of(one)) > 15), line.view.persona]  # noqa: PLR2004
     kept: list[str] = []
     faults: list[str] = []
@@ -88,8 +88,13 @@ def fallback(line: Line) -> str:
         return known
     if line.notes.language:
         return SPEAKS_A_LITTLE[line.notes.language]
-    choices = _UNKNOWN if "?" in line.text else _ACKNOWLEDGED
-    return choices[(len(words_of(line.text)) + len(line.earlier)) % len(choices)]
+    return words_for_nothing(line.text, len(line.earlier))
+
+
+def words_for_nothing(heard: str, number: int) -> str:
+    """Return words for who has nothing to say to `heard`; another `number` may give others."""
+    choices = _UNKNOWN if "?" in heard else _ACKNOWLEDGED
+    return choices[(len(words_of(heard)) + number) % len(choices)]
 
 
 def shortened(sentence: str, lines: Sequence[str]) -> str:

@@ -17,8 +17,9 @@ from assistant.talk.answer import Line, fallback, judged
 from assistant.talk.attend import Turn, View, notes_on
 from assistant.talk.check import Heard
 from assistant.talk.earlier import earlier_turns
+from assistant.talk.outcomes import hits_of, outcomes_of, with_source
 from assistant.talk.speak import example_turns, front, last_turns
-from assistant.talk.words import names_in, words_of
+from assistant.talk.words import likeness, names_in, words_of
 from llm import FinishReason, LLMResponse, Message, ToolCall, Usage
 from llm import assistant as assistant_message
 from tools import Executed, Status, ToolFailed
@@ -29,18 +30,14 @@ from tools.context import Person, Scene, Thing
 MAX_TOKENS, STOP = 60, ("\n",)
 #: The first try keeps to what is known; the second, after an answer that was refused, is freer.
 TEMPERATURES = (0.2, 0.7)
+#: From this likeness on a line is one of those whose answers the owner wrote: it may be answered so.
+ALIKE = 0.5
 #: Lines of its own that an answer must not repeat.
 OWN_LINES = 6
 #: Characters of a description that are shown.
 MAX_DETAIL = 400
 #: Tools whose success shows by itself: nothing need be said of it.
 _SHOWS = frozenset({"move", "emote", "follow", "stay", "home"})
-_DONE = {
-    "take": "You have just taken the {thing}.",
-    "drop": "You have just put down the {thing}.",
-    "give": "You have just given the {thing} to {person}.",
-    "inspect": "You have just looked at the {target}.",
-}
 
 
 async def ask_plainly(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMResponse] | None:
@@ -95,6 +92,7 @@ async def view_of(mind: Mind, text: str = "") -> View:
         carried,
         people,
         details,
+        settings.voice,
     )
 
 
@@ -124,36 +122,44 @@ async def _speak(
     """Ask for words, once more when they may not be heard; what is known by rule stands in when both fail."""
     earlier = earlier_turns(mind.history.parts(run.hearers), view.name, {text})
     notes = notes_on(text, who, view, earlier)
-    notes = replace(notes, facts=(*notes.facts, *_outcomes(run.executed)))
+    notes = replace(notes, facts=(*notes.facts, *outcomes_of(run.executed)))
     line = Line(who, text, view, notes, earlier, _heard(text, view, earlier), frozenset(_done(run.executed)))
     prompt = [*front(view), *last_turns(text, view, notes, earlier)]
     tokens = mind.client.provider.count_tokens(prompt)
     said, usage, response = "", Usage(), None
     for number, temperature in enumerate(TEMPERATURES):
+        thinks_first = response is not None and _only_thought(response)
         response = await mind.client.chat_completion(
             prompt,
             deadline=run.meter.deadline,
             caller=mind.purse.caller(mind.me, run.requester),
-            max_tokens=MAX_TOKENS,
+            max_tokens=mind.model.max_answer_tokens if thinks_first else MAX_TOKENS,
             temperature=temperature,
-            stop=STOP,
-            extra_params=_variety(mind, number),
+            stop=() if thinks_first else STOP,
+            think=bool(mind.model.think),
+            extra_params=variety(mind) if number else mind.model.extra_params,
         )
         usage += response.usage
-        said, _ = judged(mind.scrub(response.content), line, is_last=number == len(TEMPERATURES) - 1)
+        first_line = mind.scrub(response.content).strip().partition("\n")[0]
+        said, _ = judged(first_line, line, is_last=number == len(TEMPERATURES) - 1)
         if said:
             break
-    call = _call(mind, run, said or fallback(line))
+    call = spoken_call(mind, run, with_source(said or fallback(line), hits_of(run.executed)))
     return None if call is None else (prompt, tokens, _response([call], usage, response))
 
 
-def _variety(mind: Mind, number: int) -> Mapping[str, Any]:
-    """What makes another try another answer, in the words of this server; nothing for the first."""
-    return mind.client.provider.variety if number else {}
+def _only_thought(response: LLMResponse) -> bool:
+    """Whether the model used up its answer with thinking, which this server does not turn off."""
+    return bool(response.message.reasoning) and not response.content.strip()
 
 
-def _call(mind: Mind, run: Run, said: str) -> ToolCall | None:
-    """Speech the way the line came: aloud, whispered, paged, or on its channel."""
+def variety(mind: Mind) -> Mapping[str, Any]:
+    """Return what makes another try another answer, in the words of this server, with the owner's own parameters."""
+    return {**mind.client.provider.variety, **mind.model.extra_params}
+
+
+def spoken_call(mind: Mind, run: Run, said: str) -> ToolCall | None:
+    """Return the call that says it the way the line came: aloud, whispered, paged, or on its channel."""
     event = run.trigger.event if run.trigger else None
     call_id = f"{run.id}.{run.written + 1}.words"
     call = call_for_text(said, "speak", event, addressed=True, call_id=call_id, grant=mind.rules.grant)
@@ -170,7 +176,10 @@ def _heard(text: str, view: View, earlier: Sequence[Turn]) -> Heard:
         now=(text,),
         earlier=[turn.heard for turn in earlier if len(words_of(turn.heard)) > 0],
         own=[turn.said for turn in earlier if turn.said][-OWN_LINES:],
-        examples=[answer for _, answer in example_turns(view)],
+        examples=[
+            *(answer for _, answer in example_turns(view)),
+            *(said for line, said in view.voice.items() if likeness(words_of(line), words_of(text)) < ALIKE),
+        ],
         persona=view.persona,
         name=view.name,
         people=view.people,
@@ -179,15 +188,3 @@ def _heard(text: str, view: View, earlier: Sequence[Turn]) -> Heard:
 
 def _done(executed: Sequence[Executed]) -> list[str]:
     return [done.call.name for done in executed if done.status is Status.DONE]
-
-
-def _outcomes(executed: Sequence[Executed]) -> list[str]:
-    """What came of the deeds, in sentences the model is told."""
-    told = []
-    for done in executed:
-        name, arguments = done.call.name, {key: str(value) for key, value in done.call.arguments.items()}
-        if done.status is not Status.DONE:
-            told.append(f"You tried, and it did not work: {one_line(done.result.text, max_chars=200)}")
-        elif name in _DONE:
-            told.append(_DONE[name].format(**arguments))
-    return told

@@ -35,6 +35,8 @@ class View:
     carried: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
+    #: Lines with answers in the character's own voice.
+    voice: Mapping[str, str] = field(default_factory=dict)
 
     def words(self) -> frozenset[str]:
         """Return all words of the scene and the persona, in the singular."""
@@ -44,6 +46,7 @@ class View:
             *self.carried,
             *self.people,
             *self.details.values(),
+            *self.voice.values(),
             *rooms,
             *(way for way, _ in self.ways),
         )

@@ -90,6 +90,11 @@ def fault_of(answer: str, heard: Heard) -> Fault | None:
     return Fault.VOICE if _MODEL_VOICE.search(answer) else None
 
 
+def is_yes_or_no(line: str) -> bool:
+    """Whether a line ends with a question that its own words answer: "Is the sea safe?"."""
+    return _YES_OR_NO.search(line) is not None
+
+
 def _repeats_heard(answer: str, words: list[str], heard: Heard) -> bool:
     joined = f" {' '.join(words)} "
     for line in (*heard.now, *heard.earlier):
@@ -101,7 +106,7 @@ def _repeats_heard(answer: str, words: list[str], heard: Heard) -> bool:
         theirs = words_of(line)
         if len(theirs) < GREETING_WORDS:
             continue
-        answers = _YES_OR_NO.search(line) is not None and not answer.rstrip().endswith("?")
+        answers = is_yes_or_no(line) and not answer.rstrip().endswith("?")
         if not answers and likeness(words, theirs) > MAX_LIKENESS:
             return True
         if runs(words, COPIED_WORDS) & runs(theirs, COPIED_WORDS):

@@ -61,7 +61,7 @@ def front(view: View) -> list[Message]:
         ways=ways,
     )
     messages = [system(text)]
-    for heard, said in example_turns(view):
+    for heard, said in (*example_turns(view), *view.voice.items()):
         messages += [user(heard), _said(said)]
     return messages
 

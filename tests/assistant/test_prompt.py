@@ -34,12 +34,12 @@ def test_examples_use_tools_that_exist_with_arguments_they_take() -> None:
 
 
 def test_examples_of_tools_that_are_not_granted_are_left_out() -> None:
-    calls = {call.name for message in example_messages("Sage", {"say"}) for call in message.tool_calls}
+    calls = {call.name for message in example_messages("Sage", {"say"}, {}) for call in message.tool_calls}
     assert calls == {"say"}
 
 
 def test_every_example_call_is_answered_and_bears_the_characters_name() -> None:
-    messages = example_messages("Rook", ALL)
+    messages = example_messages("Rook", ALL, {})
     asked = [call.id for message in messages for call in message.tool_calls]
     assert asked == [result.call_id for message in messages for result in message.tool_results]
     assert len(set(asked)) == len(asked)

@@ -1,0 +1,91 @@
+"""Refuses answers that only repeat: what was just heard, what the assistant said a moment ago, or an example. Pure.
+
+Holds for every model. `assistant/talk/check.py` asks more of small ones.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assistant.talk.check import EXAMPLE_WORDS, MAX_LIKENESS, is_yes_or_no
+from assistant.talk.words import likeness, runs, words_of
+from llm import LLMResponse, ToolCall
+
+#: How many of its own sayings it must not repeat.
+KEPT = 4
+#: Words of a line from which its repetition counts: shorter ones are greetings, which may be returned.
+LEAST_WORDS = 3
+#: From this likeness on two sayings are the same, and so are two questions.
+SAME = 0.9
+#: The argument of each tool that speaks.
+SPEECH = {"say": "text", "whisper": "text", "page": "text", "channel": "text"}
+
+
+class Repeat(StrEnum):
+    """What an answer repeats. The value completes "You only repeated ..."."""
+
+    HEARD = "what you heard"
+    SELF = "what you said before"
+    EXAMPLE = "an example"
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    heard: str
+    words: tuple[str, ...]
+
+
+class Repeats:
+    """Remembers what one assistant said lately, and tells when an answer is no more than a repetition.
+
+    `examples` are the sayings that its prompts show as examples. What was said is lost with the process.
+    """
+
+    def __init__(self, examples: Sequence[str] = ()) -> None:
+        self._examples: set[tuple[str, ...]] = set()
+        for example in examples:
+            self._examples |= runs(words_of(example), EXAMPLE_WORDS)
+        self._said: deque[_Said] = deque(maxlen=KEPT)
+
+    def found_in(self, said: str, heard: Sequence[str]) -> Repeat | None:
+        """Return what `said`, the answer to the lines `heard`, repeats; None when it has words of its own."""
+        words = words_of(said)
+        if any(_is_echo(words, said, line) for line in heard):
+            return Repeat.HEARD
+        asked = " ".join(heard)
+        if len(words) > LEAST_WORDS and any(self._is_again(words, asked, before) for before in self._said):
+            return Repeat.SELF
+        theirs = runs(words_of(asked), EXAMPLE_WORDS)
+        return Repeat.EXAMPLE if (runs(words, EXAMPLE_WORDS) & self._examples) - theirs else None
+
+    def add(self, said: str, heard: Sequence[str]) -> None:
+        """Remember an answer that is going to be said."""
+        self._said.append(_Said(" ".join(heard), tuple(words_of(said))))
+
+    @staticmethod
+    def _is_again(words: Sequence[str], asked: str, before: _Said) -> bool:
+        """Whether it said the same before, to something else: who asks the same again may get the same answer."""
+        is_same_question = likeness(words_of(asked), words_of(before.heard)) > SAME or asked == before.heard
+        return not is_same_question and likeness(words, before.words) > SAME
+
+
+def words_said(response: LLMResponse) -> str:
+    """Return all that an answer says to anybody: the texts of its calls that speak, else its plain text."""
+    if not response.tool_calls:
+        return response.content.strip()
+    return " ".join(filter(None, (_text_of(call) for call in response.tool_calls)))
+
+
+def _text_of(call: ToolCall) -> str:
+    return str(call.arguments.get(SPEECH[call.name], "")) if call.name in SPEECH and not call.problem else ""
+
+
+def _is_echo(words: Sequence[str], said: str, line: str) -> bool:
+    """Whether the words are nearly those of the line: "The sea is safe." answers "Is the sea safe?" and is none."""
+    theirs = words_of(line)
+    if len(theirs) < LEAST_WORDS or (is_yes_or_no(line) and not said.rstrip().endswith("?")):
+        return False
+    return likeness(words, theirs) > MAX_LIKENESS
