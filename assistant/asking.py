@@ -67,17 +67,17 @@ async def _ask_with_tools(mind: Mind, run: Run) -> Asked:
     The first sentence may be spoken by the time the answer is there (`early.py`): it was looked at before.
     """
     asked = await _answer(mind, run)
-    heard = run.texts
+    heard, did = run.texts, bool(run.executed)
     said = words_said(asked.response)
     if mind.settings.may_repeat or not said:
         return asked
-    if not run.spoke_early and (repeat := mind.repeats.found_in(said, heard)) is not None:
+    if not run.spoke_early and (repeat := mind.repeats.found_in(said, heard, did=did)) is not None:
         _log.info("{name} only repeated {what}; it is asked again", name=mind.me.name, what=repeat.value)
         again = await _answer(mind, run, AGAIN.format(what=repeat.value))
         usage = asked.response.usage + again.response.usage
         response = replace(again.response, usage=usage)
         said = words_said(response)
-        if mind.repeats.found_in(said, heard) is not None:
+        if mind.repeats.found_in(said, heard, did=did) is not None:
             said = words_for_nothing(" ".join(heard), run.written)
             response = _saying(mind, run, response, said)
         asked = replace(again, response=response)

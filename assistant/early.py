@@ -191,7 +191,7 @@ async def _say(mind: Mind, run: Run, sentence: str) -> bool:
 
 def _is_fit(mind: Mind, run: Run, sentence: str) -> bool:
     """Whether the sentence is spoken as it stands, whatever comes after it."""
-    if not mind.settings.may_repeat and mind.repeats.found_in(sentence, run.texts) is not None:
+    if not mind.settings.may_repeat and mind.repeats.found_in(sentence, run.texts, did=bool(run.executed)):
         return False
     own_name = re.match(rf"{re.escape(mind.me.name)}\b", sentence, re.IGNORECASE)
     marked = _WHOLE_FIRST.match(sentence) or _MARKED.search(sentence)

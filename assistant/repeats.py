@@ -5,23 +5,33 @@ Holds for every model. `assistant/talk/check.py` asks more of small ones.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from assistant.talk.check import EXAMPLE_WORDS, MAX_LIKENESS, is_yes_or_no
-from assistant.talk.words import likeness, runs, words_of
+from assistant.talk.words import is_like, runs, words_of
 from llm import LLMResponse, ToolCall
 
 #: How many of its own sayings it must not repeat.
 KEPT = 4
 #: Words of a line from which its repetition counts: shorter ones are greetings, which may be returned.
 LEAST_WORDS = 3
+#: Words of a saying that are kept.
+MOST_WORDS = 80
 #: From this likeness on two sayings are the same, and so are two questions.
 SAME = 0.9
 #: The argument of each tool that speaks.
 SPEECH = {"say": "text", "whisper": "text", "page": "text", "channel": "text"}
+
+
+#: A wish that something be said.
+_TO_SAY = re.compile(
+    r"\b(?:say|tell|whisper|repeat|announce|shout|call|cry|sing|recite|read|quote|pass on|page|message|greet|answer)\b",
+    re.IGNORECASE,
+)
 
 
 class Repeat(StrEnum):
@@ -50,26 +60,29 @@ class Repeats:
             self._examples |= runs(words_of(example), EXAMPLE_WORDS)
         self._said: deque[_Said] = deque(maxlen=KEPT)
 
-    def found_in(self, said: str, heard: Sequence[str]) -> Repeat | None:
-        """Return what `said`, the answer to the lines `heard`, repeats; None when it has words of its own."""
+    def found_in(self, said: str, heard: Sequence[str], *, did: bool = False) -> Repeat | None:
+        """Return what `said`, the answer to the lines `heard`, repeats; None when it has words of its own.
+
+        `did` says that something was done or looked up before: what came of it may be told in the same words again.
+        """
         words = words_of(said)
         if any(_is_echo(words, said, line) for line in heard):
             return Repeat.HEARD
         asked = " ".join(heard)
-        if len(words) > LEAST_WORDS and any(self._is_again(words, asked, before) for before in self._said):
+        if not did and len(words) > LEAST_WORDS and any(self._is_again(words, asked, before) for before in self._said):
             return Repeat.SELF
         theirs = runs(words_of(asked), EXAMPLE_WORDS)
         return Repeat.EXAMPLE if (runs(words, EXAMPLE_WORDS) & self._examples) - theirs else None
 
     def add(self, said: str, heard: Sequence[str]) -> None:
         """Remember an answer that is going to be said."""
-        self._said.append(_Said(" ".join(heard), tuple(words_of(said))))
+        self._said.append(_Said(" ".join(heard), tuple(words_of(said)[:MOST_WORDS])))
 
     @staticmethod
     def _is_again(words: Sequence[str], asked: str, before: _Said) -> bool:
         """Whether it said the same before, to something else: who asks the same again may get the same answer."""
-        is_same_question = likeness(words_of(asked), words_of(before.heard)) > SAME or asked == before.heard
-        return not is_same_question and likeness(words, before.words) > SAME
+        is_same_question = is_like(words_of(asked), words_of(before.heard), SAME) or asked == before.heard
+        return not is_same_question and is_like(words[:MOST_WORDS], before.words, SAME)
 
 
 def words_said(response: LLMResponse) -> str:
@@ -84,8 +97,13 @@ def _text_of(call: ToolCall) -> str:
 
 
 def _is_echo(words: Sequence[str], said: str, line: str) -> bool:
-    """Whether the words are nearly those of the line: "The sea is safe." answers "Is the sea safe?" and is none."""
+    """Whether the words are nearly those of the line.
+
+    "The sea is safe." answers "Is the sea safe?" and is none; nor is "Tea is ready!" after "Say that tea is ready".
+    """
     theirs = words_of(line)
+    if (wish := _TO_SAY.search(line)) is not None and not _TO_SAY.search(said):
+        return is_like(words, words_of(line[: wish.start()]), MAX_LIKENESS)
     if len(theirs) < LEAST_WORDS or (is_yes_or_no(line) and not said.rstrip().endswith("?")):
         return False
-    return likeness(words, theirs) > MAX_LIKENESS
+    return is_like(words, theirs, MAX_LIKENESS)

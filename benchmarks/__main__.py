@@ -35,6 +35,7 @@ FULL_SECTIONS = {
     "histories": "calls and steps, whole and streamed, at 20, 500 and 5,000 messages, beside every peer",
     "journals": "the journal: events per second, acknowledgement, recovery against size",
     "talk": "our own scripted talks with the embedded model: right, repeated, seconds and tokens a turn",
+    "talk_long": "150 lines with the embedded model: whether the last thirty are answered as well as the first",
 }
 EPILOG = f"""
 sections, of both sets:

@@ -41,7 +41,7 @@ OWN_ITEMS = Path(__file__).parent / "talk_items.jsonl"
 #: Promised for the embedded model on two calm cores: seconds of a turn in the median, and the share of right items.
 MOST_SECONDS, LEAST_RIGHT = 1.5, 0.85
 #: What ends the program before anything is played.
-_CANNOT_START = (NoModelError, SettingsError, KeyReferenceError, PlaceFileError, OSError, ValueError)
+CANNOT_START = (NoModelError, SettingsError, KeyReferenceError, PlaceFileError, OSError, ValueError)
 
 
 # Any: the reactor, which has no one interface for time, network and processes.
@@ -181,7 +181,7 @@ async def _main(reactor: Any, options: argparse.Namespace, model: Sequence[str])
     try:
         items = read_items(options.items, options.sample)
         records = await play(reactor, items, options.answers, model)
-    except _CANNOT_START as error:
+    except CANNOT_START as error:
         _tell(f"benchmarks.talk: {error}")
         raise SystemExit(2) from error
     print(told(score(items, records)))

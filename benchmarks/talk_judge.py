@@ -54,15 +54,20 @@ def judged(item: Item, record: Mapping[str, Any]) -> set[str]:
     """Name what is wrong with a record: error, silent, spoke, parrot, example, said, missed, way, act; or nothing."""
     if "turns" not in record:
         return {"error"}
-    wrong: set[str] = set()
+    return set().union(*judged_turns(item, record))
+
+
+def judged_turns(item: Item, record: Mapping[str, Any]) -> list[set[str]]:
+    """Name what is wrong in each turn of a record; no turns when it was not played."""
+    wrong: list[set[str]] = []
     own = _grams(_told(item.written), EXAMPLE_WORDS)
     examples = {gram for text in record.get("examples", ()) for gram in _grams(text, EXAMPLE_WORDS)} - own
     heard: list[str] = []
-    for turn, answer in zip(item.turns, record["turns"], strict=True):
+    for turn, answer in zip(item.turns, record.get("turns") or (), strict="turns" in record):
         now = [line["text"] for line in turn["heard"]]
         heard += now
         talk = {gram for line in heard for gram in _grams(line, EXAMPLE_WORDS)}
-        wrong |= _judged_turn(turn["expect"], answer, now, examples - talk)
+        wrong.append(_judged_turn(turn["expect"], answer, now, examples - talk))
     return wrong
 
 

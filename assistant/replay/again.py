@@ -119,7 +119,7 @@ class Replayer:
         nobody = ChosenModel(
             get_provider("local", "http://127.0.0.1/v1", "recorded"),
             "recorded",
-            config.model,
+            config.model.model_copy(update={"asking": "tools"}),  # each answer is recorded as the calls it came to
             withheld=EMBEDDED_WITHHELD if is_embedded else frozenset(),
         )
         around = Surroundings(
@@ -133,7 +133,8 @@ class Replayer:
             clock=clock,
             observer=_Watching(),
         )
-        mind = build_assistant(config.assistant, [nobody], around).mind
+        settings = config.assistant.model_copy(update={"may_repeat": True})  # what was refused is not in the record
+        mind = build_assistant(settings, [nobody], around).mind
         return replace(mind, client=RecordedModel(mind.client, self._stage, clock))
 
 

@@ -42,17 +42,18 @@ _SHORT = {"n": "north", "e": "east", "s": "south", "w": "west", "u": "up", "d": 
 _SHORT |= {"upstairs": "up", "downstairs": "down", "upward": "up", "downward": "down", "inside": "in", "outside": "out"}
 _POLITE = (
     "please kindly now then hey well oh ok okay and so just also quickly do let's lets",
-    "could you|can you|would you|will you|won't you|would you mind|let us|why don't you|try to|go and|come and",
+    "could you|can you|would you mind|would you|will you|won't you|let us|why don't you|try to|go and|come and|come on",
     "i (?:want|need|beg|ask|order|command) you to|i(?:'d| would) like you to|you (?:should|may|must|can|have to)",
     "be so kind and|be so kind as to|i think you should",
 )
 _ANY_POLITE = "|".join(("|".join(_POLITE[0].split()), *_POLITE[1:]))
-_ANY_POLITE = "|".join(("|".join(_POLITE[0].split()), *_POLITE[1:]))
+#: "Would you mind stepping out?" is "step out"; a doubled letter and a lost e are put right by the list of verbs.
+_GERUND = re.compile(r"^([a-z]+?)(?:([a-z])\2)?ing\b", re.IGNORECASE)
 _LEAD = re.compile(rf"^(?:(?:{_ANY_POLITE})\b[\s,]*)+", re.IGNORECASE)
 _LED = r"(?:take|bring|get|lead|show) (?:me|us)"
 _MOVE = _verbs(
     "go", "walk", "move", "head", "run", "come", "climb", "step", "hurry", "return", "travel", "proceed", "leave",
-    "get", "crawl", "jump", "enter", "exit", "lead the way", _LED,
+    "get", "crawl", "jump", "enter", "exit", "pop", "nip", "lead the way", _LED,
 )  # fmt: skip
 _GUIDE = _verbs(_LED)
 _LEAVE = _verbs("leave", "exit", "get out", "go away", "go out")
@@ -60,6 +61,10 @@ _TAKE = _verbs(
     "take", "pick up", "pick", "grab", "get", "fetch", "lift", "collect", "hold", "keep", "bring", "seize", "carry"
 )
 _DROP = _verbs("drop", "put", "lay", "set down", "place", "leave", "throw away", "let go of")
+_BORROW = re.compile(
+    r"^(?:can|could|may|might) (?:I|we) (?:please )?(?:have|borrow|get|take|hold|see)\b", re.IGNORECASE
+)
+_OVER = re.compile(r"^(?:give|hand|pass)\b.*\bover\b|^(?:give|hand|pass) (?:it|them|that)$", re.IGNORECASE)
 _GIVE = _verbs("give", "hand", "pass", "offer", "bring", "lend", "return", "fetch", "get")
 _LOOK = _verbs("look", "examine", "inspect", "read", "study", "check", "describe", "open", "search")
 _FOLLOW = _verbs("follow (?:me|us)", "(?:come along|(?:come|walk|go) with (?:me|us))", "accompany (?:me|us)")
@@ -97,7 +102,8 @@ def asked_deeds(line: str, who: str, view: View) -> list[Deed]:
             last = things[0] if things else last
             clause = _Clause(text, who, view, last if things or _IT.search(text) else "")
             deeds += [deed for deed in _deeds_of(clause) if deed not in deeds]
-    return deeds
+    given = {deed.arguments["thing"] for deed in deeds if deed.tool == "give"}
+    return [deed for deed in deeds if deed.tool != "take" or deed.arguments["thing"] not in given]
 
 
 def wants_words(line: str) -> bool:
@@ -109,7 +115,17 @@ def _orders(sentence: str, name: str) -> list[str]:
     """The parts of a sentence that may each be an order, without the name that is called and without politeness."""
     bare = re.sub(rf"(?:^|[\s,])@?{re.escape(name)}\b[,:!]?", " ", sentence, flags=re.IGNORECASE)
     parts = [part.strip(" ,.!?;:-\"'") for part in _AND.split(bare)]
-    return [_LEAD.sub("", part).strip(" ,") for part in parts if part]
+    return [_imperative(_LEAD.sub("", part).strip(" ,")) for part in parts if part]
+
+
+def _imperative(clause: str) -> str:
+    """The clause with "stepping", as in "would you mind stepping", as "step"."""
+    found = _GERUND.match(clause)
+    if found is None:
+        return clause
+    stem, doubled, rest = found[1].casefold(), found[2] or "", clause[found.end() :]
+    verb = next((verb for verb in (stem + doubled, stem + 2 * doubled, stem + doubled + "e") if verb in _ALL_VERBS), "")
+    return verb + rest if verb else clause
 
 
 def _deeds_of(clause: _Clause) -> list[Deed]:
@@ -128,6 +144,8 @@ def _staying(clause: _Clause) -> list[Deed]:
 
 
 def _giving(clause: _Clause) -> list[Deed]:
+    if clause.thing and (clause.begins(_BORROW) or clause.begins(_OVER)):
+        return [Deed("give", {"thing": clause.thing, "person": clause.who})]
     if not clause.thing or not clause.begins(_GIVE):
         return []
     after = re.search(r"\b(?:to|for)\s+(.*)$", clause.text, re.IGNORECASE)
@@ -139,8 +157,7 @@ def _giving(clause: _Clause) -> list[Deed]:
         whom = named[0]
     else:
         return []
-    first = [] if clause.thing in clause.view.carried else [Deed("take", {"thing": clause.thing})]
-    return [*first, Deed("give", {"thing": clause.thing, "person": whom})]
+    return [Deed("give", {"thing": clause.thing, "person": whom})]  # the tool takes first what is not carried
 
 
 def _going(clause: _Clause) -> list[Deed]:
@@ -175,7 +192,7 @@ def _gesturing(clause: _Clause) -> list[Deed]:
     people = names_in(clause.text, clause.view.people)
     what = f"the {clause.thing}" if clause.thing else next(iter(people), "")
     for verb in _LONGEST_FIRST:
-        if re.match(rf"(?:give (?:me|us|\w+) a )?{verb}\b", clause.text, re.IGNORECASE):
+        if re.match(rf"(?:(?:take|make|do|give (?:me|us|\w+)) an? (?:\w+ )?)?{verb}\b", clause.text, re.IGNORECASE):
             shown = _GESTURES[verb]
             if "{what}" in shown and not what:
                 return []
@@ -188,4 +205,10 @@ def _holds(words: list[str], wanted: Collection[str]) -> bool:
     return size > 0 and any(words[at : at + size] == list(wanted) for at in range(len(words) - size + 1))
 
 
+_VERB_TEXT = """
+    go walk move head run come climb step hurry return travel leave get crawl jump enter exit take bring lead show pick
+    grab fetch lift collect hold carry drop put lay set place throw give hand pass offer lend look examine inspect read
+    study check open search follow stay wait remain wave nod bow smile wink laugh dance clap kneel sit stand sing
+"""
+_ALL_VERBS = frozenset(_VERB_TEXT.split())
 _READINGS: tuple[Callable[[_Clause], list[Deed]], ...] = (_staying, _giving, _going, _handling, _gesturing)

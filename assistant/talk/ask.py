@@ -6,7 +6,7 @@ A run goes on as with any model: each step is written down, judged by policy and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assistant.events import Noticed, spoken_text
@@ -19,10 +19,11 @@ from assistant.talk.check import Heard
 from assistant.talk.earlier import earlier_turns
 from assistant.talk.outcomes import hits_of, outcomes_of, with_source
 from assistant.talk.speak import example_turns, front, last_turns
+from assistant.talk.spelling import written_out
 from assistant.talk.words import likeness, names_in, words_of
 from llm import FinishReason, LLMResponse, Message, ToolCall, Usage
 from llm import assistant as assistant_message
-from tools import Executed, Status, ToolFailed
+from tools import Category, Executed, Status, ToolFailed
 from tools.clean import clean_heard, one_line
 from tools.context import Person, Scene, Thing
 
@@ -50,8 +51,11 @@ async def ask_plainly(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLM
         return None
     who = one_line(trigger.event.who.name, max_chars=60)
     texts = [spoken_text(heard.event) for heard in run.events if heard.event.who.id == trigger.event.who.id]
-    text = clean_heard(" ".join(filter(None, texts)))
-    view = await view_of(mind, text)
+    heard = clean_heard(" ".join(filter(None, texts)))
+    text = written_out(heard)
+    earlier = _earlier(mind, run, heard)
+    scene = await _look(mind) if run.scene is None or run.executed else run.scene
+    view = await _view(mind, scene, text, [words for turn in earlier[-2:] for words in (turn.heard, turn.said)])
     if not run.executed:
         if calls := _deeds(mind, run, text, who, view):
             return (), 0, _response(calls)
@@ -61,15 +65,35 @@ async def ask_plainly(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLM
         text
     ):
         return None
-    return await _speak(mind, run, text, who, view)
+    return await _speak(mind, run, _Asked(who, heard, text, view, earlier))
 
 
-async def view_of(mind: Mind, text: str = "") -> View:
-    """Return what the character sees, with the descriptions of what `text` names. An unseen room is an empty one."""
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is answered: who said what, as it was heard and written out, where, and after what."""
+
+    who: str
+    heard: str
+    text: str
+    view: View
+    earlier: Sequence[Turn]
+
+
+def _earlier(mind: Mind, run: Run, heard: str) -> list[Turn]:
+    turns = earlier_turns(mind.history.parts(run.hearers), mind.settings.name, {heard})
+    return [replace(turn, heard=written_out(turn.heard)) for turn in turns]
+
+
+async def _look(mind: Mind) -> Scene:
+    """What lies round the character; an unseen room is an empty one."""
     try:
-        scene = await mind.world.look()
+        return await mind.world.look()
     except ToolFailed:
-        scene = Scene("", "")
+        return Scene("", "")
+
+
+async def _view(mind: Mind, scene: Scene, text: str = "", before: Sequence[str] = ()) -> View:
+    """Return what the character sees, and describe what `text` names, or what the lines before it do."""
     settings = mind.settings
     things = tuple(one_line(thing.name) for thing in scene.things)
     carried = tuple(one_line(thing.name) for thing in scene.carried)
@@ -77,7 +101,7 @@ async def view_of(mind: Mind, text: str = "") -> View:
     seen: tuple[Thing | Person, ...] = (*scene.things, *scene.carried, *scene.people)
     known = {one_line(one.name): one.description for one in seen}
     details: dict[str, str] = {}
-    for name in names_in(text, known):
+    for name in names_in(text, known) or names_in(" ".join(before), {*things, *carried}):
         told = known[name] or await _inspected(mind, name)
         if detail := clean_heard(told, MAX_DETAIL):
             details[name] = detail
@@ -98,7 +122,7 @@ async def view_of(mind: Mind, text: str = "") -> View:
 
 async def front_of(mind: Mind) -> list[Message]:
     """Return the messages that every call begins with while the character stays where it is."""
-    return front(await view_of(mind))
+    return front(await _view(mind, await _look(mind)))
 
 
 async def _inspected(mind: Mind, name: str) -> str:
@@ -111,19 +135,19 @@ async def _inspected(mind: Mind, name: str) -> str:
 def _deeds(mind: Mind, run: Run, text: str, who: str, view: View) -> list[ToolCall]:
     """The calls that the line plainly asks for, of tools that are granted."""
     deeds = [deed for deed in asked_deeds(text, who, view) if deed.tool in mind.rules.grant]
+    changes = [deed for deed in deeds if (tool := mind.registry.get(deed.tool)) and tool.category is Category.DANGEROUS]
+    deeds = [deed for deed in deeds if deed not in changes[1:]]  # a run changes the game once
     return [
         ToolCall(f"{run.id}.{run.written + 1}.{at}", deed.tool, dict(deed.arguments)) for at, deed in enumerate(deeds)
     ]
 
 
-async def _speak(
-    mind: Mind, run: Run, text: str, who: str, view: View
-) -> tuple[Sequence[Message], int, LLMResponse] | None:
+async def _speak(mind: Mind, run: Run, asked: _Asked) -> tuple[Sequence[Message], int, LLMResponse] | None:
     """Ask for words, once more when they may not be heard; what is known by rule stands in when both fail."""
-    earlier = earlier_turns(mind.history.parts(run.hearers), view.name, {text})
-    notes = notes_on(text, who, view, earlier)
+    text, view, earlier = asked.text, asked.view, asked.earlier
+    notes = notes_on(text, asked.who, view, earlier)
     notes = replace(notes, facts=(*notes.facts, *outcomes_of(run.executed)))
-    line = Line(who, text, view, notes, earlier, _heard(text, view, earlier), frozenset(_done(run.executed)))
+    line = Line(asked.who, text, view, notes, earlier, _heard(asked), frozenset(_done(run.executed)))
     prompt = [*front(view), *last_turns(text, view, notes, earlier)]
     tokens = mind.client.provider.count_tokens(prompt)
     said, usage, response = "", Usage(), None
@@ -171,9 +195,10 @@ def _response(calls: Sequence[ToolCall], usage: Usage | None = None, by: LLMResp
     return LLMResponse(assistant_message(*calls), FinishReason.TOOL_CALLS, usage or Usage(), provider, model)
 
 
-def _heard(text: str, view: View, earlier: Sequence[Turn]) -> Heard:
+def _heard(asked: _Asked) -> Heard:
+    text, view, earlier = asked.text, asked.view, asked.earlier
     return Heard(
-        now=(text,),
+        now=tuple(dict.fromkeys((asked.heard, text))),
         earlier=[turn.heard for turn in earlier if len(words_of(turn.heard)) > 0],
         own=[turn.said for turn in earlier if turn.said][-OWN_LINES:],
         examples=[

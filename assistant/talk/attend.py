@@ -85,6 +85,7 @@ _WHAT_HERE = re.compile(
     r"\b(?:what|which things|which objects|anything|something)\b[^?]*\b(?:can you see|to see|you see|there is|"
     r"is there|lies|lie|stands|are (?:here|there)|around)\b"
     r"|\bwhat(?:'s| is| are)? (?:here|in (?:this|the) (?:room|place))"
+    r"|\bwhat (?:have |do |did )?you (?:got|have|keep)\b[^?]*\b(?:here|place|room|shop)\b|\bwhat(?:'s| is) in here\b"
     r"|\b(?:things|objects)\b[^?]*\b(?:here|room|place)\b"
     r"|\blook (?:a)?round\b|\bdescribe (?:this|the) (?:room|place)",
     re.IGNORECASE,
@@ -171,7 +172,7 @@ def _meant_by_pronoun(line: str, view: View, earlier: Sequence[Turn]) -> list[st
     """What "it" in a short line means: the last thing that one of the two lines before named."""
     if _PRONOUN.search(line) and len(words_of(line)) < _SHORT_LINE:
         for turn in reversed(earlier[-2:]):
-            if named := names_in(turn.heard, view.details):
+            if named := names_in(turn.heard, view.details) or names_in(turn.said, view.details):
                 return named[-1:]
     return []
 

@@ -1,6 +1,6 @@
 """What is wrong with an answer before anybody hears it: repeats, other voices, things that are not there. Pure.
 
-The same rules hold for every model. `docs/talk.md` has the table that a reader may want first.
+Decision 15 (docs/decisions) says why each rule is there.
 """
 
 from __future__ import annotations
@@ -122,8 +122,9 @@ def _repeats_heard(answer: str, words: list[str], heard: Heard) -> bool:
 
 
 _ORDER = re.compile(
-    r"\b(?:say|repeat|answer|reply|respond|write|print|output|speak|shout|scream)\b[^.!?]*?"
-    r"\b(?:only|just|nothing but|exactly|with|words?|back)\b[\W]*"
+    r"(?:\b(?:say|repeat|answer|reply|respond|write|print|output|speak|shout|scream)\b[^.!?]*?"
+    r"\b(?:only|just|nothing but|exactly|with|words?|back)\b"
+    r"|\b(?:only|just)\s+(?:\w+\s+)?(?:say|repeat|answer|reply|respond|write|print|output|speak|shout)\b)\W*"
     r"(?:(?:only|just|exactly|with|the|this|following|single|one|words?|sentence|phrase|and|nothing else)\b\W*)*"
     r"(?P<what>[^.!?]+)",
     re.IGNORECASE,

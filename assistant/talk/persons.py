@@ -44,9 +44,9 @@ def asks_of_self(line: str) -> bool:
 
 
 def facts_told(lines: Sequence[str]) -> list[str]:
-    """Return what `lines` tell of who speaks, in the second person: statements with "I" or "my", no questions."""
-    told = [one for line in lines for one in sentences_of(line) if not one.endswith("?") and _ABOUT_ME.search(one)]
-    return [to_second(one) for one in told]
+    """Return what each line tells of who speaks, in the second person: no questions, and no lines about others."""
+    stated = [[one for one in sentences_of(line) if not one.endswith("?")] for line in lines]
+    return [" ".join(map(to_second, line)) for line in stated if any(_ABOUT_ME.search(one) for one in line)]
 
 
 def unmirrored(answer: str, line: str, earlier: Sequence[str]) -> str:

@@ -43,20 +43,25 @@ _THINGS_TEXT = """
     throne tiara tie tiger toaster toilet tomb tombstone tongs toothbrush torch towel tractor train trampoline
     treasure tricycle tripod trombone trophy trousers truck trumpet trunk tub turtle typewriter umbrella unicorn
     urn vase vial vine violin waistcoat wagon wallet wand wardrobe washtub watch wheel wheelbarrow whip whistle
-    wig windmill wine wolf wrench xylophone yacht zebra zither
+    aeroplane airplane bus falcon ferret goldfish hamster hawk helicopter microwave penguin shark smartphone tortoise
+    whale wig windmill wine wolf wrench xylophone yacht zebra zither
 """
 THINGS: frozenset[str] = frozenset(_THINGS_TEXT.split())
 #: How a line points at a thing as if it were there: "the old piano", "your cat", "how many swords".
 _POINTED_AT = frozenset({"the", "your", "that", "this", "those", "these", "many"})
+#: How a line asks for one, or tells that there is one: "do you have a piano", "why do you keep a piano up here".
+_ONE_OF_THEM = frozenset({"a", "an", "any", "some"})
+_BEING_HERE = frozenset({"here", "there", "behind", "beside", "keep", "have", "got", "own"})
 
 
 def absent_things(line: str, known: frozenset[str]) -> list[str]:
     """Return the things `line` points at as if they were here, none of which is `known`, in the order of mention."""
     words = words_of(line)
+    pointers = _POINTED_AT | _ONE_OF_THEM if _BEING_HERE.intersection(words) else _POINTED_AT
     found: dict[str, None] = {}
     for at, word in enumerate(words):
         name = singular(word)
-        if name in THINGS and name not in known and _POINTED_AT.intersection(words[max(0, at - 3) : at]):
+        if name in THINGS and name not in known and pointers.intersection(words[max(0, at - 3) : at]):
             found[name] = None
     return list(found)
 

@@ -31,6 +31,14 @@ def likeness(one: Sequence[str], other: Sequence[str]) -> float:
     return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
+def is_like(one: Sequence[str], other: Sequence[str], least: float) -> bool:
+    """Whether two lists of words are more alike than `least`; quick where their lengths or their words tell."""
+    if not one or not other or 2 * min(len(one), len(other)) <= least * (len(one) + len(other)):
+        return False
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.quick_ratio() > least and matcher.ratio() > least
+
+
 def runs(words: Sequence[str], size: int) -> set[tuple[str, ...]]:
     """Return every run of `size` words."""
     return {tuple(words[at : at + size]) for at in range(len(words) - size + 1)}

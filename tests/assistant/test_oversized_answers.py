@@ -23,7 +23,7 @@ HELLO = Reply(calls=(Call("say", {"text": "Hello, Ann."}),))
     ids=["text", "call", "thought"],
 )
 async def test_a_megabyte_is_cut_and_the_next_answer_comes(flood: Reply, provider: str) -> None:
-    async with living([*[flood] * 4, *[HELLO] * 4], provider=provider) as life:
+    async with living([*[flood] * 4, *[HELLO] * 4], {"may_repeat": True}, provider=provider) as life:
         for _ in range(4):
             await life.say("Sage, tell me all you know")
         await life.say("Sage, hello")

@@ -335,7 +335,7 @@ async def test_long_conversations_stay_within_the_window() -> None:
 
 async def test_emoji_and_letters_of_many_scripts_go_through_whole_in_both_directions() -> None:
     words = "\u2764\ufe0f 1\ufe0f\u20e3 \U0001f469\u200d\U0001f33e \u0645\u06cc\u200c\u062e\u0648 \u8fbb\U000e0100"
-    async with living([Reply(calls=(Call("say", {"text": words}),))]) as life:
+    async with living([Reply(calls=(Call("say", {"text": words}),))], {"may_repeat": True}) as life:
         await life.say(f"Sage, {words}?")
         assert life.witness.heard == [f"Sage: {words}"]
         assert f"Sage, {words}?" in life.fake.chats[0].messages[-1]["content"]

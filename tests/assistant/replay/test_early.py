@@ -33,7 +33,10 @@ LINES = ("Hello!", "Where is the well?", "The well?", "Say it.", "Look!", "Go on
 
 async def lived(file: Path, day: list[Step], lines: tuple[str, ...]) -> list[str]:
     """What was heard of the runs that answer these lines, which are written to the file."""
-    async with writing(file, "assistant:1") as journal, living(day, provider="local", ann=ANNA) as life:
+    async with (
+        writing(file, "assistant:1") as journal,
+        living(day, {"may_repeat": True}, provider="local", ann=ANNA) as life,
+    ):
         life.assistant.mind = changed(life.assistant.mind, journal=journal)
         for number, line in enumerate(lines):
             await life.assistant.hear(said(number, line))

@@ -44,10 +44,15 @@ def test_a_plain_order_is_one_deed(line: str, tool: str, arguments: dict[str, st
 
 
 def test_it_is_the_thing_of_the_clause_before() -> None:
-    assert asked_deeds("pick up the rope and give it to Petra", "Ann", JETTY) == [
-        Deed("take", {"thing": "rope"}),
+    assert asked_deeds("look at the rope and give it to Petra", "Ann", JETTY) == [
+        Deed("inspect", {"target": "rope"}),
         Deed("give", {"thing": "rope", "person": "Petra"}),
     ]
+
+
+@pytest.mark.parametrize("line", ["Give me the rope.", "pick up the rope and give it to me", "Fetch me the rope."])
+def test_giving_is_one_deed_because_the_tool_takes_first(line: str) -> None:
+    assert asked_deeds(line, "Ann", JETTY) == [Deed("give", {"thing": "rope", "person": "Ann"})]
 
 
 @pytest.mark.parametrize(
