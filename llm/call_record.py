@@ -69,9 +69,12 @@ class CallRecord:
 
 
 def is_hopeless(record: CallRecord) -> bool:
-    """Whether both ways of offering tools were tried, and less than half of the answers could be read in each."""
-    shares = [record.share_readable(way) for way in Way]
-    return all(share is not None and share < HOPELESS_SHARE for share in shares)
+    """Whether both ways of offering tools were tried, and few calls could be read in either."""
+    tried = sum(way is Way.FALLBACK for way, _ in record.recent)
+    native, fallback = record.share_readable(Way.NATIVE), record.share_readable(Way.FALLBACK)
+    if native is None or tried < MISSES:
+        return False
+    return native < HOPELESS_SHARE and (fallback is None or fallback < HOPELESS_SHARE)
 
 
 def outcome_of(*, calls: int, problems: int, repaired: bool, required: bool) -> Outcome:

@@ -78,7 +78,9 @@ def last_turns(line: str, view: View, notes: Notes, earlier: Sequence[Turn]) -> 
 
 def without_name(line: str, name: str) -> str:
     """Return a line without the name it calls: "Marlo, what is in the barrel?" is a question about the barrel."""
-    pattern = rf"^\W*@?{re.escape(name)}\s*[,:!.]+\s*|[\s,]+@?{re.escape(name)}(?=\s*[.!?]*$)"
+    called = re.escape(name)
+    begins = rf"^\W*@?{called}(?:\s*[,:!.]+\s*|\s+(?!(?:is|was|has|had|will|can|could|and|or|does|did)\b))"
+    pattern = rf"{begins}|[\s,]+@?{called}(?=\s*[.!?]*$)"
     bare = re.sub(pattern, "", line, flags=re.IGNORECASE).strip()
     return bare[:1].upper() + bare[1:] if words_of(bare) else line
 

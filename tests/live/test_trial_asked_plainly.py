@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from llm.testing import FakeChat, FakeOllama, FakeServer, RecordedRequest, Reply, Step, serve
+from llm.testing import Call, FakeChat, FakeOllama, FakeServer, RecordedRequest, Reply, Step, serve
 from tests.live.command import Result, reactor, run
+from tools.web.testing import FakeSearxng, known
 
 SETTINGS = "[model]\nprovider = '{provider}'\nurl = '{url}'\nmodel = '{model}'\nasking = '{asking}'\n"
 
@@ -78,3 +79,50 @@ async def test_auto_goes_by_the_size_that_the_name_tells(tmp_path: Path, asking:
     server = FakeChat(reactor, [Reply(text="Good day to you.")], models=["tiny:0.5b"])
     await trial(tmp_path, server, "local", asking, "Sage, hello there my friend!\n", model="tiny:0.5b")
     assert bool(server.chats[0].tools) is has_tools
+
+
+async def test_what_a_search_found_stands_before_the_line_and_its_source_below_the_answer(tmp_path: Path) -> None:
+    """The search is made by rule, and the number of the source is set by rule where the model leaves it out."""
+    server = FakeChat(reactor, [Reply(text="The Meriden Lighthouse is 61 metres tall.")])
+    async with serve(server, reactor) as model, serve(FakeSearxng(reactor, known), reactor) as search:
+        (tmp_path / "sage.toml").write_text(
+            SETTINGS.format(model="sage", provider="local", url=f"{model}/v1", asking="plain")
+            + f"search_first = true\n[web]\nsearch_provider = 'searxng'\n[web.providers.searxng]\nurl = '{search}'\n"
+        )
+        given = b"Sage, how tall is the Meriden Lighthouse?\n"
+        result = await run(["trial", "--config", str(tmp_path / "sage.toml")], given)
+    (request,) = server.chats
+    assert "61" in last(request).partition("\n")[0]
+    assert 'Sage says, "The Meriden Lighthouse is 61 metres tall [1].' in result.out
+    assert "[1] " in result.out.partition("metres tall [1]")[2]
+
+
+async def test_hurried_spelling_is_read_as_it_was_meant(tmp_path: Path) -> None:
+    server = FakeChat(reactor, [Reply(text="A mill and a square.")])
+    await trial(tmp_path, server, "local", "plain", "sage whats on the old map lol\n")
+    assert last(server.chats[0]).endswith("What's on the old map?")
+
+
+async def test_a_model_that_only_thinks_is_given_room_to_answer(tmp_path: Path) -> None:
+    thought = Reply(reasoning="Hm. Who asks?", finish="length")
+    server = FakeChat(reactor, [thought, Reply(text="Good evening.", reasoning="A guest.")])
+    result = await trial(tmp_path, server, "local", "plain", "Sage, a fine evening to you, old friend!\n")
+    assert 'Sage says, "Good evening."' in result.out
+    first, second = server.chats
+    assert int(str(second.body["max_tokens"])) > int(str(first.body["max_tokens"]))
+    assert "stop" not in second.body
+
+
+async def test_a_local_model_whose_calls_cannot_be_read_is_asked_plainly_after_a_while(tmp_path: Path) -> None:
+    """Tools are tried natively and as text first: nothing but what was learned of the model changes the way."""
+
+    def brain(request: RecordedRequest) -> Step:
+        if request.tools or "tool" in str(request.messages[0]["content"]):
+            return Reply(calls=(Call("say", "<<< no JSON at all >>>"),))
+        return Reply(text="At last, a plain word.")
+
+    lines = "".join(f"Sage, what is matter number {number}?\n" for number in range(9))
+    server = FakeChat(reactor, brain)
+    result = await trial(tmp_path, server, "local", "auto", lines)
+    assert "At last, a plain word." in result.out
+    assert not server.chats[-1].tools

@@ -14,6 +14,7 @@ from llm.call_record import (
     CallRecord,
     Outcome,
     Way,
+    is_hopeless,
     outcome_of,
     recorded,
 )
@@ -27,6 +28,14 @@ def after(outcomes: Iterable[Outcome], record: CallRecord | None = None) -> Call
     for outcome in outcomes:
         record = recorded(record, outcome, way=record.way)
     return record
+
+
+def test_a_model_is_hopeless_when_neither_way_brings_calls() -> None:
+    assert not is_hopeless(after([FAILED] * MISSES))
+    assert is_hopeless(after([FAILED] * 2 * MISSES))
+    assert is_hopeless(after([FAILED] * MISSES + [NONE] * MISSES))
+    assert not is_hopeless(after([FAILED] * MISSES + [VALID] * MISSES))
+    assert not is_hopeless(after([VALID] * 5 + [FAILED] * MISSES + [NONE] * MISSES))
 
 
 @pytest.mark.parametrize(
