@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assistant.talk.attend import PLAIN_WORDS, Notes, Turn, View, answer_from
+from assistant.talk.attend import PLAIN_WORDS, Notes, Turn, View, answer_from, content_words
 from assistant.talk.check import COPIED_WORDS, Heard, fault_of
 from assistant.talk.languages import SPEAKS_A_LITTLE, common_words
 from assistant.talk.persons import asks_of_self, to_second, unmirrored
 from assistant.talk.things import invented_things, known_words
-from assistant.talk.words import likeness, names_in, runs, sentences_of, words_of
+from assistant.talk.words import is_open_question, is_question, likeness, names_in, runs, sentences_of, words_of
 
 #: Sentences of one answer.
 MAX_SENTENCES = 3
@@ -32,6 +32,8 @@ _CALLED = (
     r"(^|[,!.?] *|\b(?:hello|goodbye|bye|welcome|morning|evening|night|day|thanks|dear|hi|"
     r"hola|bonjour|tag|buongiorno) )"
 )
+#: Words that answer no open question by themselves.
+_NOTHING = frozenset({"yes", "okay", "ok", "sure", "indeed", "well", "oh", "still", "certainly", "course"})
 _RELATIVE = frozenset({"who", "that", "which", "and"})
 #: Said when nothing the model wrote may be heard, to a question and to anything else.
 _UNKNOWN = ("I do not know.", "I cannot say.", "Who knows?")
@@ -73,7 +75,7 @@ def judged(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[st
         else:
             faults.append(str(fault))
     said = " ".join(kept)
-    if faults and "?" in line.text and not (is_last and not _known_of_self(line)):
+    if faults and is_question(line.text) and not (is_last and not _known_of_self(line)):
         return "", faults  # what was cut may have been the answer
     if said and (missing := _lacks(said, line)):
         return "", [*faults, missing]
@@ -93,7 +95,7 @@ def fallback(line: Line) -> str:
 
 def words_for_nothing(heard: str, number: int) -> str:
     """Return words for who has nothing to say to `heard`; another `number` may give others."""
-    choices = _UNKNOWN if "?" in heard else _ACKNOWLEDGED
+    choices = _UNKNOWN if is_question(heard) else _ACKNOWLEDGED
     return choices[(len(words_of(heard)) + number) % len(choices)]
 
 
@@ -151,6 +153,11 @@ def _echoes(sentence: str, text: str) -> bool:
     return "?" not in text and len(theirs) > 3 and likeness(words_of(sentence), theirs) > _ECHO  # noqa: PLR2004
 
 
+def _is_empty(said: str, asked: str) -> bool:
+    """Whether an answer to an open question holds nothing that is not in the question: "Yes.", "It is in a place."."""
+    return not content_words(said) - content_words(asked) - _NOTHING and not _DENIES.search(said)
+
+
 def _known_of_self(line: Line) -> bool:
     """Whether the line asks for something its speaker told before."""
     return asks_of_self(line.text) and bool(line.notes.facts)
@@ -158,6 +165,8 @@ def _known_of_self(line: Line) -> bool:
 
 def _lacks(said: str, line: Line) -> str:
     """What the whole answer lacks that it must have, empty for nothing."""
+    if is_open_question(line.text) and not line.notes.language and _is_empty(said, line.text):
+        return "tells nothing"
     notes = line.notes
     words = set(words_of(said))
     if lacking := next((group for group in notes.wanted if not group & words), None):

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assistant.events import Noticed, spoken_text
+from assistant.events import Left, Noticed, spoken_text
 from assistant.mind import Mind, Run
 from assistant.plain_text import call_for_text
-from assistant.talk.acts import asked_deeds, wants_words
+from assistant.talk.acts import Deed, asked_deeds, wants_words
 from assistant.talk.answer import Line, fallback, judged
 from assistant.talk.attend import Turn, View, notes_on
 from assistant.talk.check import Heard
@@ -134,12 +134,22 @@ async def _inspected(mind: Mind, name: str) -> str:
 
 def _deeds(mind: Mind, run: Run, text: str, who: str, view: View) -> list[ToolCall]:
     """The calls that the line plainly asks for, of tools that are granted."""
-    deeds = [deed for deed in asked_deeds(text, who, view) if deed.tool in mind.rules.grant]
+    asked = (_after_who_left(run, deed, view) for deed in asked_deeds(text, who, view))
+    deeds = [deed for deed in asked if deed.tool in mind.rules.grant]
     changes = [deed for deed in deeds if (tool := mind.registry.get(deed.tool)) and tool.category is Category.DANGEROUS]
     deeds = [deed for deed in deeds if deed not in changes[1:]]  # a run changes the game once
     return [
         ToolCall(f"{run.id}.{run.written + 1}.{at}", deed.tool, dict(deed.arguments)) for at, deed in enumerate(deeds)
     ]
+
+
+def _after_who_left(run: Run, deed: Deed, view: View) -> Deed:
+    """The deed, or for "follow me" of who has left already, the step after them."""
+    if deed.tool != "follow" or deed.arguments["person"] in view.people or run.requester is None:
+        return deed
+    left = [heard.event for heard in run.events if isinstance(heard.event, Left)]
+    ways = [event.direction for event in left if event.who.id == run.requester.id and event.direction]
+    return Deed("move", {"direction": ways[-1]}) if ways else deed
 
 
 async def _speak(mind: Mind, run: Run, asked: _Asked) -> tuple[Sequence[Message], int, LLMResponse] | None:

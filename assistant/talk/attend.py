@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from assistant.talk.languages import language_of
 from assistant.talk.persons import asks_of_self, facts_told
 from assistant.talk.things import absent_things, known_words
-from assistant.talk.words import names_in, sentences_of, singular, words_of
+from assistant.talk.words import is_question, names_in, sentences_of, singular, words_of
 
 #: How many facts the speaker told are shown again, and how many absent things are named.
 MAX_TOLD, MAX_ABSENT = 4, 2
@@ -95,6 +95,17 @@ _WAYS = re.compile(
     r"|\bget out\b|\bwhere (?:can|could|may) (?:I|we|one|you) go\b|\bleave (?:this|from here|here)\b",
     re.IGNORECASE,
 )
+_GETTING_THERE = re.compile(
+    r"\b(?:how (?:do|can|could|may|would|should) (?:I|we|one|you) (?:get|go|come|reach|find)|which way|what way|"
+    r"where is|the way to|way (?:is it )?to)\b",
+    re.IGNORECASE,
+)
+#: A line that wants something done with a thing.
+_ORDER = re.compile(
+    r"^\W*(?:(?:please|kindly|be so kind and|can you|could you|would you|will you|\w+,)\W+)*"
+    r"(?:read|show|give|take|open|close|bring|hand|pass|look at|play|fetch|get|lend|use|light|ring|pick up)\b",
+    re.IGNORECASE,
+)
 _WHO_HERE = re.compile(
     r"\bwho(?: else)?(?: is|'s| are)? (?:here|there|in (?:this|the) (?:room|place)|with (?:you|us)|around)\b"
     r"|\b(?:anybody|anyone|somebody|someone) (?:else )?(?:here|there|around)\b",
@@ -129,42 +140,45 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> Notes:
     """Return what to tell the model beside `line`, which `who` spoke after the `earlier` turns."""
     named = names_in(line, view.details) or _meant_by_pronoun(line, view, earlier)
     facts = [f"The {name}: {view.details[name]}" if name not in view.people else view.details[name] for name in named]
-    is_question = "?" in line
+    asks = is_question(line)
     if view.carried:
         facts.append(f"You carry: {', '.join(view.carried)}.")
     if not named and _WHAT_HERE.search(line):
         facts.append(f"{_SEEN}: {', '.join(view.things) or 'nothing'}.")
     if _WAYS.search(line) and view.ways:
         facts.append(f"From here one can go {' or '.join(_way(*way) for way in view.ways)}.")
-    elif is_question and not named:
+    elif asks and (leading := _leading(line, view)):
+        facts += [f"The way to {room} is {way}." for way, room in leading]
+    elif asks and not named:
         facts += _of_the_room(line, view)
     if _WHO_HERE.search(line):
         facts.append(f"Here are {', '.join(view.people) or 'nobody else'}.")
-    if is_question and _OF_SELF.search(line):
+    if asks and _OF_SELF.search(line):
         facts += facts_told([turn.heard for turn in earlier if turn.who == who])[-MAX_TOLD:]
-    absent = _absent(line, view, earlier) if is_question else ()
+    absent = _absent(line, view, earlier) if asks or _ORDER.search(line) else ()
     return Notes(tuple(facts), absent, language_of(line), _wanted(line, view, facts))
 
 
 def answer_from(line: str, notes: Notes) -> str:
     """Return the sentence of the notes that shares most with a question, empty when none shares anything."""
-    if "?" not in line:
+    if not is_question(line):
         return ""
-    asked = _content(line)
+    asked = content_words(line)
     best, found = 0, ""
     for fact in notes.facts:
         label, colon, told = fact.partition(": ")
         is_thing = bool(colon) and label.startswith("The ")
         for sentence in sentences_of(told if is_thing else fact):
-            words = _content(sentence)
+            words = content_words(sentence)
             meets = any(group & words for group in notes.wanted)
-            score = len(asked & words) + 3 * meets + len(asked & _content(label)) * is_thing
+            score = len(asked & words) + 3 * meets + len(asked & content_words(label)) * is_thing
             if score > best and (meets or not notes.wanted):
                 best, found = score, sentence
     return found.replace(_SEEN, "I see")
 
 
-def _content(text: str) -> set[str]:
+def content_words(text: str) -> set[str]:
+    """Return the words of `text`, in the singular, that say what it is about."""
     return {singular(word) for word in words_of(text)} - PLAIN_WORDS
 
 
@@ -177,9 +191,15 @@ def _meant_by_pronoun(line: str, view: View, earlier: Sequence[Turn]) -> list[st
     return []
 
 
+def _leading(line: str, view: View) -> list[tuple[str, str]]:
+    """The ways whose rooms a line names."""
+    rooms = {room: way for way, room in view.ways if room}
+    return [(rooms[room], room) for room in names_in(line, rooms)]
+
+
 def _of_the_room(line: str, view: View) -> list[str]:
     """The clause of the room's description that shares most with the line, with where its way leads."""
-    asked = _content(line)
+    asked = content_words(line)
     found = ""
     best = 0
     for clause in re.split(r"[.;,]\s*", view.description):
@@ -207,6 +227,8 @@ def _wanted(line: str, view: View, facts: Sequence[str]) -> tuple[frozenset[str]
         groups = [_COLOURS & known]
     elif _NUMBER_ASKED.search(line):
         groups = [frozenset(_NUMBERS & known) | {word for word in known if word.isdigit()}]
+    elif _GETTING_THERE.search(line) and (leading := _leading(line, view)):
+        groups = [frozenset(words_of(way)) for way, _ in leading]
     elif _WAYS.search(line):
         groups = [frozenset(words_of(f"{way} {room}")) - PLAIN_WORDS for way, room in view.ways]
     elif any(fact.startswith(_SEEN) for fact in facts):

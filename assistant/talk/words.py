@@ -14,6 +14,25 @@ _SHORT = 4
 _ARTICLES = frozenset({"the", "a", "an", "your", "my", "this", "that", "his", "her", "their", "our"})
 
 
+_QUESTION_WORDS = r"(?:what|which|who|whose|whom|where|when|why|how)"
+_OPEN_QUESTION = re.compile(rf"\b{_QUESTION_WORDS}(?:'s|'re)?\b[^?.!]*\?", re.IGNORECASE)
+_TO_TELL = re.compile(
+    rf"\b(?:tell|say|explain|describe|show|let)\b[^?.!]*\b{_QUESTION_WORDS}\b|\btell (?:me|us) (?:about|of)\b",
+    re.IGNORECASE,
+)
+
+
+def is_question(line: str) -> bool:
+    """Whether a line wants to be told something: a question, or "tell me what ..."."""
+    return "?" in line or _TO_TELL.search(line) is not None
+
+
+def is_open_question(line: str) -> bool:
+    """Whether yes or no is no answer to the line."""
+    straight = line.replace("\u2019", "'")
+    return _OPEN_QUESTION.search(straight) is not None or _TO_TELL.search(straight) is not None
+
+
 def words_of(text: str) -> list[str]:
     """Return the words of `text`, casefolded, with curly apostrophes made straight."""
     return [word.casefold().replace("\u2019", "'") for word in _WORD.findall(text)]
