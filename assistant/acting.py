@@ -11,9 +11,9 @@ from assistant.mind import Mind, Run
 from assistant.outcome import Answered, NothingToDo, Outcome
 from assistant.plain_text import answer_by, call_for_text
 from assistant.recovery import MAYBE_HEARD, SAY, Answer, Rest, rest_of, warn_of_unknown, whole_text
-from llm import LLMResponse, ToolCall, tool_results
+from llm import FinishReason, LLMResponse, ToolCall, Usage, tool_results
 from llm import assistant as assistant_message
-from tools import Category, Executed, Past, Reach, Status, ToolContext
+from tools import NOTHING_YET, Category, Executed, Past, Reach, Status, ToolContext
 from tools.clean import one_line
 from tools.names import plain
 from tools.trust import Audience, common
@@ -63,6 +63,14 @@ async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple
     run.said = None
     run.executed = executed
     return executed
+
+
+async def answer_by_rule(mind: Mind, run: Run, call: ToolCall) -> Answer:
+    """Write a call down that no model made, as a step of its own, and return it as the answer to act on."""
+    response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "")
+    run.meter.count_step(response.usage, 0)
+    await mind.journal.record_response(run.id, run.next_step(), response)
+    return Answer(response, response.tool_calls, NOTHING_YET)
 
 
 def _in_manner(mind: Mind, run: Run, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:

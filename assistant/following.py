@@ -10,16 +10,14 @@ from dataclasses import replace
 
 from twisted.logger import Logger
 
-from assistant.acting import act
+from assistant.acting import act, answer_by_rule
 from assistant.classify import Attention, Verdict
 from assistant.events import ByRule, Event, Left, Noticed
 from assistant.journal import InboxFullError
 from assistant.mind import Mind, Run
 from assistant.outcome import Answered, NothingToDo, Outcome
-from assistant.recovery import Answer
-from llm import FinishReason, LLMResponse, ToolCall, Usage
-from llm import assistant as assistant_message
-from tools import NOTHING_YET, Kind, Principal, Status
+from llm import ToolCall
+from tools import Kind, Principal, Status
 from tools.following import A_MINUTE
 
 MOVE, HOME = "move", "home"
@@ -55,10 +53,7 @@ async def act_by_rule(mind: Mind, run: Run, by_rule: ByRule) -> Outcome:
     if not (mind.following.leads(event.who.id) if by_rule.tool == MOVE else mind.world.is_left_alone()):
         return NothingToDo()
     call = ToolCall(event.id, by_rule.tool, by_rule.arguments)
-    response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "")
-    run.meter.count_step(response.usage, 0)
-    await mind.journal.record_response(run.id, run.next_step(), response)
-    [done] = await act(mind, run, Answer(response, response.tool_calls, NOTHING_YET), 0)
+    [done] = await act(mind, run, await answer_by_rule(mind, run, call), 0)
     if done.status is Status.DONE:
         return Answered((by_rule.tool,))
     mind.following.end()

@@ -5,13 +5,12 @@ from __future__ import annotations
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
-from assistant.acting import act
+from assistant.acting import act, answer_by_rule
 from assistant.journal import InterruptedStep
 from assistant.mind import Mind, Run
 from assistant.recovery import Answer, left_of
-from llm import FinishReason, LLMResponse, ToolCall, Usage
-from llm import assistant as assistant_message
-from tools import NOTHING_YET, Executed, Pending, Principal, Requirement, Status, ToolContext, ToolError
+from llm import ToolCall
+from tools import Executed, Pending, Principal, Requirement, Status, ToolContext, ToolError
 from tools.binding import difference, requirement_now
 from tools.clean import one_line
 from tools.policy import rank
@@ -28,10 +27,7 @@ async def make_granted(mind: Mind, run: Run) -> None:
     if granted is None or run.granted_begun or run.trigger is None:
         return
     call = ToolCall(run.trigger.event.id, granted.tool, granted.arguments)
-    response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "")
-    run.meter.count_step(response.usage, 0)
-    await mind.journal.record_response(run.id, run.next_step(), response)
-    await act_on_granted(mind, run, Answer(response, response.tool_calls, NOTHING_YET))
+    await act_on_granted(mind, run, await answer_by_rule(mind, run, call))
 
 
 async def act_on_granted(mind: Mind, run: Run, answer: Answer) -> tuple[Executed, ...]:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 
-from assistant.acting import act
+from assistant.acting import act, answer_by_rule
 from assistant.events import spoken_text
 from assistant.mind import Mind, Run
-from assistant.recovery import Answer
-from llm import FinishReason, LLMResponse, ToolCall, Usage
-from llm import assistant as assistant_message
-from tools import NOTHING_YET, Kind, Scene
+from llm import ToolCall
+from tools import Kind, Scene
 
 SEARCH = "web_search"
 MAX_QUERY_CHARS = 200
@@ -70,10 +68,7 @@ async def look_up_first(mind: Mind, run: Run) -> None:
     if query is None:
         return
     call = ToolCall(f"{run.id}.search", SEARCH, {"query": query})
-    response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "")
-    run.meter.count_step(response.usage, 0)
-    await mind.journal.record_response(run.id, run.next_step(), response)
-    await act(mind, run, Answer(response, response.tool_calls, NOTHING_YET), 0)
+    await act(mind, run, await answer_by_rule(mind, run, call), 0)
 
 
 def query_of(text: str, names: tuple[str, ...], scene: Scene | None) -> str | None:

@@ -80,7 +80,7 @@ async def _drop(arguments: ThingArguments, context: ToolContext) -> _Handling:
 async def _give(arguments: GiveArguments, context: ToolContext) -> _Handling:
     """Give what is carried; what only lies in the room is taken first."""
     scene = await context.world.look()
-    person = _person(arguments.person, scene)
+    person = person_meant(arguments.person, scene)
     things = (*scene.carried, *scene.things)
     thing = await _found(arguments.thing, things, scene, context, verb="get", what="Here are")
     lines = [f"give {one_line(thing.name)} to {one_line(person.name)}"]
@@ -186,7 +186,7 @@ async def _by_another_name(wanted: str, things: Sequence[Thing], verb: str, cont
     return [thing for thing in things if thing.id and thing.id in found]
 
 
-def _person(wanted: str, scene: Scene) -> Person:
+def person_meant(wanted: str, scene: Scene) -> Person:
     """Find the person meant. ToolFailed that says who is here."""
     if not scene.people:
         raise ToolFailed("Nobody else is here.")

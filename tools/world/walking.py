@@ -11,8 +11,8 @@ from pydantic import Field
 from tools.clean import one_line
 from tools.context import ToolContext
 from tools.errors import ToolFailed
-from tools.names import pick
 from tools.tool import Arguments, Category, Labelled, NoArguments, Reach, Tool
+from tools.world.handling import person_meant
 from tools.world.sight import View, seen, view
 
 SWITCHED_OFF = "You follow nobody in this game. It was not done."
@@ -27,14 +27,7 @@ class FollowArguments(Arguments):
 async def follow(arguments: FollowArguments, context: ToolContext) -> str | Labelled:
     """Confirmation; ToolFailed for who is not here, for another assistant, and where nobody is ever followed."""
     scene = await context.world.look()
-    if not scene.people:
-        raise ToolFailed("Nobody else is here.")
-    try:
-        names = [one_line(person.name) for person in scene.people]
-        person = scene.people[pick(arguments.person, names, what="Here are")]
-    except ToolFailed as failed:
-        failed.authority = scene.lowest
-        raise
+    person = person_meant(arguments.person, scene)
     name = one_line(person.name)
     if person.is_ai or not person.id:
         raise ToolFailed(f"You cannot follow {name}: you follow people only.", scene.lowest)
