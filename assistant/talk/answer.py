@@ -17,6 +17,7 @@ from assistant.talk.words import is_open_question, is_question, likeness, names_
 MAX_SENTENCES = 3
 #: An answer to a statement is an echo from this likeness to it on, persons turned.
 _ECHO = 0.8
+_FEW_WORDS = 15
 _DENIES = re.compile(r"\b(?:no|not|none|nothing|never|nobody|without|cannot)\b|n['\u2019]t", re.IGNORECASE)
 _CLAIM = re.compile(
     r"\bI(?: will|['\u2019]ll|['\u2019]ve| have| just| now)* "
@@ -34,6 +35,14 @@ _CALLED = (
 )
 #: Words that answer no open question by themselves.
 _NOTHING = frozenset({"yes", "okay", "ok", "sure", "indeed", "well", "oh", "still", "certainly", "course"})
+_YOU_ARE = re.compile(r"\byou(?: are|['\u2019]re)\b", re.IGNORECASE)
+#: A line that wants the character to be somebody else, and a sentence that is somebody.
+_NEW_PART = re.compile(
+    r"\b(?:from now on|pretend|act as|act like|forget (?:everything|all|your)|ignore (?:everything|all|your|the)|"
+    r"you are now|you['\u2019]re now|role ?play|behave (?:as|like)|your (?:new )?name is)\b",
+    re.IGNORECASE,
+)
+_I_AM = re.compile(r"\b(?:I am|I['\u2019]m|my name is|call me)\b([^.!?]*)", re.IGNORECASE)
 _RELATIVE = frozenset({"who", "that", "which", "and"})
 #: Said when nothing the model wrote may be heard, to a question and to anything else.
 _UNKNOWN = ("I do not know.", "I cannot say.", "Who knows?")
@@ -62,7 +71,7 @@ def judged(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[st
     raw = _persons_right(_bare(raw, line), line)
     heard = replace(line.heard, facts=line.notes.facts)
     known = line.view.words() | known_words(*heard.now, *heard.earlier, *line.notes.facts)
-    long_lines = [*(one for one in heard.now if len(words_of(one)) > 15), line.view.persona]  # noqa: PLR2004
+    long_lines = _long_lines(line)
     kept: list[str] = []
     faults: list[str] = []
     for sentence in sentences_of(raw)[:MAX_SENTENCES]:
@@ -87,7 +96,7 @@ def fallback(line: Line) -> str:
     if line.notes.absent:
         return f"I see no {line.notes.absent[0]} here."
     if known := answer_from(line.text, line.notes):
-        return known
+        return shortened(known, _long_lines(line))
     if line.notes.language:
         return SPEAKS_A_LITTLE[line.notes.language]
     return words_for_nothing(line.text, len(line.earlier))
@@ -117,6 +126,11 @@ def shortened(sentence: str, lines: Sequence[str]) -> str:
     return sentence
 
 
+def _long_lines(line: Line) -> list[str]:
+    """The texts of which nothing long is said again: the persona, and what was heard when it was long."""
+    return [*(one for one in line.heard.now if len(words_of(one)) > _FEW_WORDS), line.view.persona]
+
+
 def _bare(raw: str, line: Line) -> str:
     """The words without quotation marks, label and notes; where the character calls its own name, it is who asked."""
     raw = raw.strip().strip('"\u201c\u201d').strip()
@@ -137,9 +151,19 @@ def _of_the_scene(sentence: str, line: Line, known: frozenset[str]) -> str | Non
         return "tells of a thing that is not there"
     if _claims_deed(sentence, line):
         return "claims what it did not do"
+    if _takes_new_part(sentence, line):
+        return "takes another part"
     if line.notes.absent and not _DENIES.search(sentence):
         return "grants a thing that is not there"
     return None
+
+
+def _takes_new_part(sentence: str, line: Line) -> bool:
+    """Whether a sentence is what the line wants the character to be from now on: "I am a robot"."""
+    claimed = _I_AM.search(sentence)
+    if claimed is None or _DENIES.search(sentence) or not _NEW_PART.search(line.text):
+        return False
+    return bool(content_words(claimed[1]) & content_words(line.text) - line.view.words())
 
 
 def _claims_deed(sentence: str, line: Line) -> bool:
@@ -149,8 +173,13 @@ def _claims_deed(sentence: str, line: Line) -> bool:
 
 
 def _echoes(sentence: str, text: str) -> bool:
-    theirs = words_of(to_second(text))
-    return "?" not in text and len(theirs) > 3 and likeness(words_of(sentence), theirs) > _ECHO  # noqa: PLR2004
+    """Whether a sentence says the line back: a statement, an insult, or a question as a question."""
+    if "?" in text and not sentence.endswith("?"):
+        return False
+    words, theirs = words_of(sentence), words_of(to_second(text))
+    if _YOU_ARE.search(text) and _YOU_ARE.search(sentence) and len(content_words(sentence) & content_words(text)) > 1:
+        return True
+    return len(theirs) > 3 and likeness(words, theirs) > _ECHO  # noqa: PLR2004
 
 
 def _is_empty(said: str, asked: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assistant.talk.languages import language_of
-from assistant.talk.persons import asks_of_self, facts_told
+from assistant.talk.persons import asks_of_self, facts_told, to_second
 from assistant.talk.things import absent_things, known_words
 from assistant.talk.words import is_question, names_in, sentences_of, singular, words_of
 
@@ -18,6 +18,10 @@ from assistant.talk.words import is_question, names_in, sentences_of, singular, 
 MAX_TOLD, MAX_ABSENT = 4, 2
 #: A line of more words that says "it" speaks of something it names itself.
 _SHORT_LINE = 12
+#: A line of more words may hold the answer to the question at its end.
+_LONG_LINE = 30
+#: So many first letters of a word tell what it is about: "fall" and "falls", but not "fell".
+_STEM = 4
 _SEEN = "Here you see"
 
 
@@ -155,6 +159,8 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> Notes:
         facts.append(f"Here are {', '.join(view.people) or 'nobody else'}.")
     if asks and _OF_SELF.search(line):
         facts += facts_told([turn.heard for turn in earlier if turn.who == who])[-MAX_TOLD:]
+    if asks and len(words_of(line)) > _LONG_LINE:
+        facts += _of_the_line(line)
     absent = _absent(line, view, earlier) if asks or _ORDER.search(line) else ()
     return Notes(tuple(facts), absent, language_of(line), _wanted(line, view, facts))
 
@@ -209,6 +215,18 @@ def _of_the_room(line: str, view: View) -> list[str]:
             leads = [f"{way} is {room}" for way, room in view.ways if room and way.casefold() in words]
             found = clause.strip() + (f", and {' and '.join(leads)}" if leads else "") + "."
     return [found] if found else []
+
+
+def _of_the_line(line: str) -> list[str]:
+    """The clause of a long line that shares most with the question at its end, in the second person."""
+    *told, asked = sentences_of(line) or [""]
+    stems = {word[:_STEM] for word in content_words(to_second(asked))}
+    clauses = [part.strip() for one in told for part in re.split(r"[,;:]|\band\b|\bso\b|\bbut\b", one) if part.strip()]
+    shared = [len(stems & {word[:_STEM] for word in content_words(clause)}) for clause in clauses]
+    if not any(shared):
+        return []
+    best = to_second(clauses[shared.index(max(shared))]).strip(" .!")
+    return [f"{best[:1].upper()}{best[1:]}."]
 
 
 def _absent(line: str, view: View, earlier: Sequence[Turn]) -> tuple[str, ...]:
