@@ -85,6 +85,10 @@ class VisitorEars:
         """Somebody did something visible."""
         self._screen.show(f"{actor.name} {one_line(text)}")
 
+    def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
+        """Somebody gave the visitor a thing."""
+        self._screen.show(f"{giver.name} gives you the {one_line(thing)}.")
+
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
         """Somebody came in."""
         self._screen.show(f"{who.name} arrives{f' from {from_direction}' if from_direction else ''}.")

@@ -80,7 +80,10 @@ def _give(body: Body, text: str, _: frozenset[str]) -> str:
     receiver = body.other(whom)
     thing = _taken(body.carried, what, "You carry")
     body.world.carried[receiver.id].append(thing)
-    body.show(f"gives the {thing.name} to {receiver.name}.")
+    getting = [other for other in body.world.bodies_with(body) if other.principal is receiver]
+    others = [other for other in body.world.bodies_with(body) if other.principal is not receiver]
+    body.world.tell(others, lambda ears: ears.saw_emote(body.principal, f"gives the {thing.name} to {receiver.name}."))
+    body.world.tell(getting, lambda ears: ears.was_given(body.principal, thing.name, thing.authority))
     return f"You give the {thing.name} to {receiver.name}."
 
 
