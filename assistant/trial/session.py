@@ -20,6 +20,7 @@ from assistant.trial.commands import (
     Decide,
     Emote,
     Go,
+    Handle,
     Look,
     Note,
     Page,
@@ -200,6 +201,9 @@ class Session:
             case Look(target):
                 shown = await self.body.inspect(target) if target else scene_text(await self.body.look())
                 self.screen.show(shown)
+            case Handle(verb, what):
+                to_whom = f" to {self.assistant_name}" if verb == "give" and " to " not in what else ""
+                self.screen.show(await self.body.execute(await self.body.resolve(f"{verb} {what}{to_whom}")))
             case Go(direction):
                 self.screen.show(scene_text(await self.body.move(direction)))
             case Decide(number, allow):
