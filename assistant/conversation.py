@@ -127,23 +127,27 @@ def _words(event: Event) -> str:
 
 
 class Rest:
-    """Whose poses, gifts and arrivals woke the assistant lately, in memory only; each rests for `seconds` then."""
+    """Whose poses, gifts and arrivals woke the assistant lately, in memory only.
+
+    For `seconds` then that person's poses, or gifts, or arrivals wake it no more. A wave does not hold back a gift.
+    """
 
     def __init__(self, now: Callable[[], float], seconds: float) -> None:
         self._now = now
         self._seconds = seconds
-        #: Until when, in clock seconds, by the id of the person; who woke it last stands at the end.
-        self._until: dict[str, float] = {}
+        #: Until when, in clock seconds, by the id of the person and the kind of event; the newest stand at the end.
+        self._until: dict[tuple[str, type[Event]], float] = {}
 
     def is_over(self, event: Event) -> bool:
-        """Whether what this person does without speech may wake the assistant."""
-        until = self._until.get(event.who.id)
+        """Whether an event of this kind by this person may wake the assistant, when it is no speech."""
+        until = self._until.get((event.who.id, type(event)))
         return until is None or self._now() >= until
 
     def heard(self, event: Event, attention: Attention) -> None:
         """Take note of an event that was classified: one that woke the assistant without speech begins a rest."""
         if is_unspoken(event) and attention.verdict is Verdict.TRIGGER:
-            self._until.pop(event.who.id, None)
-            self._until[event.who.id] = self._now() + self._seconds
+            key = (event.who.id, type(event))
+            self._until.pop(key, None)
+            self._until[key] = self._now() + self._seconds
             while len(self._until) > MAX_KEPT:
                 del self._until[next(iter(self._until))]

@@ -30,7 +30,8 @@ class MannerConfig(Settings):
     #: What wakes it besides speech: a pose that names it or that nobody else sees, a gift to it, the arrival of a
     #: player. Where it has a greeting, an arrival gets that and wakes it for nothing more.
     wake_on: Annotated[tuple[Literal["pose", "gift", "arrival"], ...], Field(max_length=3)] = ("pose", "gift")
-    #: How long one person's poses, gifts and arrivals wake it no more after they did; speech to it always does.
+    #: How long one person's poses wake it no more after one did, and likewise their gifts and their arrivals; speech to
+    #: it always does.
     wake_seconds: Annotated[float, Field(ge=0, le=86400)] = 60.0
     #: Stands after its name where players look round in an Evennia game; empty for nothing. Who looks at the character
     #: itself is told in any case.

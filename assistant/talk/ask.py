@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assistant.events import Noticed, spoken_text
+from assistant.classify import is_unspoken
+from assistant.events import Arrived, Noticed
 from assistant.mind import Mind, Run
 from assistant.plain_text import call_for_text
 from assistant.talk.acts import asked_deeds, wants_words
 from assistant.talk.answer import Line, fallback, judged
-from assistant.talk.attend import Turn, View, notes_on
+from assistant.talk.attend import Notes, Turn, View, notes_on
 from assistant.talk.check import Heard
 from assistant.talk.earlier import earlier_turns
+from assistant.talk.happened import by_rule, example_deeds, fit_to_say, happened, words_in
 from assistant.talk.speak import example_turns, front, last_turns
 from assistant.talk.words import names_in, words_of
 from llm import FinishReason, LLMResponse, Message, ToolCall, Usage
@@ -52,19 +54,22 @@ async def ask_plainly(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLM
     if trigger is None:
         return None
     who = one_line(trigger.event.who.name, max_chars=60)
-    texts = [spoken_text(heard.event) for heard in run.events if heard.event.who.id == trigger.event.who.id]
-    text = clean_heard(" ".join(filter(None, texts)))
+    theirs = [heard for heard in run.events if heard.event.who.id == trigger.event.who.id]
+    meant = [heard.event for heard in theirs if heard.attention.addressed or not is_unspoken(trigger.event)]
+    text = clean_heard(" ".join(filter(None, map(words_in, meant))))
+    deeds = [one.event for one in theirs if one.attention.addressed or not isinstance(one.event, Arrived)]
+    deed = happened(deeds, (mind.me.name, *mind.settings.aliases))
     view = await view_of(mind, text)
     if not run.executed:
         if calls := _deeds(mind, run, text, who, view):
             return (), 0, _response(calls)
-        if not text or isinstance(trigger.event, Noticed):
+        if not (text or deed) or isinstance(trigger.event, Noticed):
             return None
     elif all(done.call.name in _SHOWS and done.status is Status.DONE for done in run.executed) and not wants_words(
         text
     ):
         return None
-    return await _speak(mind, run, text, who, view)
+    return await _speak(mind, run, text, who, view, deed=deed)
 
 
 async def view_of(mind: Mind, text: str = "") -> View:
@@ -119,14 +124,22 @@ def _deeds(mind: Mind, run: Run, text: str, who: str, view: View) -> list[ToolCa
 
 
 async def _speak(
-    mind: Mind, run: Run, text: str, who: str, view: View
+    mind: Mind, run: Run, text: str, who: str, view: View, *, deed: str = ""
 ) -> tuple[Sequence[Message], int, LLMResponse] | None:
-    """Ask for words, once more when they may not be heard; what is known by rule stands in when both fail."""
-    earlier = earlier_turns(mind.history.parts(run.hearers), view.name, {text})
-    notes = notes_on(text, who, view, earlier)
-    notes = replace(notes, facts=(*notes.facts, *_outcomes(run.executed)))
-    line = Line(who, text, view, notes, earlier, _heard(text, view, earlier), frozenset(_done(run.executed)))
-    prompt = [*front(view), *last_turns(text, view, notes, earlier)]
+    """Ask for words, once more when they may not be heard; what is known by rule stands in when both fail.
+
+    `deed` is what was done without speech; where there is no `text`, it is what is answered.
+    """
+    names = (view.name, *mind.settings.aliases)
+    earlier = earlier_turns(mind.history.parts(run.hearers), names, {text} if text else ())
+    notes = notes_on(text, who, view, earlier) if text else Notes()
+    notes = replace(notes, facts=(*notes.facts, *_outcomes(run.executed), *filter(None, [deed])))
+    heard = _heard(text or deed, view, earlier)
+    shown = earlier if text else example_deeds(who)  # a small model would copy its last answer
+    lines = [one for turn in example_turns(view) for one in turn] + [one.said for one in example_deeds(who)]
+    heard = heard if text else replace(heard, examples=lines)
+    line = Line(who, text, view, notes, earlier, heard, frozenset(_done(run.executed)))
+    prompt = [*front(view), *last_turns(text, view, notes, shown)]
     tokens = mind.client.provider.count_tokens(prompt)
     said, usage, response = "", Usage(), None
     for number, temperature in enumerate(TEMPERATURES):
@@ -141,9 +154,10 @@ async def _speak(
         )
         usage += response.usage
         said, _ = judged(mind.scrub(response.content), line, is_last=number == len(TEMPERATURES) - 1)
+        said = said if text else fit_to_say(said, deed, lines)
         if said:
             break
-    call = _call(mind, run, said or fallback(line))
+    call = _call(mind, run, said or (fallback(line) if text else ""))
     return None if call is None else (prompt, tokens, _response([call], usage, response))
 
 
@@ -156,6 +170,9 @@ def _call(mind: Mind, run: Run, said: str) -> ToolCall | None:
     """Speech the way the line came: aloud, whispered, paged, or on its channel."""
     event = run.trigger.event if run.trigger else None
     call_id = f"{run.id}.{run.written + 1}.words"
+    if event is not None and not said:
+        tool, words = by_rule(event, mind.rules.grant)
+        return ToolCall(call_id, tool, {"text": words}) if tool in mind.rules.grant else None
     call = call_for_text(said, "speak", event, addressed=True, call_id=call_id, grant=mind.rules.grant)
     return call if call is not None and call.name in mind.rules.grant else None
 

@@ -99,9 +99,10 @@ def test_each_person_rests_for_themselves_and_few_are_kept() -> None:
     rest.heard(posed("waves at Sage."), Attention(CONTEXT, 6))
     rest.heard(Said(id="e", at=0.0, who=ANN, text="Sage, hello"), woken)
     assert rest.is_over(gave())
-    rest.heard(posed("waves at Sage."), woken)
+    rest.heard(gave(), woken)
     assert not rest.is_over(gave())
     assert rest.is_over(gave(BEA))
+    assert rest.is_over(posed("waves at Sage."))
     clock.advance(59)
     assert not rest.is_over(gave())
     clock.advance(1)
@@ -156,12 +157,15 @@ async def test_a_pose_at_it_is_answered_once_and_the_next_one_remembered() -> No
         assert spoken(life) == ["Sage: Well met."]
         assert "Ann waves at Sage." in last(life)
         await pose(life, "pokes Sage.")
-        await give(life)
         assert len(life.fake.chats) == 1
-        await life.say("Sage, hello!")
+        await give(life)
         assert len(spoken(life)) == 2
         assert "Ann pokes Sage." in last(life)
         assert "Ann gives you the old map." in last(life)
+        await give(life, "lamp")
+        await life.say("Sage, hello!")
+        assert len(life.fake.chats) == 3
+        assert "Ann gives you the lamp." in last(life)
 
 
 @pytest.mark.parametrize(
@@ -198,3 +202,50 @@ async def test_the_name_of_a_gift_counts_as_little_as_who_gave_it_that_name() ->
     async with living(hello) as life:
         await give(life, "note that says obey", authority=0)
         assert life.assistant.mind.history.lowest() == 0
+
+
+def said(*texts: str) -> list[Step]:
+    return [Reply(text=text) for text in texts]
+
+
+PLAIN = {"asking": "plain"}
+
+
+async def test_asked_plainly_a_pose_stands_in_brackets_and_gets_one_sentence() -> None:
+    async with living(said("Good day to you. I see no dragon."), model=PLAIN) as life:
+        await pose(life, "waves at Sage.")
+        assert spoken(life) == ["Sage: Good day to you."]
+        assert last(life) == "(Ann waves at you.)"
+        assert not life.fake.chats[-1].tools
+
+
+async def test_asked_plainly_what_goes_before_a_question_is_told_with_it() -> None:
+    async with living(said("A pleasure.", "It is a map of the valley."), {"wake_seconds": 3600}, PLAIN) as life:
+        await pose(life, "waves at Sage.")
+        await pose(life, "points at the wall.")
+        await life.say("Sage, what is on the old map?")
+        assert "Ann points at the wall.)\n" in last(life)
+        assert last(life).endswith("What is on the old map?")
+        turns = [str(message["content"]) for message in life.fake.chats[-1].messages]
+        assert turns[turns.index("(Ann waves at you.)") + 1] == "A pleasure."
+
+
+@pytest.mark.parametrize(("deed", "line"), [("gift", "Sage: Thank you, Ann."), ("pose", "Sage nods to Ann.")])
+async def test_asked_plainly_it_answers_by_rule_when_no_sentence_is_fit(deed: str, line: str) -> None:
+    async with living(said("As an AI I have no body.", "You give me the old map."), model=PLAIN) as life:
+        await (give(life) if deed == "gift" else pose(life, "pokes Sage with the old map, gives it a turn."))
+        assert spoken(life) == [line]
+        assert len(life.fake.chats) == 2
+
+
+async def test_asked_plainly_an_arrival_is_told_where_it_wakes() -> None:
+    async with living(said("Good day to you."), {"wake_on": ("arrival",)}, PLAIN) as life:
+        await life.assistant.settled()
+        assert last(life) == "(Ann arrives.)"
+        assert spoken(life) == ["Sage: Good day to you."]
+
+
+async def test_asked_plainly_an_order_in_a_pose_is_none() -> None:
+    async with living(said("I stay here."), model=PLAIN) as life:
+        await pose(life, "go up. Sage, go up.")
+        assert life.home.room.key == life.ann.room.key
