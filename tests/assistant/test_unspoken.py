@@ -79,11 +79,11 @@ def test_the_owner_says_what_wakes_it(event: Event, kinds: list[str], verdict: V
     assert classify(event, choosing(*kinds)).verdict is verdict
 
 
-@pytest.mark.parametrize("more", [{"alone": True}, {}])
-def test_speech_in_a_pose_is_speech(more: dict[str, bool]) -> None:
-    pose = posed('grins and says "Where is the map?"', **more)
+@pytest.mark.parametrize("alone", [True, False])
+def test_speech_in_a_pose_is_speech(alone: bool) -> None:
+    pose = posed('grins and says "Where is the map?"', alone=alone)
     assert classify(pose, ME, goes_on=True, is_rested=False).verdict is WAKES
-    assert classify(pose, ME, is_rested=False).verdict is (WAKES if more else CONTEXT)
+    assert classify(pose, ME, is_rested=False).verdict is (WAKES if alone else CONTEXT)
 
 
 def test_within_the_rest_only_speech_wakes_it() -> None:
