@@ -154,7 +154,7 @@ async def _speak(
         )
         usage += response.usage
         said, _ = judged(mind.scrub(response.content), line, is_last=number == len(TEMPERATURES) - 1)
-        said = said if text else fit_to_say(said, deed, lines)
+        said = said if text else fit_to_say(said, who, deed, lines)
         if said:
             break
     call = _call(mind, run, said or (fallback(line) if text else ""))

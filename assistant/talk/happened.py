@@ -31,7 +31,7 @@ _NOD = "nods to {who}."
 _RECOGNISED = 4
 #: How a deed is told back; "You are kind" is an answer.
 _RETELLS = re.compile(
-    r"you (?!(?:are|look|seem|have|must|can|may|might|need|should|could|will|do|were)\b)", re.IGNORECASE
+    r"you (?!(?:are|too|flatter|look|seem|have|must|can|may|might|need|should|could|will|do|were)\b)", re.IGNORECASE
 )
 _GIFT = re.compile(r" gives you the ")
 
@@ -75,12 +75,12 @@ def as_turn(line: str, names: Sequence[str]) -> str:
     return f"({_to_you(line, names)})"
 
 
-def fit_to_say(said: str, deed: str, examples: Iterable[str]) -> str:
-    """Return the first sentence of an answer; empty when it tells the `deed` back, or is one of the `examples`."""
+def fit_to_say(said: str, who: str, deed: str, examples: Iterable[str]) -> str:
+    """Return the first sentence of an answer; empty when it tells the `deed` of `who` back, or is one of `examples`."""
     first = next(iter(sentences_of(said)), "")
     if any(len(words_of(line)) >= _RECOGNISED and words_of(line) == words_of(first) for line in examples):
         return ""
-    told_again = {singular(word) for word in words_of(first)} - PLAIN_WORDS
+    told_again = {singular(word) for word in words_of(first)} - PLAIN_WORDS - {singular(word) for word in words_of(who)}
     is_told_again = bool(told_again) and told_again <= {singular(word) for word in words_of(deed)}
     return "" if is_told_again or _RETELLS.match(first) else first
 

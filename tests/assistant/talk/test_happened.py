@@ -69,13 +69,14 @@ def test_by_rule_a_gift_is_thanked_for_and_a_pose_gets_a_nod(
         ("Good day to you. What brings you here?", "Good day to you."),
         ("You juggle three apples.", ""),
         ("Petra juggles apples!", ""),
+        ("Hello, Petra!", "Hello, Petra!"),
         ("You have quick hands.", "You have quick hands."),
         ("You are a fool!", ""),
         ("", ""),
     ],
 )
 def test_a_deed_gets_one_sentence_that_is_not_the_deed(said: str, fit: str) -> None:
-    assert fit_to_say(said, "Petra juggles three apples.", ["You are a fool!", "Good day."]) == fit
+    assert fit_to_say(said, "Petra", "Petra juggles three apples.", ["You are a fool!", "Good day."]) == fit
 
 
 def read(*messages: Message | str) -> list[Turn]:
