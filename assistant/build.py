@@ -112,6 +112,7 @@ def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
         room_speech=settings.room_speech,
         channel_speech=settings.channel_speech,
         to_everybody=settings.to_everybody,
+        wake_on=frozenset(settings.wake_on) - ({"arrival"} if settings.greeting else set()),
     )
 
 

@@ -8,7 +8,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from assistant.events import ChannelSaid, Emoted, Event, Noticed, Paged, Said, Whispered, spoken_text
+from assistant.events import (
+    Arrived,
+    ChannelSaid,
+    Emoted,
+    Event,
+    Gave,
+    Noticed,
+    Paged,
+    Said,
+    Whispered,
+    quoted_in,
+    spoken_text,
+)
 from tools.context import Kind
 
 #: How often assistants may answer each other until a human speaks (RFC 3834 in spirit).
@@ -17,7 +29,7 @@ MAX_BOT_EXCHANGES = 4
 #: Characters of a part of a name that is too short to be called by: "de", "of".
 _SHORTEST_PART = 2
 
-_MENTION, _DIRECT, _SPEECH, _POSE, _CHANNEL, _ASSISTANT, _SYSTEM = 10, 9, 8, 6, 5, 4, 3
+_MENTION, _DIRECT, _SPEECH, _GIFT, _POSE, _CHANNEL, _ASSISTANT, _SYSTEM = 10, 9, 8, 7, 6, 5, 4, 3
 
 
 #: Words to all who are there.
@@ -61,13 +73,18 @@ class Manners:
     room_speech: Verdict = Verdict.CONTEXT
     channel_speech: Verdict = Verdict.CONTEXT
     to_everybody: bool = True
+    #: What wakes it without speech: "pose", "gift", "arrival".
+    wake_on: frozenset[str] = frozenset({"pose", "gift"})
 
 
-def classify(event: Event, me: Manners, bot_exchanges: int = 0, *, goes_on: bool = False) -> Attention:
-    """Return what the first rule that matches says, of 0 to 8.
+def classify(
+    event: Event, me: Manners, bot_exchanges: int = 0, *, goes_on: bool = False, is_rested: bool = True
+) -> Attention:
+    """Return what the first rule that matches says, of 0 to 9.
 
     `bot_exchanges` counts triggers by assistants since a human spoke. `goes_on` says that the speaker talked with the
-    assistant a moment ago and that nobody else was addressed.
+    assistant a moment ago and that nobody else was addressed. `is_rested` says that no pose, gift or arrival of theirs
+    woke it lately.
     """
     importance = _importance(event)
     if not me.enabled or event.who.id == me.id:  # rules 0 and 1
@@ -76,20 +93,50 @@ def classify(event: Event, me: Manners, bot_exchanges: int = 0, *, goes_on: bool
     answerable = Verdict.CONTEXT if from_bot and bot_exchanges >= MAX_BOT_EXCHANGES else Verdict.TRIGGER
     if event.who.kind is not Kind.WORLD and event.who.permission < me.min_permission:  # rule 2
         return Attention(Verdict.IGNORE, importance)
+    if is_unspoken(event) or (from_bot and isinstance(event, Emoted)):  # rule 8
+        wakes = not from_bot and is_rested and _wakes_unspoken(event, me, goes_on=goes_on)
+        importance = _ASSISTANT if from_bot else _MENTION if wakes and mentions(event, me) else importance
+        return Attention(Verdict.TRIGGER if wakes else Verdict.CONTEXT, importance, addressed=wakes)
     if mentions(event, me):  # rule 3
         return Attention(answerable, _ASSISTANT if from_bot else _MENTION, addressed=True)
     if isinstance(event, Paged | Whispered):  # rule 3
         return Attention(answerable, _ASSISTANT if from_bot else _DIRECT, addressed=True)
     if from_bot:  # rule 4
         return Attention(Verdict.CONTEXT, _ASSISTANT)
-    if goes_on and isinstance(event, Said | ChannelSaid):  # rule 5
+    if goes_on and isinstance(event, Said | ChannelSaid | Emoted):  # rule 5
         return Attention(Verdict.TRIGGER, importance, addressed=True)
-    if isinstance(event, ChannelSaid):  # rule 6
-        return Attention(me.channel_speech, importance)
-    if isinstance(event, Said):  # rule 7
-        is_meant = event.alone or is_for_everybody(event, me)
-        return Attention(Verdict.TRIGGER if is_meant else me.room_speech, importance, addressed=is_meant)
-    return Attention(Verdict.CONTEXT, importance)  # rule 8
+    return _overheard(event, me, importance)
+
+
+def _overheard(event: Event, me: Manners, importance: int) -> Attention:
+    """The attention for what names nobody: rules 6, 7 and 9."""
+    match event:
+        case ChannelSaid():  # rule 6
+            return Attention(me.channel_speech, importance)
+        case Said():  # rule 7
+            is_meant = event.alone or is_for_everybody(event, me)
+            return Attention(Verdict.TRIGGER if is_meant else me.room_speech, importance, addressed=is_meant)
+        case Emoted(alone=True):  # rule 7: there is speech in it
+            return Attention(Verdict.TRIGGER, importance, addressed=True)
+        case _:  # rule 9
+            return Attention(Verdict.CONTEXT, importance)
+
+
+def is_unspoken(event: Event) -> bool:
+    """Whether the event is a pose, a gift or an arrival. A pose with speech in it that is quoted is speech."""
+    return isinstance(event, Gave | Arrived) or (isinstance(event, Emoted) and not quoted_in(event.text))
+
+
+def _wakes_unspoken(event: Event, me: Manners, *, goes_on: bool) -> bool:
+    """Whether what somebody did without speech is meant for the assistant, and its owner wants it to wake of that."""
+    is_person = event.who.kind in {Kind.PLAYER, Kind.OPERATOR}
+    match event:
+        case Emoted():
+            return "pose" in me.wake_on and (mentions(event, me) or (is_person and (event.alone or goes_on)))
+        case Gave():
+            return "gift" in me.wake_on
+        case _:
+            return "arrival" in me.wake_on and is_person
 
 
 def is_for_everybody(event: Event, me: Manners) -> bool:
@@ -140,6 +187,8 @@ def _importance(event: Event) -> int:
             return _DIRECT
         case Said():
             return _SPEECH
+        case Gave():
+            return _GIFT
         case Emoted():
             return _POSE
         case ChannelSaid():

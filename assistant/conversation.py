@@ -1,4 +1,4 @@
-"""Which conversations go on without the assistant's name, and which lines to everybody it leaves to others."""
+"""Which conversations go on without the assistant's name, which lines it leaves to others, who woke it lately."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from assistant.classify import Attention, Verdict, is_named
-from assistant.events import ChannelSaid, Event, Left, Said
+from assistant.classify import Attention, Verdict, is_named, is_unspoken
+from assistant.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Said
 from tools.context import Kind, Principal
 
 #: With how many people, and over how many lines to everybody, an assistant keeps count; the oldest go first.
@@ -50,7 +50,7 @@ class Conversations:
     def goes_on(self, event: Event) -> bool:
         """Whether the event is the next line of a conversation with the assistant."""
         place = _place(event)
-        if place is None or self._seconds <= 0 or (isinstance(event, Said) and event.to_other):
+        if place is None or self._seconds <= 0 or (isinstance(event, Said | Emoted) and event.to_other):
             return False
         last = self._last.get((event.who.id, place))
         return last is not None and (last.waits or self._now() - last.at <= self._seconds)
@@ -60,7 +60,7 @@ class Conversations:
         if isinstance(event, Left):
             self._last.pop((event.who.id, ""), None)
         place = _place(event)
-        if place is None:
+        if place is None or (is_unspoken(event) and attention.verdict is not Verdict.TRIGGER):
             return
         key = (event.who.id, place)
         is_meant = attention.addressed and event.who.kind is not Kind.ASSISTANT
@@ -99,7 +99,7 @@ class Conversations:
         if event.who.kind is Kind.ASSISTANT and place == "":
             for event_id in tuple(self.held):
                 self.leave(event_id)
-        to_other = isinstance(event, Said) and event.to_other
+        to_other = isinstance(event, Said | Emoted) and event.to_other
         for key, last in tuple(self._last.items()):
             is_answered = not to_other or is_named(_words(event), [last.name])
             if key[1] == place and not last.waits and is_answered:
@@ -112,9 +112,9 @@ def is_farewell(text: str) -> bool:
 
 
 def _place(event: Event) -> str | None:
-    """Where a line was said: empty for aloud in the room, else the channel; None for what is no open speech."""
+    """Where something was said or done: empty for the room, else the channel; None for what is told to one alone."""
     match event:
-        case Said():
+        case Said() | Emoted() | Gave() | Arrived():
             return ""
         case ChannelSaid():
             return event.channel.casefold()
@@ -123,4 +123,31 @@ def _place(event: Event) -> str | None:
 
 
 def _words(event: Event) -> str:
-    return event.text if isinstance(event, Said | ChannelSaid) else ""
+    return event.text if isinstance(event, Said | ChannelSaid | Emoted) else ""
+
+
+class Rest:
+    """Whose poses, gifts and arrivals woke the assistant lately, in memory only.
+
+    For `seconds` then that person's poses, or gifts, or arrivals wake it no more. A wave does not hold back a gift.
+    """
+
+    def __init__(self, now: Callable[[], float], seconds: float) -> None:
+        self._now = now
+        self._seconds = seconds
+        #: Until when, in clock seconds, by the id of the person and the kind of event; the newest stand at the end.
+        self._until: dict[tuple[str, type[Event]], float] = {}
+
+    def is_over(self, event: Event) -> bool:
+        """Whether an event of this kind by this person may wake the assistant, when it is no speech."""
+        until = self._until.get((event.who.id, type(event)))
+        return until is None or self._now() >= until
+
+    def heard(self, event: Event, attention: Attention) -> None:
+        """Take note of an event that was classified: one that woke the assistant without speech begins a rest."""
+        if is_unspoken(event) and attention.verdict is Verdict.TRIGGER:
+            key = (event.who.id, type(event))
+            self._until.pop(key, None)
+            self._until[key] = self._now() + self._seconds
+            while len(self._until) > MAX_KEPT:
+                del self._until[next(iter(self._until))]

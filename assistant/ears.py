@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from assistant.character import Assistant
 from assistant.classify import is_named
-from assistant.events import Arrived, ChannelSaid, Emoted, Event, Left, Paged, Said, Whispered
+from assistant.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Paged, Said, Whispered
 from assistant.journal import Fenced, InboxFullError, JournalUnwritable
 from resilience import Launcher
 from tools import Principal
@@ -63,7 +63,13 @@ class AssistantEars:
 
     def saw_emote(self, actor: Principal, text: str) -> None:
         """Somebody did something visible."""
-        self._hear(Emoted(id=self._id(), at=self._now(), who=actor, text=text))
+        to_other = is_named(text, self.others(actor))
+        alone = self.alone_with(actor)
+        self._hear(Emoted(id=self._id(), at=self._now(), who=actor, text=text, alone=alone, to_other=to_other))
+
+    def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
+        """Somebody gave the assistant a thing."""
+        self._hear(Gave(id=self._id(), at=self._now(), who=giver, thing=thing, authority=authority))
 
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
         """Somebody came in."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
@@ -13,6 +14,9 @@ from tools.trust import Audience, channel_id
 
 #: Characters of one person's words, and of a name, that reach a prompt.
 MAX_HEARD, MAX_NAME = 2000, 120
+#: Speech in a pose.
+_MARKS = '"\u201c\u201d\u201e\u00ab\u00bb'
+_QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]*[^{_MARKS}\W][^{_MARKS}]*)[{_MARKS}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +79,25 @@ class ChannelSaid(Perceived):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Emoted(Perceived):
-    """Somebody did something visible; `text` follows the name."""
+    """Somebody did something visible; `text` follows the name.
+
+    `alone` when nobody else was there to see it, `to_other` when it names somebody else who is there.
+    """
 
     text: str
+    alone: bool = False
+    to_other: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gave(Perceived):
+    """Somebody gave the assistant a thing.
+
+    `authority` is the level of who named the thing, None for one that is trusted as much as the giver.
+    """
+
+    thing: str
+    authority: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +125,7 @@ class Noticed(Perceived):
     granted: Pending | None = None
 
 
-Event = Said | Whispered | Paged | ChannelSaid | Emoted | Arrived | Left | Noticed
+Event = Said | Whispered | Paged | ChannelSaid | Emoted | Gave | Arrived | Left | Noticed
 
 
 def told(event: Event) -> str:
@@ -125,6 +145,8 @@ def told(event: Event) -> str:
             return f'{who} says on {one_line(event.channel, max_chars=MAX_NAME)}: "{_line(event.text)}"'
         case Emoted():
             return f"{who} {_line(event.text)}"
+        case Gave():
+            return f"{who} gives you the {one_line(event.thing, max_chars=MAX_NAME)}."
         case Arrived():
             return f"{who} arrives{f' from {one_line(event.origin, max_chars=MAX_NAME)}' if event.origin else ''}."
         case Left():
@@ -172,6 +194,11 @@ def masked(event: Event) -> str:
 def spoken_text(event: Event) -> str:
     """The words somebody said in the event, empty when it holds none."""
     return event.text if isinstance(event, Said | Whispered | Paged | ChannelSaid | Emoted) else ""
+
+
+def quoted_in(pose: str) -> str:
+    """Return the words that a pose quotes, as in `nods and says "Yes."`; empty for a pose without speech."""
+    return " ".join(found.strip() for found in _QUOTED.findall(pose))
 
 
 def _line(text: str) -> str:

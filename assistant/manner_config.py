@@ -30,6 +30,12 @@ class MannerConfig(Settings):
     greeting: str = Field(default="", max_length=300, examples=["Welcome, {name}."])
     #: How many hours lie between two greetings of the same player at least.
     greet_hours: Annotated[float, Field(ge=0, le=8760)] = 12.0
+    #: What wakes it besides speech: a pose that names it or that nobody else sees, a gift to it, the arrival of a
+    #: player. Where it has a greeting, an arrival gets that and wakes it for nothing more.
+    wake_on: Annotated[tuple[Literal["pose", "gift", "arrival"], ...], Field(max_length=3)] = ("pose", "gift")
+    #: How long one person's poses wake it no more after one did, and likewise their gifts and their arrivals; speech to
+    #: it always does.
+    wake_seconds: Annotated[float, Field(ge=0, le=86400)] = 60.0
     #: Stands after its name where players look round in an Evennia game; empty for nothing. Who looks at the character
     #: itself is told in any case.
     ai_mark: str = Field(default="(AI)", max_length=20)

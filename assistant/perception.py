@@ -12,7 +12,7 @@ from twisted.logger import Logger
 
 from assistant.classify import Verdict
 from assistant.entries import Entry
-from assistant.events import audience_of, masked, spoken_text, told
+from assistant.events import Gave, audience_of, masked, spoken_text, told
 from assistant.journal import Accepted
 from assistant.mind import Mind, Run
 from assistant.origins import sources_of
@@ -20,7 +20,7 @@ from assistant.prompt import scene_labels, scene_line
 from assistant.trimming import PERCEIVED_SHARE, fitted
 from llm import user
 from tools import Kind, Label, ToolFailed, label_of
-from tools.trust import Audience, may_hear
+from tools.trust import Audience, Source, bounded, may_hear
 
 #: No scene, or none that is new.
 _UNSEEN: tuple[str, Sequence[Label]] = ("", ())
@@ -108,7 +108,11 @@ def _append(mind: Mind, group: Sequence[Accepted], scene: str, scene_is: Sequenc
 
 
 def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:
-    return [label_of(heard.event.who, world_text) for heard in group]
+    named = [heard.event for heard in group if isinstance(heard.event, Gave)]
+    things = [
+        Label(Source.PLAYER, bounded(gift.authority), gift.who.id) for gift in named if gift.authority is not None
+    ]
+    return [*(label_of(heard.event.who, world_text) for heard in group), *things]
 
 
 def _look(mind: Mind, run: Run) -> None:

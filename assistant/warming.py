@@ -10,7 +10,7 @@ from twisted.logger import Logger
 
 from assistant.chosen_model import LOCAL_SECONDS, ChosenModel
 from assistant.mind import Mind
-from assistant.talk.ask import front_of
+from assistant.talk.asked import front_of
 from llm import Busy, CallOptions, LLMError, Message, ToolSpec
 
 #: How long to wait for a server that is wanted for something else, in seconds.

@@ -204,6 +204,9 @@ class Watched:
         """Note a pose."""
         self._note(actor, "emote", text)
 
+    def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
+        """Ignore a gift: what the character carries stands in the record."""
+
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
         """Ignore an arrival: where the character is stands in the record."""
 

@@ -76,6 +76,9 @@ class PlayerEars:
     def saw_emote(self, actor: Principal, text: str) -> None:
         """Not looked at."""
 
+    def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
+        """Not looked at."""
+
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
         """Not looked at."""
 

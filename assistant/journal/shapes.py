@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import Any
 
 from assistant.classify import Attention, Verdict
-from assistant.events import Arrived, ByRule, ChannelSaid, Emoted, Event, Left, Noticed, Paged, Said, Whispered
+from assistant.events import Arrived, ByRule, ChannelSaid, Emoted, Event, Gave, Left, Noticed, Paged, Said, Whispered
 from assistant.journal.codec import Codec, Plain
 from assistant.journal.errors import NewerRecord
 from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
@@ -39,6 +39,7 @@ _EVENTS: Mapping[str, type[Event]] = {
     "paged": Paged,
     "channel": ChannelSaid,
     "emoted": Emoted,
+    "gave": Gave,
     "arrived": Arrived,
     "left": Left,
     "noticed": Noticed,
@@ -108,6 +109,8 @@ def _arguments(plain: Plain, *left_out: str) -> Plain:
 
 def _pack_event(event: Event) -> Plain:
     plain = {**_tagged(event), "who": _flat(event.who)}
+    if plain.get("authority", 0) is None:
+        del plain["authority"]
     if (by_rule := plain.pop("by_rule", None)) is not None:
         asker = by_rule.requester
         plain["by_rule"] = {**_known(by_rule), **({} if asker is None else {"requester": _flat(asker)})}

@@ -42,7 +42,7 @@ class Doorstep:
 
         Raises InboxFullError and JournalUnwritable for a trigger that is not, and Fenced.
         """
-        attention = classify(event, self._manners)
+        attention = classify(event, self._manners, is_rested=False)  # nobody is excused from a wave
         if attention.verdict is Verdict.IGNORE or event.who.id in self._muted:
             return Attention(Verdict.IGNORE, attention.importance)
         try:

@@ -1,14 +1,17 @@
 """Reads the latest turns of a conversation out of the perception stream. Pure.
 
 The lines are the ones `assistant/events.py` writes; players' words stand in them between quotation marks, on one line.
+A line without speech (a pose, a gift, an arrival) is a turn when it is what was answered.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from assistant.talk.attend import Turn
+from assistant.talk.happened import as_turn, is_deed
 from llm.messages import Message, Role
 from llm.packed import Joined, Part
 
@@ -20,31 +23,47 @@ _SPEECH = {"say": "text", "whisper": "text", "page": "text", "channel": "text"}
 DEED = "Yes."
 
 
-def earlier_turns(parts: Sequence[Part], name: str, now: Collection[str]) -> list[Turn]:
+def earlier_turns(parts: Sequence[Part], names: Sequence[str], now: Collection[str]) -> list[Turn]:
     """Return the latest turns, oldest first: each line that was heard, with what the character answered, if anything.
 
-    `now` are the texts that are being answered; they are left out where nothing was answered yet.
+    `names` are the character's own, the usual one first. `now` are the texts that are being answered; they are left out
+    where nothing was answered yet.
     """
     turns: list[Turn] = []
-    waiting: list[tuple[str, str, bool]] = []
-    called = re.compile(rf"(?<!\w)@?{re.escape(name)}(?!\w)", re.IGNORECASE)
+    waiting: list[_Waiting] = []
+    called = re.compile(rf"(?<!\w)@?{re.escape(names[0])}(?!\w)", re.IGNORECASE)
     for message in Joined(list(parts[-MAX_PARTS:])):
         if message.role is Role.USER:
-            waiting += [heard for line in message.text.split("\n") if (heard := _heard(line, called))]
+            waiting += [heard for line in message.text.split("\n") if (heard := _heard(line, called, names))]
         elif message.role is Role.ASSISTANT and (said := _said(message)):
             turns += _answered(waiting, said)
             waiting = []
-    turns += [Turn(who, text) for who, text, _ in waiting if not _is_now(text, now)]
+    turns += [Turn(one.who, one.text) for one in waiting if one.is_speech and not _is_now(one.text, now)]
     return turns
 
 
-def _heard(line: str, called: re.Pattern[str]) -> tuple[str, str, bool] | None:
-    """Who said what in a line, and whether it was to the character; None for a line without speech."""
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """One line that may be answered; `who` is empty for one without speech."""
+
+    who: str
+    text: str
+    to_me: bool
+
+    @property
+    def is_speech(self) -> bool:
+        return bool(self.who)
+
+
+def _heard(line: str, called: re.Pattern[str], names: Sequence[str]) -> _Waiting | None:
+    """What a line tells; None for one that is empty or tells of the scene."""
     found = _LINE.match(line)
-    if found is None:
+    if found is not None:
+        to_me = found["how"] != "says" or called.search(found["text"]) is not None
+        return _Waiting(found["who"], found["text"], to_me)
+    if not line.strip() or line.startswith("["):
         return None
-    to_me = found["how"] != "says" or called.search(found["text"]) is not None
-    return found["who"], found["text"], to_me
+    return _Waiting("", as_turn(line, names), is_deed(line, names))
 
 
 def _said(message: Message) -> str:
@@ -55,12 +74,17 @@ def _said(message: Message) -> str:
     return DEED
 
 
-def _answered(waiting: Sequence[tuple[str, str, bool]], said: str) -> list[Turn]:
-    """The lines that waited as turns: the last that was to the character, else the last of all, has the answer."""
-    if not waiting:
-        return []
-    at = max((place for place, (_, _, to_me) in enumerate(waiting) if to_me), default=len(waiting) - 1)
-    return [Turn(who, text, said if place == at else "") for place, (who, text, _) in enumerate(waiting)]
+def _answered(waiting: Sequence[_Waiting], said: str) -> list[Turn]:
+    """The lines that waited as turns: the last that was to the character has the answer, else the last that was spoken.
+
+    Where there is neither it is the last of all; another line without speech is no turn.
+    """
+    meant = [one for one in waiting if one.to_me] or [one for one in waiting if one.is_speech] or waiting[-1:]
+    return [
+        Turn(one.who, one.text, said if one is meant[-1] else "")
+        for one in waiting
+        if one.is_speech or one is meant[-1]
+    ]
 
 
 def _is_now(text: str, now: Collection[str]) -> bool:

@@ -73,7 +73,7 @@ def last_turns(line: str, view: View, notes: Notes, earlier: Sequence[Turn]) -> 
         messages += [user(without_name(turn.heard, view.name)), _said(turn.said or _DEED)]
     told = notes.text()
     bare = without_name(line, view.name)
-    return [*messages, user(f"({told})\n{bare}" if told else bare)]
+    return [*messages, user(f"({told})\n{bare}".rstrip() if told else bare)]
 
 
 def without_name(line: str, name: str) -> str:

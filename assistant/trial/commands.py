@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tools.clean import clean_heard
@@ -18,6 +19,8 @@ HELP = """A plain line is said aloud. Commands:
   /channel TEXT        speak on the public channel, which everybody in the hamlet hears
   /emote TEXT          do something visible, as in: /emote waves
   /look [THING]        look round, or at a thing or a person
+  /take THING          take a thing; /drop THING puts it down
+  /give THING          give a thing that you carry to the assistant (or: /give THING to NAME)
   /go EXIT             leave by an exit
   /who                 who is in the hamlet
   /status              the model's server, its limits, and what was used today
@@ -77,6 +80,14 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
+class Handle:
+    """Take, drop or give a thing by the game's own command; `give` without a name means the assistant."""
+
+    verb: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class Go:
     """Leave by an exit."""
 
@@ -105,14 +116,18 @@ class Note:
     text: str
 
 
-Command = Say | Whisper | Page | Channel | Emote | Look | Go | Decide | Simple | Note
+Command = Say | Whisper | Page | Channel | Emote | Look | Handle | Go | Decide | Simple | Note
 
 _SIMPLE = {"who", "status", "reload", "memory", "forget", "mute", "unmute", "approvals", "trace", "help", "quit"}
+_OF_ONE_TEXT: dict[str, Callable[[str], Command]] = {"channel": Channel, "emote": Emote, "look": Look, "go": Go}
 _NEEDS = {
     "whisper": "what to whisper",
     "page": "what to page",
     "channel": "what to say on the channel",
     "emote": "what to do",
+    "take": "what to take",
+    "drop": "what to put down",
+    "give": "what to give",
     "go": "which way to go",
     "approve": "the number of what you allow",
     "decline": "the number of what you decline",
@@ -155,14 +170,10 @@ def _slash(word: str, rest: str) -> Command:
             return Whisper(*_to_whom(rest))
         case "page":
             return Page(*_to_whom(rest))
-        case "channel":
-            return Channel(rest)
-        case "emote":
-            return Emote(rest)
-        case "look":
-            return Look(rest)
-        case "go":
-            return Go(rest)
+        case "channel" | "emote" | "look" | "go":
+            return _OF_ONE_TEXT[word](rest)
+        case "take" | "drop" | "give":
+            return Handle(word, rest)
         case "approve" | "decline":
             is_number = rest.isascii() and rest.isdigit() and len(rest) <= _MAX_DIGITS
             return Decide(int(rest), word == "approve") if is_number else Note(f"Say {_NEEDS[word]}, as in /help.")

@@ -20,6 +20,7 @@ from assistant.trial.commands import (
     Decide,
     Emote,
     Go,
+    Handle,
     Look,
     Note,
     Page,
@@ -84,6 +85,10 @@ class VisitorEars:
     def saw_emote(self, actor: Principal, text: str) -> None:
         """Somebody did something visible."""
         self._screen.show(f"{actor.name} {one_line(text)}")
+
+    def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
+        """Somebody gave the visitor a thing."""
+        self._screen.show(f"{giver.name} gives you the {one_line(thing)}.")
 
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
         """Somebody came in."""
@@ -196,6 +201,9 @@ class Session:
             case Look(target):
                 shown = await self.body.inspect(target) if target else scene_text(await self.body.look())
                 self.screen.show(shown)
+            case Handle(verb, what):
+                to_whom = f" to {self.assistant_name}" if verb == "give" and " to " not in what else ""
+                self.screen.show(await self.body.execute(await self.body.resolve(f"{verb} {what}{to_whom}")))
             case Go(direction):
                 self.screen.show(scene_text(await self.body.move(direction)))
             case Decide(number, allow):

@@ -18,6 +18,7 @@ from tools.names import candidates, pick
 
 if TYPE_CHECKING:
     from assistant.worlds.embedded import Body
+    from assistant.worlds.embedded_ears import Ears
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,10 @@ def _give(body: Body, text: str, _: frozenset[str]) -> str:
     receiver = body.other(whom)
     thing = _taken(body.carried, what, "You carry")
     body.world.carried[receiver.id].append(thing)
-    body.show(f"gives the {thing.name} to {receiver.name}.")
+    getting = [other for other in body.world.bodies_with(body) if other.principal is receiver]
+    others = [other for other in body.world.bodies_with(body) if other.principal is not receiver]
+    body.world.tell(others, lambda ears: ears.saw_emote(body.principal, f"gives the {thing.name} to {receiver.name}."))
+    body.world.tell(getting, lambda ears: _tell_of_gift(ears, body, thing))
     return f"You give the {thing.name} to {receiver.name}."
 
 
@@ -193,3 +197,11 @@ COMMANDS = {
     )
 }
 _BY_WORD = {word: command for command in COMMANDS.values() for word in (command.name, *command.aliases)}
+
+
+def _tell_of_gift(ears: Ears, body: Body, thing: Thing) -> None:
+    """Tell who got a thing; ears of the version before, which know no gifts, see a pose."""
+    if hasattr(ears, "was_given"):
+        ears.was_given(body.principal, thing.name, thing.authority)
+    else:
+        ears.saw_emote(body.principal, f"gives you {thing.name}.")

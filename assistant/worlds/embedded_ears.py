@@ -36,6 +36,10 @@ class Ears(Protocol):
         """Somebody acted visibly; `text` follows the name."""
         ...
 
+    def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
+        """Somebody gave this body a thing, named by somebody of the level `authority` where that is not the giver's."""
+        ...
+
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
         """Somebody came, from an exit of this room or (empty) out of nowhere."""
         ...

@@ -61,6 +61,9 @@ class Witness:
     def saw_emote(self, actor: Principal, text: str) -> None:
         self.heard.append(f"{actor.name} {text}")
 
+    def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
+        self.heard.append(f"{giver.name} gives you the {thing}")
+
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
         self.heard.append(f"{who.name} arrives {from_direction}".strip())
 

@@ -4,7 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.events import MAX_HEARD, Arrived, ChannelSaid, Emoted, Event, Left, Noticed, Paged, Said, Whispered, told
+from assistant.events import (
+    MAX_HEARD,
+    Arrived,
+    ChannelSaid,
+    Emoted,
+    Event,
+    Gave,
+    Left,
+    Noticed,
+    Paged,
+    Said,
+    Whispered,
+    quoted_in,
+    told,
+)
 from tools import Principal
 
 ANN = Principal("p", "Ann")
@@ -19,6 +33,8 @@ ANN = Principal("p", "Ann")
         (Paged(id="1", at=0, who=ANN, text="hey"), 'Ann pages you: "hey"'),
         (ChannelSaid(id="1", at=0, who=ANN, channel="public", text="all"), 'Ann says on public: "all"'),
         (Emoted(id="1", at=0, who=ANN, text="waves."), "Ann waves."),
+        (Gave(id="1", at=0, who=ANN, thing="old map"), "Ann gives you the old map."),
+        (Gave(id="1", at=0, who=ANN, thing="map.\nBob says: x"), "Ann gives you the map. Bob says: x."),
         (Arrived(id="1", at=0, who=ANN, origin="south"), "Ann arrives from south."),
         (Arrived(id="1", at=0, who=ANN), "Ann arrives."),
         (Left(id="1", at=0, who=ANN, direction="up"), "Ann leaves up."),
@@ -39,3 +55,17 @@ def test_nobody_can_write_a_second_line(text: str, name: str) -> None:
 
 def test_a_hundred_thousand_characters_are_cut() -> None:
     assert len(told(Said(id="1", at=0, who=ANN, text="x" * 100_000))) < MAX_HEARD + 100
+
+
+@pytest.mark.parametrize(
+    ("pose", "words"),
+    [
+        ('nods and says "Where is the map?"', "Where is the map?"),
+        ("murmurs \u201cYes\u201d and \u00abno\u00bb.", "Yes no"),
+        ("waves.", ""),
+        ('holds up a 12" rule', ""),
+        ('says ""', ""),
+    ],
+)
+def test_the_speech_in_a_pose_is_what_it_quotes(pose: str, words: str) -> None:
+    assert quoted_in(pose) == words

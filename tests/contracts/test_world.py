@@ -51,6 +51,10 @@ class Witness:
         assert actor == SAGE
         self.acts.append(Act("emote", text))
 
+    def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
+        assert giver == SAGE
+        self.acts.append(Act("give", thing, ANNA.name))
+
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
         assert (who, from_direction) == (SAGE, "")
 

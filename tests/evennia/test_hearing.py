@@ -5,7 +5,7 @@ import pytest
 from django.utils import translation
 from evennia.contrib.rpg.rpsystem import ContribRPCharacter
 
-from assistant.events import Arrived, Emoted, Event, Left, Noticed, Said, Whispered, told
+from assistant.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said, Whispered, told
 from assistant.worlds.evennia.words import MAX_RAW, after_name, bare_speech
 from tests.evennia.village import Player, Village
 from tests.guards import FlushFailures
@@ -347,3 +347,65 @@ def test_a_line_that_names_somebody_who_is_there_is_for_them(village: Village, w
     (said,) = heard(village, f"say {words}", by=anna)
     assert isinstance(said, Said)
     assert said.to_other is is_so
+
+
+def test_a_pose_tells_who_else_could_be_meant(village: Village) -> None:
+    anna = village.player("Anna")
+    (waves,) = heard(village, "pose waves.", by=anna)
+    assert isinstance(waves, Emoted)
+    assert (waves.alone, waves.to_other) == (True, False)
+    village.player("Ben")
+    waves, winks = heard(village, "pose waves.", "pose winks at Ben.", by=anna)
+    assert isinstance(waves, Emoted)
+    assert isinstance(winks, Emoted)
+    assert [(pose.alone, pose.to_other) for pose in (waves, winks)] == [(False, False), (False, True)]
+
+
+def test_a_gift_is_the_givers_and_told_once(village: Village) -> None:
+    anna = village.player("Anna", "Builder")
+    village.thing("old map", where=anna.character)
+    for _ in range(3):
+        village.thing("coin", where=anna.character)
+    map_, coins = heard(village, "give old map to Sage", "give 3 coin to Sage", by=anna)
+    assert isinstance(map_, Gave)
+    assert (map_.who.id, map_.who.permission, map_.thing) == (f"character:{anna.character.pk}", 3, "old map")
+    assert told(map_) == "Anna gives you the old map."
+    assert told(coins) == "Anna gives you the three coins."
+
+
+def test_gifts_of_one_moment_are_one_gift_and_told_once(village: Village) -> None:
+    anna, sage = village.player("Anna"), village.assistant()
+    ears, clock = village.hearing(sage)
+    for name in ("map", "lamp"):
+        village.thing(name, where=anna.character)
+        anna.does(f"give {name} to Sage")
+    clock.advance(0)
+    sage.detach()
+    assert [told(event) for event in ears.take()] == ["Anna gives you the map, lamp."]
+
+
+def test_what_is_taken_or_moved_by_code_is_no_gift(village: Village) -> None:
+    anna, sage = village.player("Anna"), village.assistant()
+    for name in ("map", "lamp", "coin"):
+        village.thing(name, where=anna.character if name == "lamp" else None)
+    book = village.thing("book", where=anna.character)
+    ears, clock = village.hearing(sage)
+    with sage.printing():
+        sage.execute_cmd("get map")
+        book.move_to(sage, quiet=True, move_type="give")
+    village.thing("ring", where=sage)
+    for thing in anna.character.contents:
+        thing.move_to(sage, quiet=True)
+    clock.advance(0)
+    sage.detach()
+    assert not [event for event in ears.take() if isinstance(event, Gave)]
+    assert len(sage.contents) == 4
+
+
+def test_a_gift_counts_as_little_as_who_named_the_thing(village: Village) -> None:
+    builder, anna = village.player("Bob", "Builder"), village.player("Anna")
+    note = village.thing("note", where=builder.character)
+    note.locks.add(f"control:id({anna.character.pk})")
+    (given,) = heard(village, "give note to Sage", by=builder)
+    assert isinstance(given, Gave)
+    assert (given.who.permission, given.authority) == (3, 1)

@@ -74,6 +74,14 @@ async def test_a_whisper_is_whispered_back_and_a_fact_is_told_again(tmp_path: Pa
     assert "(You keep seven goats.)" in last(server.chats[-1])
 
 
+async def test_a_gift_is_answered_and_thanked_for_by_rule_when_no_answer_is_fit(tmp_path: Path) -> None:
+    server = FakeChat(reactor, [Reply(text="You give me the old map.")] * 9)
+    result = await trial(tmp_path, server, "local", "plain", "/take old map\n/give old map\n/look\n")
+    assert "You give the old map to Sage." in result.out
+    assert 'Sage says, "Thank you, ' in result.out
+    assert any(last(request).endswith("gives you the old map.)") for request in server.chats)
+
+
 @pytest.mark.parametrize(("asking", "has_tools"), [("auto", False), ("tools", True)])
 async def test_auto_goes_by_the_size_that_the_name_tells(tmp_path: Path, asking: str, has_tools: bool) -> None:
     server = FakeChat(reactor, [Reply(text="Good day to you.")], models=["tiny:0.5b"])

@@ -65,6 +65,9 @@ class Ears:
     def saw_emote(self, actor: Principal, text: str) -> None:
         self.heard.append(text)
 
+    def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
+        self.heard.append(thing)
+
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
         self.heard.append("arrival")
 

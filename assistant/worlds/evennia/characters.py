@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _log = Logger()
 
 USUAL_MARK = "(AI)"
+#: How the game types a move from hand to hand.
+GIVEN = "give"
 #: How many callers up a list of characters is looked for.
 _FRAMES = 8
 AI_LINE = "(An AI character.)"
@@ -114,6 +116,20 @@ class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run 
         except Exception:  # noqa: BLE001 - whatever an assistant does with it, the game's message is out
             _log.failure("{name} could not take in a message", name=self.key)
         return True
+
+    def at_object_receive(self, moved_obj: Any, source_location: Any, move_type: str = "move", **kwargs: Any) -> None:
+        """Let the assistant hear of what somebody gave it by the game's own `give`; other moves are no gifts."""
+        super().at_object_receive(moved_obj, source_location, move_type=move_type, **kwargs)
+        hearing = self.ndb.hearing
+        is_own_doing = self.ndb.printout is not None or source_location is None or source_location is self
+        if hearing is None or move_type != GIVEN or is_own_doing:
+            return
+        try:
+            hearing.receive_gift(moved_obj, source_location)
+        except CancelledError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever an assistant does with it, the thing has changed hands
+            _log.failure("{name} could not take in a gift", name=self.key)
 
     def at_pre_puppet(self, account: Any, session: Any = None, **kwargs: Any) -> None:
         """Refused: raises RuntimeError, which the game tells the player."""

@@ -7,7 +7,7 @@ move was announced came or went, because the announcement itself does not say so
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from twisted.internet.defer import CancelledError
@@ -15,11 +15,12 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from assistant.classify import is_named
-from assistant.events import Arrived, Emoted, Event, Left, Noticed, Said, Whispered
+from assistant.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said, Whispered
 from assistant.worlds.evennia.ladder import Ladder
 from assistant.worlds.evennia.principals import is_assistant, is_played, principal_of, seen_name
 from assistant.worlds.evennia.scenery import people
 from assistant.worlds.evennia.words import MAX_RAW, after_name, bare_speech, visible
+from assistant.worlds.evennia.writers import Writers
 from tools.principal import Kind, Principal
 
 _log = Logger()
@@ -56,6 +57,8 @@ class _Heard:
     to_other: bool = False
     #: Whether it tells of somebody's own doing who stood in the room then.
     present: bool = False
+    #: The things that the speaker gave to the character; such an entry has no text.
+    given: list[Any] = field(default_factory=list)
 
 
 class Hearing:
@@ -86,10 +89,25 @@ class Hearing:
             who=principal_of(None if mine else speaker, self._me, self._ladder),
             room=self._me.location,
         )
+        if self._tells_of_gift(heard):
+            return
         self._note_presence(heard)
+        self._wait(heard)
+
+    def _wait(self, heard: _Heard) -> None:
+        """Let it wait for the next turn of the reactor."""
         self._waiting.append(heard)
         if self._turn is None:
             self._turn = self._clock.callLater(0, self._hand_over)
+
+    def receive_gift(self, thing: Any, giver: Any) -> None:
+        """Take in that somebody gave the character a thing; what they give together is one gift."""
+        last = self._waiting[-1] if self._waiting else None
+        if last is not None and last.given and last.speaker is giver:
+            last.given.append(thing)
+            return
+        who = principal_of(giver, self._me, self._ladder)
+        self._wait(_Heard("", "", giver, who, self._me.location, given=[thing]))
 
     def close(self) -> None:
         """Hear nothing more, and forget what was not handed over yet."""
@@ -97,6 +115,23 @@ class Hearing:
             self._turn.cancel()
             self._turn = None
         self._waiting.clear()
+
+    def _tells_of_gift(self, heard: _Heard) -> bool:
+        """Whether it is what the game tells the character of a gift that it has just taken in."""
+        last = self._waiting[-1] if self._waiting else None
+        is_of_giver = last is not None and (heard.speaker is None or heard.speaker is last.speaker)
+        if last is None or not last.given or heard.kind or not is_of_giver:
+            return False
+        line = visible(heard.text).casefold()
+        things = (self._gift(last.given), seen_name(last.given[-1], self._me))
+        return last.who.name.casefold() in line and any(thing.casefold() in line for thing in things)
+
+    def _gift(self, things: list[Any]) -> str:
+        """The name of what was given: `map`, `three coins`, or `map, lamp`."""
+        names = [seen_name(thing, self._me) for thing in things]
+        if len(names) > 1 and len(set(names)) == 1:
+            return visible(things[0].get_numbered_name(len(names), self._me)[1])
+        return ", ".join(names)
 
     def _notice_room(self, speaker: Any) -> None:
         """When the character itself has moved, whoever is there already has not come."""
@@ -112,7 +147,7 @@ class Hearing:
             return
         heard.came = speaker.pk not in self._present
         self._present.add(speaker.pk)
-        if heard.kind == "say" and heard.who.kind is not Kind.WORLD:
+        if heard.kind in _SPEECH and heard.who.kind is not Kind.WORLD:
             others = (other for other in heard.room.contents if other is not speaker and other is not self._me)
             heard.alone = not any(map(_takes_part, others))
             if not heard.alone:
@@ -121,7 +156,8 @@ class Hearing:
     def _names_another(self, heard: _Heard) -> bool:
         """Whether the spoken words name a character who is there, but for the speaker and the assistant's own."""
         others = [other for other in people(self._me) if other is not heard.speaker]
-        words = bare_speech(visible(heard.text), heard.who.name)
+        text = visible(heard.text)
+        words = bare_speech(text, heard.who.name) if heard.kind == "say" else after_name(text, heard.who.name) or text
         return is_named(words, [seen_name(other, self._me) for other in others])
 
     def _hand_over(self) -> None:
@@ -141,6 +177,8 @@ class Hearing:
 
     def _made(self, heard: _Heard, *, is_last: bool) -> list[MakeEvent]:
         """The event that a message is, now that its turn is over; or two, when it may tell of more than a move."""
+        if heard.given:
+            return [self._gave(heard)]
         told = _told(heard)
         if heard.kind in _SPEECH or not heard.present:
             return [told]
@@ -152,6 +190,11 @@ class Hearing:
             arrived = _arrived(heard.who, "")
             return [arrived] if only_a_move else [arrived, told]
         return [told]
+
+    def _gave(self, heard: _Heard) -> MakeEvent:
+        """The gift, with the level of the least trusted who named a part of it."""
+        thing, level, who = self._gift(heard.given), Writers().lowest(heard.given, self._me), heard.who
+        return lambda id, at: Gave(id=id, at=at, who=who, thing=thing, authority=level)  # noqa: A006
 
     def _way(self, start: Any, end: Any) -> str:
         """The name of the exit from `start` to `end` that the character sees, empty when there is none."""
@@ -174,7 +217,9 @@ def _told(heard: _Heard) -> MakeEvent:
             words = bare_speech(text, who.name)
             return lambda id, at: Whispered(id=id, at=at, who=who, text=words)  # noqa: A006
         case "pose" | "emote" if (act := after_name(text, who.name)) is not None:
-            return lambda id, at: Emoted(id=id, at=at, who=who, text=act)  # noqa: A006
+            return lambda id, at: Emoted(  # noqa: A006
+                id=id, at=at, who=who, text=act, alone=heard.alone, to_other=heard.to_other
+            )
         case _:
             words = text if who.kind is Kind.WORLD or after_name(text, who.name) is not None else f"{text} [{who.name}]"
             return lambda id, at: Noticed(id=id, at=at, who=who, text=words)  # noqa: A006

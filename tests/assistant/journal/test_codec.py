@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from assistant.classify import Attention
-from assistant.events import Arrived, ChannelSaid, Emoted, Left, Noticed, Paged, Said, Whispered
+from assistant.events import Arrived, ChannelSaid, Emoted, Gave, Left, Noticed, Paged, Said, Whispered
 from assistant.journal import BrokenRecord, NewerRecord
 from assistant.journal.codec import Codec, sealed
 from assistant.journal.shapes import ATTENTION, CALL, EVENT, EXECUTED, MESSAGE, MESSAGES, OUTCOME, RESPONSE
@@ -69,10 +69,11 @@ events = st.one_of(
             (Whispered, {}),
             (Paged, {}),
             (ChannelSaid, {"channel": words}),
-            (Emoted, {}),
+            (Emoted, {"alone": st.booleans(), "to_other": st.booleans()}),
             (Noticed, {"granted": st.none() | granted}),
         )
     ],
+    made(Gave, id=words, at=numbers, who=who, thing=words, authority=maybe),
     made(Arrived, id=words, at=numbers, who=who, origin=words),
     made(Left, id=words, at=numbers, who=who, direction=words),
 )
@@ -140,6 +141,14 @@ def test_attention_comes_back_as_it_was(value: Attention) -> None:
 def test_a_limit_that_an_earlier_version_wrote_is_read() -> None:
     record = sealed(b'{"v":1,"k":"limit","limit":"budget","cause":"spent"}')
     assert OUTCOME.decode(record) == LimitReached(Limit.BUDGET, "spent")
+
+
+def test_a_pose_that_an_earlier_version_wrote_is_read() -> None:
+    record = sealed(
+        b'{"v":1,"k":"emoted","id":"e","at":1.0,"text":"waves.",'
+        b'"who":{"id":"player:1","name":"Ann","kind":"player","permission":1,"trust":5}}'
+    )
+    assert EVENT.decode(record) == Emoted(id="e", at=1.0, who=Principal("player:1", "Ann"), text="waves.")
 
 
 @given(st.lists(messages, max_size=3).map(tuple))

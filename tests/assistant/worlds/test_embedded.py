@@ -32,6 +32,9 @@ class Diary:
     def saw_emote(self, actor: Principal, text: str) -> None:
         self.lines.append(f"{actor.name} {text}")
 
+    def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
+        self.lines.append(f"{giver.name} gives me the {thing} ({authority})")
+
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
         self.lines.append(f"{who.name} comes from {from_direction or 'nowhere'}")
 
