@@ -182,9 +182,10 @@ def _echoes(sentence: str, text: str) -> bool:
     return len(theirs) > 3 and likeness(words, theirs) > _ECHO  # noqa: PLR2004
 
 
-def _is_empty(said: str, asked: str) -> bool:
+def _is_empty(said: str, line: Line) -> bool:
     """Whether an answer to an open question holds nothing that is not in the question: "Yes.", "It is in a place."."""
-    return not content_words(said) - content_words(asked) - _NOTHING and not _DENIES.search(said)
+    asked = content_words(line.text) - set(words_of(line.view.name))
+    return not content_words(said) - asked - _NOTHING and not _DENIES.search(said)
 
 
 def _known_of_self(line: Line) -> bool:
@@ -194,7 +195,7 @@ def _known_of_self(line: Line) -> bool:
 
 def _lacks(said: str, line: Line) -> str:
     """What the whole answer lacks that it must have, empty for nothing."""
-    if is_open_question(line.text) and not line.notes.language and _is_empty(said, line.text):
+    if is_open_question(line.text) and not line.notes.language and _is_empty(said, line):
         return "tells nothing"
     notes = line.notes
     words = set(words_of(said))

@@ -136,7 +136,8 @@ def _orders_obeyed(words: list[str], now: Sequence[str]) -> bool:
     for line in now:
         for order in _ORDER.finditer(line):
             wanted = words_of(order["what"])
-            if wanted and words[: len(wanted)] == wanted and len(words) <= len(wanted) + 2:
+            same = min(len(words), len(wanted))
+            if same and words[:same] == wanted[:same] and len(words) <= len(wanted) + 2:
                 return True
     return False
 
