@@ -112,7 +112,8 @@ def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
         room_speech=settings.room_speech,
         channel_speech=settings.channel_speech,
         to_everybody=settings.to_everybody,
-        wake_on=frozenset(settings.wake_on) - ({"arrival"} if settings.greeting else set()),
+        wake_on=settings.wake_on,
+        greets=bool(settings.greeting),
     )
 
 
@@ -137,7 +138,8 @@ def _mind(
     # A run of a few steps must not use up its tokens before it has answered, however large the window is.
     window_tokens = max(MIN_WINDOW, min(least.context_tokens, settings.max_run_tokens // PROMPTS_A_RUN))
     window = Window(fronts, client, history, min(window_tokens, least.context_tokens), least.max_answer_tokens)
-    approvals = Approvals(around.clock.seconds) if around.approvals is None else around.approvals
+    now = around.clock.seconds
+    approvals = Approvals(now) if around.approvals is None else around.approvals
     history.load(around.storage.stream)
     every = settings.excuse_every_seconds
     waking = around.waking or Waking(around.world, around.clock, settings)
@@ -162,7 +164,7 @@ def _mind(
         turnstile=Turnstile(around.clock) if around.turnstile is None else around.turnstile,
         random=around.pipeline.random,
         observer=around.observer,
-        purse=Purse(around.budget, around.minutes or MinuteCounts(around.clock.seconds)),
+        purse=Purse(around.budget, around.minutes or MinuteCounts(now)),
         scrub=around.scrub,
         pieces=around.pieces,
         seen=SeenUrls(),
@@ -171,11 +173,11 @@ def _mind(
         notify=around.notify,
         hurried=Excuse(around.world, around.clock, settings.rate_excuse, every),
         waking=waking,
-        talk=Conversations(around.clock.seconds, settings.conversation_seconds),
+        talk=Conversations(now, settings.conversation_seconds),
         floor=around.floor,
         where=around.where,
-        repeats=Repeats(example_sayings(settings.name, grant) if model.examples else ()),
-        following=Following(around.clock.seconds, settings.follow_minutes),
+        repeats=Repeats(example_sayings(grant) if model.examples else ()),
+        following=Following(now, settings.follow_minutes),
     )
 
 

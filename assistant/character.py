@@ -10,7 +10,7 @@ from twisted.logger import Logger
 from assistant.classify import Attention, Manners, Verdict, classify
 from assistant.compaction import Compactor
 from assistant.company import Company
-from assistant.conversation import Rest
+from assistant.conversation import Cooldown
 from assistant.events import Event, Noticed
 from assistant.following import Homing, walking_after
 from assistant.granting import tell_void, why_void
@@ -48,7 +48,7 @@ class Assistant:
         self._on_failure = on_failure
         self._bot_exchanges = 0
         self._company = Company(mind, manners)
-        self._rest = Rest(mind.clock.seconds, settings.wake_seconds)
+        self._cooldown = Cooldown(mind.clock, settings.wake_seconds)
         #: Events that are being written down, and who waits for that.
         self._on_the_way_in = 0
         self._waiting: list[Deferred[None]] = []
@@ -76,14 +76,14 @@ class Assistant:
         overheard events are then let pass. Raises Fenced when another process lives as this character by now.
         """
         talk = self.mind.talk
-        goes_on, is_rested = talk.goes_on(event), self._rest.is_over(event)
+        goes_on, is_rested = talk.goes_on(event), self._cooldown.is_over(event)
         attention = classify(event, self._manners, self._bot_exchanges, goes_on=goes_on, is_rested=is_rested)
         if attention.verdict is Verdict.IGNORE or event.who.id in self.rights.muted:
             return Attention(Verdict.IGNORE, attention.importance)
         event, attention = walking_after(self.mind, event, attention)
         self._count_bots(event, attention)
         talk.heard(event, attention)
-        self._rest.heard(event, attention)
+        self._cooldown.heard(event, attention)
         self._company.heard(event, attention)
         self._on_the_way_in += 1
         try:

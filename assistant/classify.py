@@ -74,7 +74,9 @@ class Manners:
     channel_speech: Verdict = Verdict.CONTEXT
     to_everybody: bool = True
     #: What wakes it without speech: "pose", "gift", "arrival".
-    wake_on: frozenset[str] = frozenset({"pose", "gift"})
+    wake_on: tuple[str, ...] = ("pose", "gift")
+    #: Whether who comes in is greeted, and so wakes it no more.
+    greets: bool = False
 
 
 def classify(
@@ -136,7 +138,7 @@ def _wakes_unspoken(event: Event, me: Manners, *, goes_on: bool) -> bool:
         case Gave():
             return "gift" in me.wake_on
         case _:
-            return "arrival" in me.wake_on and is_person
+            return "arrival" in me.wake_on and is_person and not me.greets
 
 
 def is_for_everybody(event: Event, me: Manners) -> bool:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from twisted.internet.interfaces import IReactorTime
+
 from assistant.classify import Attention, Verdict, is_named, is_unspoken
 from assistant.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Said
 from tools.context import Kind, Principal
@@ -126,14 +128,16 @@ def _words(event: Event) -> str:
     return event.text if isinstance(event, Said | ChannelSaid | Emoted) else ""
 
 
-class Rest:
+class Cooldown:
     """Whose poses, gifts and arrivals woke the assistant lately, in memory only.
 
     For `seconds` then that person's poses, or gifts, or arrivals wake it no more. A wave does not hold back a gift.
     """
 
-    def __init__(self, now: Callable[[], float], seconds: float) -> None:
-        self._now = now
+    __slots__ = ("_clock", "_seconds", "_until")
+
+    def __init__(self, clock: IReactorTime, seconds: float) -> None:
+        self._clock = clock
         self._seconds = seconds
         #: Until when, in clock seconds, by the id of the person and the kind of event; the newest stand at the end.
         self._until: dict[tuple[str, type[Event]], float] = {}
@@ -141,13 +145,13 @@ class Rest:
     def is_over(self, event: Event) -> bool:
         """Whether an event of this kind by this person may wake the assistant, when it is no speech."""
         until = self._until.get((event.who.id, type(event)))
-        return until is None or self._now() >= until
+        return until is None or self._clock.seconds() >= until
 
     def heard(self, event: Event, attention: Attention) -> None:
-        """Take note of an event that was classified: one that woke the assistant without speech begins a rest."""
+        """Take note of an event that was classified: one that woke the assistant without speech begins it."""
         if is_unspoken(event) and attention.verdict is Verdict.TRIGGER:
             key = (event.who.id, type(event))
             self._until.pop(key, None)
-            self._until[key] = self._now() + self._seconds
+            self._until[key] = self._clock.seconds() + self._seconds
             while len(self._until) > MAX_KEPT:
                 del self._until[next(iter(self._until))]

@@ -136,10 +136,11 @@ def example_messages(name: str, tool_names: Collection[str], voice: Mapping[str,
     return messages
 
 
-def example_sayings(name: str, tool_names: Collection[str]) -> list[str]:
-    """List what the examples let the character say."""
+@lru_cache(maxsize=64)
+def example_sayings(tool_names: frozenset[str]) -> tuple[str, ...]:
+    """Return what the examples let the character say, with {name} for its name."""
     acts = [act for example in _shown_examples(tool_names) for act in example.acts]
-    return [act.arguments["text"].replace("{name}", name) for act in acts if "text" in act.arguments]
+    return tuple(act.arguments["text"] for act in acts if "text" in act.arguments)
 
 
 def _shown_examples(tool_names: Collection[str]) -> list[Example]:

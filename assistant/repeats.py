@@ -6,10 +6,10 @@ Holds for every model. `assistant/talk/check.py` asks more of small ones.
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from assistant.talk.check import EXAMPLE_WORDS, MAX_LIKENESS, is_yes_or_no
 from assistant.talk.words import is_like, runs, words_of
@@ -54,11 +54,11 @@ class Repeats:
     `examples` are the sayings that its prompts show as examples. What was said is lost with the process.
     """
 
-    def __init__(self, examples: Sequence[str] = ()) -> None:
-        self._examples: set[tuple[str, ...]] = set()
-        for example in examples:
-            self._examples |= runs(words_of(example), EXAMPLE_WORDS)
-        self._said: deque[_Said] = deque(maxlen=KEPT)
+    __slots__ = ("_examples", "_said")
+
+    def __init__(self, examples: tuple[str, ...] = ()) -> None:
+        self._examples = examples
+        self._said: tuple[_Said, ...] = ()
 
     def found_in(self, said: str, heard: Sequence[str], *, did: bool = False) -> Repeat | None:
         """Return what `said`, the answer to the lines `heard`, repeats; None when it has words of its own.
@@ -66,23 +66,40 @@ class Repeats:
         `did` says that something was done or looked up before: what came of it may be told in the same words again.
         """
         words = words_of(said)
-        if any(_is_echo(words, said, line) for line in heard):
-            return Repeat.HEARD
+        for line in heard:
+            if _is_echo(words, said, line):
+                return Repeat.HEARD
         asked = " ".join(heard)
-        if not did and len(words) > LEAST_WORDS and any(self._is_again(words, asked, before) for before in self._said):
-            return Repeat.SELF
-        theirs = runs(words_of(asked), EXAMPLE_WORDS)
-        return Repeat.EXAMPLE if (runs(words, EXAMPLE_WORDS) & self._examples) - theirs else None
+        if not did and len(words) > LEAST_WORDS:
+            for before in self._said:
+                if self._is_again(words, asked, before):
+                    return Repeat.SELF
+        return Repeat.EXAMPLE if len(words) >= EXAMPLE_WORDS and self._is_example(words, asked) else None
+
+    def _is_example(self, words: Sequence[str], asked: str) -> bool:
+        shared = runs(words, EXAMPLE_WORDS) & _runs_of(self._examples)
+        return bool(shared) and bool(shared - runs(words_of(asked), EXAMPLE_WORDS))
 
     def add(self, said: str, heard: Sequence[str]) -> None:
         """Remember an answer that is going to be said."""
-        self._said.append(_Said(" ".join(heard), tuple(words_of(said)[:MOST_WORDS])))
+        self._said = (*self._said[1 - KEPT :], _Said(" ".join(heard), tuple(words_of(said)[:MOST_WORDS])))
 
     @staticmethod
     def _is_again(words: Sequence[str], asked: str, before: _Said) -> bool:
-        """Whether it said the same before, to something else: who asks the same again may get the same answer."""
-        is_same_question = is_like(words_of(asked), words_of(before.heard), SAME) or asked == before.heard
-        return not is_same_question and is_like(words[:MOST_WORDS], before.words, SAME)
+        """Whether it said the same before, to something else.
+
+        Who asks the same again may get the same answer, and who wishes that it be said hears it.
+        """
+        if not is_like(words[:MOST_WORDS], before.words, SAME) or asked == before.heard:
+            return False
+        theirs = words_of(asked)
+        return " ".join(words) not in " ".join(theirs) and not is_like(theirs, words_of(before.heard), SAME)
+
+
+@lru_cache(maxsize=64)
+def _runs_of(examples: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    """Every run of words of the examples, which many assistants share."""
+    return frozenset(run for example in examples for run in runs(words_of(example), EXAMPLE_WORDS))
 
 
 def words_said(response: LLMResponse) -> str:

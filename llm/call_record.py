@@ -70,6 +70,8 @@ class CallRecord:
 
 def is_hopeless(record: CallRecord) -> bool:
     """Whether both ways of offering tools were tried, and few calls could be read in either."""
+    if record.way is Way.NATIVE and not record.doubted:
+        return False
     tried = sum(way is Way.FALLBACK for way, _ in record.recent)
     native, fallback = record.share_readable(Way.NATIVE), record.share_readable(Way.FALLBACK)
     if native is None or tried < MISSES:

@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from assistant.classify import Attention, Manners, Verdict, classify
-from assistant.conversation import MAX_KEPT, Conversations, Rest
+from assistant.conversation import MAX_KEPT, Conversations, Cooldown
 from assistant.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Life, Witness, living
@@ -35,7 +35,7 @@ def came(who: Principal = ANN) -> Arrived:
 
 
 def choosing(*kinds: str) -> Manners:
-    return Manners("assistant:1", "Sage", wake_on=frozenset(kinds))
+    return Manners("assistant:1", "Sage", wake_on=kinds)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_within_the_rest_only_speech_wakes_it() -> None:
 
 def test_each_person_rests_for_themselves_and_few_are_kept() -> None:
     clock = Clock()
-    rest, woken = Rest(clock.seconds, 60.0), Attention(WAKES, 10, addressed=True)
+    rest, woken = Cooldown(clock, 60.0), Attention(WAKES, 10, addressed=True)
     rest.heard(posed("waves at Sage."), Attention(CONTEXT, 6))
     rest.heard(Said(id="e", at=0.0, who=ANN, text="Sage, hello"), woken)
     assert rest.is_over(gave())
