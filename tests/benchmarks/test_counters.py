@@ -22,7 +22,8 @@ QUESTION = "What is that on the desk?"
 #: deadline, the head, the idle body, and the pool's for its connection. A tool call: none, when it is over at once.
 TIMERS = 2 + 2 * 4
 #: Function calls of `assistant` and `tools` in such a run, coroutines that were taken up again among them. Some 300 of
-#: them see to who may be told what, to whose words lower what it may do, to what an approval covers, to company, and to repeated answers.
+#: them see to who may be told what, to whose words lower what it may do, to what an approval covers, to company, and to
+#: answers that only repeat.
 MOST_CALLS = 940
 #: The same of `llm` and `resilience`, for two streamed answers.
 MOST_CLIENT_CALLS = 1160
