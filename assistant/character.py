@@ -205,7 +205,7 @@ class Assistant:
         """One run, alone, and what becomes of its outcome."""
         try:
             async with self._alone:
-                if self._compactor.is_due:
+                if self._is_summary_due:
                     await self._compactor.maybe(hard=True)
                 await self._homing.look()
                 outcome = await react(self.mind, self.tick.wake)
@@ -215,9 +215,14 @@ class Assistant:
         except (JournalUnwritable, JournalUnreadable) as error:
             outcome = Failed(str(error))
         else:
-            if self._compactor.is_due:
+            if self._is_summary_due:
                 self._launcher.launch(self._summarise(), "a summary of old memories")
         return await self._after(outcome)
+
+    @property
+    def _is_summary_due(self) -> bool:
+        """Whether old memories are to be put in short: a model asked in plain turns is shown the latest turns alone."""
+        return self._compactor.is_due and not self.mind.is_asked_plainly
 
     async def _summarise(self) -> None:
         """Put old memories in short, when they fill much of the window and nobody waits for an answer."""

@@ -10,7 +10,7 @@ from assistant.talk.attend import PLAIN_WORDS, Notes, Turn, View, answer_from, c
 from assistant.talk.check import COPIED_WORDS, Heard, fault_of
 from assistant.talk.languages import SPEAKS_A_LITTLE, common_words
 from assistant.talk.persons import asks_of_self, to_second, unmirrored
-from assistant.talk.things import invented_things, known_words
+from assistant.talk.things import invented_numbers, invented_things, known_words
 from assistant.talk.words import is_open_question, is_question, likeness, names_in, runs, sentences_of, words_of
 
 #: Sentences of one answer.
@@ -151,11 +151,20 @@ def _of_the_scene(sentence: str, line: Line, known: frozenset[str]) -> str | Non
         return "tells of a thing that is not there"
     if _claims_deed(sentence, line):
         return "claims what it did not do"
+    if is_question(line.text) and invented_numbers(sentence, _known_texts(line)):
+        return "invents a number"
     if _takes_new_part(sentence, line):
         return "takes another part"
     if line.notes.absent and not _DENIES.search(sentence):
         return "grants a thing that is not there"
     return None
+
+
+def _known_texts(line: Line) -> list[str]:
+    """All that numbers in an answer may come from."""
+    view, heard = line.view, line.heard
+    shown = (view.description, view.persona, *view.things, *view.details.values(), *view.voice.values())
+    return [*shown, *line.notes.facts, *heard.now, *heard.earlier, *heard.own]
 
 
 def _takes_new_part(sentence: str, line: Line) -> bool:

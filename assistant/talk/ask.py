@@ -17,13 +17,16 @@ from assistant.talk.answer import Line, fallback, judged
 from assistant.talk.asked import Asked, asked_of
 from assistant.talk.attend import Notes, Turn, notes_on
 from assistant.talk.check import Heard
+from assistant.talk.choose import chosen_deed
 from assistant.talk.happened import by_rule, example_deeds, fit_to_say
+from assistant.talk.languages import is_foreign
 from assistant.talk.outcomes import hits_of, outcomes_of, with_source
 from assistant.talk.speak import example_turns, front, last_turns
 from assistant.talk.words import likeness, words_of
 from llm import FinishReason, LLMResponse, Message, ToolCall, Usage
 from llm import assistant as assistant_message
 from tools import Category, Executed, Status
+from tools.clean import one_line
 
 #: Tokens of one answer, and where it ends.
 MAX_TOKENS, STOP = 60, ("\n",)
@@ -35,6 +38,21 @@ ALIKE = 0.5
 OWN_LINES = 6
 #: Tools whose success shows by itself: nothing need be said of it.
 _SHOWS = frozenset({"move", "emote", "follow", "stay", "home"})
+#: What is said of a deed with a thing, without asking the model: one of each in turn.
+_DID = {
+    "take": ("I have the {thing}.", "The {thing} it is.", "Very well, I take the {thing} with me."),
+    "drop": ("There lies the {thing}.", "I have put the {thing} down."),
+    "give": ("Here you are.", "There you go.", "Take good care of it."),
+}
+#: What is said of a deed that did not work, without asking the model.
+_CANNOT = {
+    "move": "I cannot go there.",
+    "take": "I cannot take the {thing}.",
+    "drop": "I cannot put the {thing} down.",
+    "give": "I cannot give the {thing} away.",
+    "follow": "I cannot follow you.",
+    "home": "I cannot go home now.",
+}
 
 
 async def ask_plainly(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMResponse] | None:
@@ -46,12 +64,20 @@ async def ask_plainly(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLM
     if asked is None or trigger is None:
         return None
     if not run.executed:
-        if calls := _deeds(mind, run, asked):
+        if calls := _deeds(mind, run, asked, asked_deeds(asked.text, asked.who, asked.view)):
             return (), 0, _response(calls)
+        deed, usage = await chosen_deed(mind, run, asked)
+        if deed is not None and (calls := _deeds(mind, run, asked, [deed])):
+            return (), 0, _response(calls, usage)
         if not (asked.text or asked.deed) or isinstance(trigger.event, Noticed):
             return None
-    elif not wants_words(asked.text) and all(_shows(done) for done in run.executed):
-        return None
+    elif not wants_words(asked.text):
+        if all(_shows(done) for done in run.executed):
+            return None
+        told = _cannot(run.executed) or ("" if is_foreign(asked.text) else _did(run.executed, len(asked.earlier)))
+        if told:
+            call = spoken_call(mind, run, told)
+            return None if call is None else ((), 0, _response([call]))
     return await _speak(mind, run, asked)
 
 
@@ -59,10 +85,28 @@ def _shows(done: Executed) -> bool:
     return done.call.name in _SHOWS and done.status is Status.DONE
 
 
-def _deeds(mind: Mind, run: Run, asked: Asked) -> list[ToolCall]:
-    """The calls that the line plainly asks for, of tools that are granted."""
-    view = asked.view
-    wanted = (_after_who_left(run, deed, asked) for deed in asked_deeds(asked.text, asked.who, view))
+def _cannot(executed: Sequence[Executed]) -> str:
+    """What is said of the first deed that did not work, empty when each did."""
+    failed = [done.call for done in executed if done.status is not Status.DONE and done.call.name in _CANNOT]
+    return _CANNOT[failed[0].name].format(**_arguments(failed[0])) if failed else ""
+
+
+def _did(executed: Sequence[Executed], number: int) -> str:
+    """What is said when things changed hands, empty when none did; another `number` may give other words."""
+    done = [one.call for one in executed if one.call.name in _DID]
+    if not done:
+        return ""
+    choices = _DID[done[0].name]
+    return choices[number % len(choices)].format(**_arguments(done[0]))
+
+
+def _arguments(call: ToolCall) -> dict[str, str]:
+    return {key: one_line(str(value), max_chars=60) for key, value in call.arguments.items()}
+
+
+def _deeds(mind: Mind, run: Run, asked: Asked, wanted: Sequence[Deed]) -> list[ToolCall]:
+    """The calls of the deeds that are wanted, of tools that are granted."""
+    wanted = [_after_who_left(run, deed, asked) for deed in wanted]
     deeds = [deed for deed in wanted if deed.tool in mind.rules.grant]
     changes = [deed for deed in deeds if (tool := mind.registry.get(deed.tool)) and tool.category is Category.DANGEROUS]
     deeds = [deed for deed in deeds if deed not in changes[1:]]  # a run changes the game once

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from assistant.talk.languages import language_of
 from assistant.talk.persons import asks_of_self, facts_told, to_second
-from assistant.talk.things import absent_things, known_words
+from assistant.talk.things import absent_things, known_words, numbers_in
 from assistant.talk.words import is_question, names_in, sentences_of, singular, words_of
 
 #: How many facts the speaker told are shown again, and how many absent things are named.
@@ -125,11 +125,6 @@ _COLOURS_TEXT = """
     red green blue yellow black white brown grey gray golden silver orange purple violet pink scarlet crimson
 """
 _COLOURS = frozenset(_COLOURS_TEXT.split())
-_NUMBERS_TEXT = """
-    two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen twenty thirty forty fifty hundred thousand dozen
-"""
-_NUMBERS = frozenset(_NUMBERS_TEXT.split())
 #: Words that say nothing of what a line is about.
 _PLAIN_WORDS_TEXT = """
     the a an is are was were do does did can could will would what which who where why how when your you my me i
@@ -244,7 +239,7 @@ def _wanted(line: str, view: View, facts: Sequence[str]) -> tuple[frozenset[str]
     if _COLOUR_ASKED.search(line):
         groups = [_COLOURS & known]
     elif _NUMBER_ASKED.search(line):
-        groups = [frozenset(_NUMBERS & known) | {word for word in known if word.isdigit()}]
+        groups = [numbers_in(" ".join(known))]
     elif _GETTING_THERE.search(line) and (leading := _leading(line, view)):
         groups = [frozenset(words_of(way)) for way, _ in leading]
     elif _WAYS.search(line):

@@ -21,6 +21,25 @@ _ENGLISH_TEXT = """
     have can will with for on at hello good
 """
 _ENGLISH = frozenset(_ENGLISH_TEXT.split())
+_ENGLISH_VERBS_TEXT = """
+    take get grab pick up give hand pass bring fetch drop put down lay look see read show go walk come run head climb
+    leave enter follow stay wait open close use turn push pull hold keep make let tell say ask know think like love want
+    need nice good bad old new big small some any all no yes here there now then out back over off by from as so if or
+    but he she we they his her our their its was were be been had has would could should there's it's i'm don't
+"""
+_ENGLISH_VERBS = frozenset(_ENGLISH_VERBS_TEXT.split())
+#: English words that are words of other languages as well.
+_SHARED_TEXT = """
+    in an so was war die hat no me as on to do by my he we is am at or put over all see need a i des den nu
+"""
+_SHARED = frozenset(_SHARED_TEXT.split())
+#: Words with which questions begin.
+_ASKING_TEXT = """
+    wo was wer wen wem wie wann warum wieso woher wohin welche welcher welches où quoi qui que quel quelle comment quand
+    pourquoi combien dónde donde qué quién cómo cuándo cuál dove chi cosa come quando perché quale waar wat wie wanneer
+    waarom hoe gdzie kto kiedy dlaczego jak onde quem quando var vad vem när varför hur
+"""
+_ASKING = frozenset(_ASKING_TEXT.split())
 #: What a character says that has little of a language.
 SPEAKS_A_LITTLE = {
     "French": "Je parle un peu français, mais pas bien.",
@@ -32,6 +51,13 @@ SPEAKS_A_LITTLE = {
     "Portuguese": "Eu falo só um pouco de português.",
     "Swedish": "Jag talar bara lite svenska.",
 }
+#: How a language says that something is so, or that somebody likes or has something.
+_TELLING_TEXT = """
+    ist sind war waren bin bist mag habe hat gefällt est sont était suis aime ai es está son están era soy gusta
+    tengo tiene è sono era piace ho ha is zijn was ben vind jest są był jestem lubię mam é são foi sou gosto tenho
+    är var gillar har
+"""
+_TELLING = frozenset(_TELLING_TEXT.split())
 _MIN_WORDS, _MIN_COMMON = 3, 2
 
 
@@ -43,6 +69,20 @@ def language_of(line: str) -> str:
     english = sum(word in _ENGLISH for word in words)
     count, name = max((common_words(line, name), name) for name in _WORDS)
     return name if count >= _MIN_COMMON and count > english else ""
+
+
+def is_foreign(line: str) -> bool:
+    """Whether a line is plainly in another language, or at least has no word that English has."""
+    if language_of(line):
+        return True
+    words = words_of(line)
+    return len(words) > 1 and not set(words) & ((_ENGLISH | _ENGLISH_VERBS) - _SHARED)
+
+
+def tells_how_it_is(line: str) -> bool:
+    """Whether a line in another language tells or asks how something is, and wants no deed: "La linterna está rota"."""
+    words = set(words_of(line))
+    return bool(words & _TELLING) or ("?" in line and bool(words & _ASKING))
 
 
 def common_words(text: str, language: str) -> int:

@@ -1,4 +1,4 @@
-"""Common names of things, so that a thing that is asked for or told of and is not there can be noticed. English. Pure.
+"""Notices things and numbers that are asked for or told of and are not there. English. Pure.
 
 A word may stand here when it names something one could point at in a room, and hardly ever means anything else.
 Words that are often figures of speech or parts of bodies and landscapes (hand, heart, sea, road, light) are left out.
@@ -7,6 +7,7 @@ Words that are often figures of speech or parts of bodies and landscapes (hand, 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from assistant.talk.words import sentences_of, singular, words_of
 
@@ -81,3 +82,24 @@ def invented_things(answer: str, known: frozenset[str]) -> list[str]:
     told = [one for one in sentences_of(answer) if not _DENIES.search(one)]
     names = [singular(word) for one in told for word in words_of(one)]
     return [name for name in names if name in THINGS and name not in known]
+
+
+_COUNTED = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_MORE_NUMBERS = (
+    "thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty hundred thousand dozen"
+)
+#: "One" is left out, which is often no number.
+_NUMBERS = frozenset(_COUNTED[1:]) | frozenset(_MORE_NUMBERS.split())
+
+
+def numbers_in(text: str) -> frozenset[str]:
+    """Return the numbers of a text, in digits or as words."""
+    return frozenset(word for word in words_of(text) if word.isdigit() or word in _NUMBERS)
+
+
+def invented_numbers(answer: str, known: Iterable[str]) -> frozenset[str]:
+    """Return the numbers of `answer` that stand in none of the `known` texts, neither in digits nor as words."""
+    told = frozenset().union(*map(numbers_in, known))
+    digits = {str(number): word for number, word in enumerate(_COUNTED, 1)}
+    words = {word: number for number, word in digits.items()}
+    return frozenset(one for one in numbers_in(answer) - told if digits.get(one, words.get(one)) not in told)

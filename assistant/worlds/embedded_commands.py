@@ -63,7 +63,11 @@ def run(body: Body, command: GameCommand) -> str:
 
 
 def _get(body: Body, text: str, _: frozenset[str]) -> str:
-    thing = _taken(body.world.things[body.room.key], text, "You see")
+    here = body.world.things[body.room.key]
+    for at in candidates(text, [thing.name for thing in here]):
+        if here[at].name in body.room.fixed:
+            raise ToolFailed(f"The {here[at].name} cannot be taken.")
+    thing = _taken(here, text, "You see")
     body.carried.append(thing)
     body.show(f"takes the {thing.name}.")
     return f"You take the {thing.name}."

