@@ -210,8 +210,12 @@ def _lacks(said: str, line: Line) -> str:
     words = set(words_of(said))
     if lacking := next((group for group in notes.wanted if not group & words), None):
         return f"misses {'/'.join(sorted(lacking))}"
-    if _known_of_self(line) and _IGNORANT.search(said):
-        return "denies what it was told"
+    if _known_of_self(line):
+        if _IGNORANT.search(said):
+            return "denies what it was told"
+        news = content_words(" ".join(notes.facts)) - content_words(line.text)
+        if news and not news & content_words(said):
+            return "ignores what it was told"
     return ""
 
 

@@ -178,7 +178,7 @@ def _heard(asked: Asked) -> Heard:
         earlier=[turn.heard for turn in earlier if len(words_of(turn.heard)) > 0],
         own=[turn.said for turn in earlier if turn.said][-OWN_LINES:],
         examples=[
-            *(answer for _, answer in example_turns(view)),
+            *(one for turn in example_turns(view) for one in turn),
             *(said for line, said in view.voice.items() if likeness(words_of(line), words_of(text)) < ALIKE),
         ],
         persona=view.persona,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from assistant.talk.languages import language_of
 from assistant.talk.persons import asks_of_self, facts_told, to_second
 from assistant.talk.things import absent_things, known_words, numbers_in
-from assistant.talk.words import is_question, names_in, sentences_of, singular, words_of
+from assistant.talk.words import is_question, names_in, runs, sentences_of, singular, words_of
 
 #: How many facts the speaker told are shown again, and how many absent things are named.
 MAX_TOLD, MAX_ABSENT = 4, 2
@@ -22,6 +22,8 @@ _SHORT_LINE = 12
 _LONG_LINE = 30
 #: So many first letters of a word tell what it is about: "fall" and "falls", but not "fell".
 _STEM = 4
+#: So many words of a line in a row are the line.
+_COPIED = 6
 _SEEN = "Here you see"
 
 
@@ -220,8 +222,22 @@ def _of_the_line(line: str) -> list[str]:
     shared = [len(stems & {word[:_STEM] for word in content_words(clause)}) for clause in clauses]
     if not any(shared):
         return []
-    best = to_second(clauses[shared.index(max(shared))]).strip(" .!")
+    best = _core(to_second(clauses[shared.index(max(shared))]).split(), stems, line)
     return [f"{best[:1].upper()}{best[1:]}."]
+
+
+def _core(words: list[str], stems: set[str], line: str) -> str:
+    """The words round the first that has one of the stems, with no piece so long that it would be the line again."""
+    theirs = runs(words_of(line), _COPIED)
+
+    def is_own(part: list[str]) -> bool:
+        return not runs(words_of(" ".join(part)), _COPIED) & theirs
+
+    stem_of = [next((word[:_STEM] for word in content_words(word)), "") for word in words]
+    first = next((at for at, stem in enumerate(stem_of) if stem in stems), 0)
+    end = max(end for end in range(first + 1, len(words) + 1) if is_own(words[first:end]))
+    start = min(start for start in range(first + 1) if is_own(words[start:end]))
+    return " ".join(words[start:end]).strip(" .!?")
 
 
 def _absent(line: str, view: View, earlier: Sequence[Turn]) -> tuple[str, ...]:

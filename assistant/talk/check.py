@@ -16,6 +16,8 @@ from assistant.talk.words import likeness, runs, sentences_of, words_of
 MAX_LIKENESS, COPIED_WORDS = 0.75, 6
 #: Words in a row that an answer may not share with an example or the persona.
 EXAMPLE_WORDS, PERSONA_WORDS = 5, 6
+#: Words of an example from which it may not be said as a whole.
+WHOLE_EXAMPLE = 4
 #: A line of fewer words may be returned ("Good morning"), and one of fewer is too short to be recognised.
 GREETING_WORDS, SHORT_WORDS = 5, 3
 #: From this likeness on an answer is the same as an earlier one.
@@ -79,6 +81,9 @@ def fault_of(answer: str, heard: Heard) -> Fault | None:
     if not _grounded(words, heard) and any(_same(words, words_of(line)) for line in heard.own):
         return Fault.REPEATS_SELF
     allowed = runs(words_of(" . ".join((*heard.now, *heard.earlier))), EXAMPLE_WORDS)
+    joined = f" {' '.join(words)} "
+    if any(len(one) >= WHOLE_EXAMPLE and f" {' '.join(one)} " in joined for one in _unheard(heard)):
+        return Fault.EXAMPLE
     if any((runs(words, EXAMPLE_WORDS) & runs(words_of(line), EXAMPLE_WORDS)) - allowed for line in heard.examples):
         return Fault.EXAMPLE
     if runs(words, PERSONA_WORDS) & runs(words_of(heard.persona), PERSONA_WORDS) or _second_person(answer, heard):
@@ -88,6 +93,13 @@ def fault_of(answer: str, heard: Heard) -> Fault | None:
     if _loops(answer):
         return Fault.LOOP
     return Fault.VOICE if _MODEL_VOICE.search(answer) else None
+
+
+def _unheard(heard: Heard) -> list[list[str]]:
+    """The words of each example that nobody said."""
+    said = [" ".join(words_of(line)) for line in (*heard.now, *heard.earlier)]
+    examples = [words_of(line) for line in heard.examples]
+    return [words for words in examples if not any(" ".join(words) in line for line in said)]
 
 
 def is_yes_or_no(line: str) -> bool:
