@@ -37,12 +37,14 @@ ALIKE = 0.5
 #: Lines of its own that an answer must not repeat.
 OWN_LINES = 6
 #: Tools whose success shows by itself: nothing need be said of it.
-_SHOWS = frozenset({"move", "emote", "follow", "stay", "home"})
-#: What is said of a deed with a thing, without asking the model: one of each in turn.
+_SHOWS = frozenset({"move", "emote", "home"})
+#: What is said of a deed that does not show by itself, without asking the model: one of each in turn.
 _DID = {
     "take": ("I have the {thing}.", "The {thing} it is.", "Very well, I take the {thing} with me."),
     "drop": ("There lies the {thing}.", "I have put the {thing} down."),
     "give": ("Here you are.", "There you go.", "Take good care of it."),
+    "follow": ("Lead on.", "I am right behind you.", "After you."),
+    "stay": ("I stay here.", "I will wait here."),
 }
 #: What is said of a deed that did not work, without asking the model.
 _CANNOT = {
@@ -92,7 +94,7 @@ def _cannot(executed: Sequence[Executed]) -> str:
 
 
 def _did(executed: Sequence[Executed], number: int) -> str:
-    """What is said when things changed hands, empty when none did; another `number` may give other words."""
+    """What is said of the first deed of these, empty for none; another `number` may give other words."""
     done = [one.call for one in executed if one.call.name in _DID]
     if not done:
         return ""

@@ -112,6 +112,11 @@ _ORDER = re.compile(
     r"(?:read|show|give|take|open|close|bring|hand|pass|look at|play|fetch|get|lend|use|light|ring|pick up)\b",
     re.IGNORECASE,
 )
+_CARRYING = re.compile(
+    r"\b(?:carry(?:ing)?|carried|hold(?:ing)?|hands?|pockets?|bag|inventory|with you|on you)\b"
+    r"|\bwhat (?:do|have) you (?:have|got)\b",
+    re.IGNORECASE,
+)
 _WHO_HERE = re.compile(
     r"\bwho(?: else)?(?: is|'s| are)? (?:here|there|in (?:this|the) (?:room|place)|with (?:you|us)|around)\b"
     r"|\b(?:anybody|anyone|somebody|someone) (?:else )?(?:here|there|around)\b",
@@ -142,7 +147,7 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> Notes:
     named = names_in(line, view.details) or _meant_by_pronoun(line, view, earlier)
     facts = [f"The {name}: {view.details[name]}" if name not in view.people else view.details[name] for name in named]
     asks = is_question(line)
-    if view.carried:
+    if view.carried and (_CARRYING.search(line) or names_in(line, view.carried)):
         facts.append(f"You carry: {', '.join(view.carried)}.")
     if not named and _WHAT_HERE.search(line):
         facts.append(f"{_SEEN}: {', '.join(view.things) or 'nothing'}.")

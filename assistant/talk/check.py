@@ -32,7 +32,7 @@ _MODEL_VOICE = re.compile(
     r"(?:can['\u2019]t|cannot|can not|unable to) (?:assist|help) (?:you )?with|how (?:can|may) I (?:help|assist)"
     r"|assist you|more context|language model|\b(?:as )?an ai\b|clarify your|provide more (?:information|details)"
     r"|any other questions|let me know if|code snippet|ability to access|\bopenai\b|\balibaba\b|\bqwen\b|\bchatgpt\b"
-    r"|system prompt|my instructions|text.based game|text game|\bprompts?\b"
+    r"|system prompt|my instructions|\btyp(?:ed|ing|o)\b|text.based game|text game|\bprompts?\b"
     r"|I am (?:just )?an? (?:ai|assistant|program|bot|computer)\b",
     re.IGNORECASE,
 )
@@ -51,6 +51,7 @@ class Fault(StrEnum):
     LOOP = "loops"
     VOICE = "speaks as a model"
     OBEYED = "obeyed an order about its words"
+    THIRD_PERSON = "speaks of itself as of another"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +87,19 @@ def fault_of(answer: str, heard: Heard) -> Fault | None:
         return Fault.EXAMPLE
     if any((runs(words, EXAMPLE_WORDS) & runs(words_of(line), EXAMPLE_WORDS)) - allowed for line in heard.examples):
         return Fault.EXAMPLE
+    return _wrong_part(answer, words, heard)
+
+
+def _wrong_part(answer: str, words: list[str], heard: Heard) -> Fault | None:
+    """What is wrong with who speaks, and how."""
     if runs(words, PERSONA_WORDS) & runs(words_of(heard.persona), PERSONA_WORDS) or _second_person(answer, heard):
         return Fault.PERSONA
     if _takes_itself_for(answer, heard.people):
         return Fault.WRONG_PERSON
     if _loops(answer):
         return Fault.LOOP
+    if _speaks_of_itself(answer, heard.name):
+        return Fault.THIRD_PERSON
     return Fault.VOICE if _MODEL_VOICE.search(answer) else None
 
 
@@ -181,6 +189,12 @@ def _takes_itself_for(answer: str, people: Sequence[str]) -> bool:
         )
         for name in people
     )
+
+
+def _speaks_of_itself(answer: str, name: str) -> bool:
+    """Whether the character tells of itself by its name: "Sage knows it well". A name may be a word: "sage is green"."""
+    verbs = "says|said|knows|thinks|wants|likes|lives|keeps|does not know|is talking|is not sure"
+    return bool(name) and re.search(rf"\b{re.escape(name)} (?:{verbs})\b", answer) is not None
 
 
 def _loops(answer: str) -> bool:

@@ -21,7 +21,7 @@ _EXAMPLES = (
     ("{who} sneezes.", "Bless you, {who}!"),
     ("{who} claps for you.", "Too kind, {who}, I hardly deserve it."),
     ("{who} gives you a thimble.", "A thimble for me? How thoughtful, {who}."),
-    ("{who} glares at you.", "What have I done, {who}?"),
+    ("{who} yawns at you.", "Am I so dull today, {who}?"),
 )
 #: What is said by rule when somebody gave something, or came.
 _THANKS, _WELCOME, _WELL_MET = "Thank you, {who}.", "Welcome, {who}.", "Well met, {who}."

@@ -37,6 +37,27 @@ def to_second(text: str) -> str:
     return re.sub(r"(^|[.!?]\s+)([a-z])", lambda match: match[1] + match[2].upper(), text)
 
 
+_TO_FIRST = (
+    (r"\byou are\b", "I am"), (r"\byou['\u2019]re\b", "I am"), (r"\byou were\b", "I was"), (r"\byour\b", "my"),
+    (r"\byours\b", "mine"), (r"\byourself\b", "myself"), (r"\byou\b", "I"),
+)  # fmt: skip
+_YES_YOU = re.compile(
+    r"^(?:yes|no|well|oh|of course|certainly|indeed)\b\W*(?:of course\W*)?you(?:['\u2019]re)?\b", re.IGNORECASE
+)
+#: Requests that name the speaker and tell nothing of them.
+_REQUEST = re.compile(
+    r"\b(?:tell|show|give|let|help|bring|lend|hand|teach|answer|pass|fetch|for|with|to|at|follow) (?:me|us)\b",
+    re.IGNORECASE,
+)
+
+
+def to_first(text: str) -> str:
+    """Return `text` with its second person made the first."""
+    for pattern, other in _TO_FIRST:
+        text = re.sub(pattern, other, text, flags=re.IGNORECASE)
+    return text
+
+
 def asks_of_self(line: str) -> bool:
     """Whether a question is about who asks it and not about the one who is asked: "What did I sell?"."""
     last = next((one for one in reversed(sentences_of(line)) if one.endswith("?")), "")
@@ -56,12 +77,20 @@ def unmirrored(answer: str, line: str, earlier: Sequence[str]) -> str:
         own = [_nouns(one, lines) if _ABOUT_YOU.search(one) else to_second(one) for one in sentences_of(answer)]
         return " ".join(own)
     theirs = [words_of(one) for one in lines]
-    told = set(words_of(line)) - _COMMON if "?" not in line and _ABOUT_ME.search(line) else set()
+    if _asks_of_you(line) and _YES_YOU.search(answer):
+        return to_first(answer)
+    is_told = "?" not in line and _ABOUT_ME.search(_REQUEST.sub("", line)) is not None
+    told = set(words_of(line)) - _COMMON if is_told else set()
     turned = [
         to_second(one) if _copies_deed(one, theirs) or _retells(one, told) else _nouns(one, lines)
         for one in sentences_of(answer)
     ]
     return " ".join(turned)
+
+
+def _asks_of_you(line: str) -> bool:
+    """Whether a line asks the one who is spoken to about themselves: "Are you hungry?"."""
+    return line.endswith("?") and _ABOUT_YOU.search(line) is not None and _ABOUT_ME.search(line) is None
 
 
 def _copies_deed(sentence: str, theirs: Sequence[Sequence[str]]) -> bool:
