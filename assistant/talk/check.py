@@ -192,7 +192,7 @@ def _takes_itself_for(answer: str, people: Sequence[str]) -> bool:
 
 
 def _speaks_of_itself(answer: str, name: str) -> bool:
-    """Whether the character tells of itself by its name: "Sage knows it well". A name may be a word: "sage is green"."""
+    """Whether the character tells of itself by its name: "Sage knows it". A name may be a word: "sage is green"."""
     verbs = "says|said|knows|thinks|wants|likes|lives|keeps|does not know|is talking|is not sure"
     return bool(name) and re.search(rf"\b{re.escape(name)} (?:{verbs})\b", answer) is not None
 
