@@ -92,11 +92,11 @@ _GESTURES = {
 _LONGEST_FIRST = sorted(_GESTURES, key=len, reverse=True)
 
 
-def asked_deeds(line: str, who: str, view: View) -> list[Deed]:
-    """Return the deeds that `line`, said by `who`, plainly asks for, in order."""
+def asked_deeds(line: str, who: str, view: View, it: str = "") -> list[Deed]:
+    """Return the deeds that `line`, said by `who`, plainly asks for, in order; `it` is what was spoken of before."""
     deeds: list[Deed] = []
     for sentence in sentences_of(line):
-        last = ""
+        last = it
         for text in _orders(sentence, view.name):
             things = names_in(text, (*view.things, *view.carried))
             last = things[0] if things else last

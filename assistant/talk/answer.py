@@ -186,7 +186,8 @@ def _echoes(sentence: str, text: str) -> bool:
     if "?" in text and not sentence.endswith("?"):
         return False
     words, theirs = words_of(sentence), words_of(to_second(text))
-    if _YOU_ARE.search(text) and _YOU_ARE.search(sentence) and len(content_words(sentence) & content_words(text)) > 1:
+    is_told_what = _YOU_ARE.search(sentence) or (_I_AM.search(sentence) and not _DENIES.search(sentence))
+    if _YOU_ARE.search(text) and is_told_what and len(content_words(sentence) & content_words(text)) > 1:
         return True
     return len(theirs) > 3 and likeness(words, theirs) > _ECHO  # noqa: PLR2004
 

@@ -66,7 +66,7 @@ async def ask_plainly(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLM
     if asked is None or trigger is None:
         return None
     if not run.executed:
-        if calls := _deeds(mind, run, asked, asked_deeds(asked.text, asked.who, asked.view)):
+        if calls := _deeds(mind, run, asked, asked_deeds(asked.text, asked.who, asked.view, asked.it)):
             return (), 0, _response(calls)
         deed, usage = await chosen_deed(mind, run, asked)
         if deed is not None and (calls := _deeds(mind, run, asked, [deed])):

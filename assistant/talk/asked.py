@@ -34,6 +34,13 @@ class Asked:
     view: View
     earlier: Sequence[Turn]
 
+    @property
+    def it(self) -> str:
+        """The thing that one of the two lines before named last, empty for none."""
+        things = (*self.view.things, *self.view.carried)
+        named = [name for turn in self.earlier[-2:] for name in names_in(turn.heard, things)]
+        return named[-1] if named else ""
+
 
 async def asked_of(mind: Mind, run: Run) -> Asked | None:
     """Return what the run is to answer; None when nobody waits for an answer."""
@@ -92,6 +99,7 @@ async def _view(mind: Mind, scene: Scene, text: str = "", before: Sequence[str] 
         people,
         details,
         settings.voice,
+        {name: clean_heard(text, MAX_DETAIL) for name, text in known.items() if text},
     )
 
 

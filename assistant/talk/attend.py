@@ -43,6 +43,8 @@ class View:
     details: Mapping[str, str] = field(default_factory=dict)
     #: Lines with answers in the character's own voice.
     voice: Mapping[str, str] = field(default_factory=dict)
+    #: The descriptions of all that can be seen, as far as the game tells them unasked.
+    described: Mapping[str, str] = field(default_factory=dict)
 
     def words(self) -> frozenset[str]:
         """Return all words of the scene and the persona, in the singular."""
@@ -53,6 +55,7 @@ class View:
             *self.people,
             *self.details.values(),
             *self.voice.values(),
+            *self.described.values(),
             *rooms,
             *(way for way, _ in self.ways),
         )
@@ -91,6 +94,7 @@ _WHAT_HERE = re.compile(
     r"\b(?:what|which things|which objects|anything|something)\b[^?]*\b(?:can you see|to see|you see|there is|"
     r"is there|lies|lie|stands|are (?:here|there)|around)\b"
     r"|\bwhat(?:'s| is| are)? (?:here|in (?:this|the) (?:room|place))"
+    r"|\bwhat (?:stuff|things|objects|else) (?:is|are|do you have|have you) (?:in |over )?here\b"
     r"|\bwhat (?:have |do |did )?you (?:got|have|keep)\b[^?]*\b(?:here|place|room|shop)\b|\bwhat(?:'s| is) in here\b"
     r"|\b(?:things|objects)\b[^?]*\b(?:here|room|place)\b"
     r"|\blook (?:a)?round\b|\bdescribe (?:this|the) (?:room|place)",
@@ -156,7 +160,7 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> Notes:
     elif asks and (leading := _leading(line, view)):
         facts += [f"The way to {room} is {way}." for way, room in leading]
     elif asks and not named:
-        facts += _of_the_room(line, view)
+        facts += _of_the_room(line, view) or _of_a_thing(line, view)
     if _WHO_HERE.search(line):
         facts.append(f"Here are {', '.join(view.people) or 'nobody else'}.")
     if asks and _OF_SELF.search(line):
@@ -217,6 +221,14 @@ def _of_the_room(line: str, view: View) -> list[str]:
             leads = [f"{way} is {room}" for way, room in view.ways if room and way.casefold() in words]
             found = clause.strip() + (f", and {' and '.join(leads)}" if leads else "") + "."
     return [found] if found else []
+
+
+def _of_a_thing(line: str, view: View) -> list[str]:
+    """The description of the thing that a line speaks of without its name: "how many kittens" of a basket of them."""
+    asked = content_words(line)
+    shared = {name: len(asked & content_words(text)) for name, text in view.described.items() if name in view.things}
+    best = max(shared, key=lambda name: shared[name], default="")
+    return [f"The {best}: {view.described[best]}"] if best and shared[best] else []
 
 
 def _of_the_line(line: str) -> list[str]:

@@ -50,6 +50,12 @@ def test_it_is_the_thing_of_the_clause_before() -> None:
     ]
 
 
+def test_it_may_be_the_thing_of_a_line_before() -> None:
+    given = [Deed("give", {"thing": "rope", "person": "Ann"})]
+    assert asked_deeds("Now give it to me, please.", "Ann", JETTY, "rope") == given
+    assert asked_deeds("Now give it to me, please.", "Ann", JETTY) == []
+
+
 @pytest.mark.parametrize("line", ["Give me the rope.", "pick up the rope and give it to me", "Fetch me the rope."])
 def test_giving_is_one_deed_because_the_tool_takes_first(line: str) -> None:
     assert asked_deeds(line, "Ann", JETTY) == [Deed("give", {"thing": "rope", "person": "Ann"})]
