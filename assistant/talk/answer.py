@@ -134,6 +134,8 @@ def _long_lines(line: Line) -> list[str]:
 def _bare(raw: str, line: Line) -> str:
     """The words without quotation marks, label and notes; where the character calls its own name, it is who asked."""
     raw = raw.strip().strip('"\u201c\u201d').strip()
+    for thing in (thing for thing in line.view.things if thing[:1].casefold() in "aeio"):
+        raw = re.sub(rf"\ba (?={re.escape(thing)}\b)", "an ", raw)
     name, who = re.escape(line.view.name), re.escape(line.who)
     raw = re.sub(rf"^(?:{name}|{who})\s*:\s*", "", raw)
     raw = re.sub(r"^\([^)]*\)\s*", "", raw)
