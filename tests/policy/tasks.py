@@ -102,7 +102,7 @@ def _moves() -> Iterator[Task]:
 
 def _commands() -> Iterator[Task]:
     for number, (key, room) in enumerate(ROOMS.items()):
-        for at, thing in enumerate(room.things):
+        for at, thing in enumerate(thing for thing in room.things if thing.name not in room.fixed):
             for verb in ("get", "grab"):
                 who = NAMES[(number + at + (verb == "get")) % 3]
                 yield Task("get", who, key, f"type {verb} {thing.name}", _carries(thing))
