@@ -93,13 +93,9 @@ def classify(
         return Attention(Verdict.IGNORE, importance)
     from_bot = event.who.kind is Kind.ASSISTANT
     answerable = Verdict.CONTEXT if from_bot and bot_exchanges >= MAX_BOT_EXCHANGES else Verdict.TRIGGER
-    if (
-        event.who.kind is not Kind.WORLD and event.who.permission < me.min_permission
-    ):  # the actor is below the permission that it listens to
+    if event.who.kind is not Kind.WORLD and event.who.permission < me.min_permission:  # below its permission
         return Attention(Verdict.IGNORE, importance)
-    if is_unspoken(event) or (
-        from_bot and isinstance(event, Emoted)
-    ):  # an act without speech, or a pose of an assistant
+    if is_unspoken(event) or (from_bot and isinstance(event, Emoted)):  # an act without speech, or a bot's pose
         wakes = not from_bot and is_rested and _wakes_unspoken(event, me, goes_on=goes_on)
         importance = _ASSISTANT if from_bot else _MENTION if wakes and mentions(event, me) else importance
         return Attention(Verdict.TRIGGER if wakes else Verdict.CONTEXT, importance, addressed=wakes)

@@ -29,8 +29,8 @@ from tools.clean import clean_heard, one_line
 SOFT, HARD = 0.7, 0.85
 #: Share of the budget that a compaction leaves in use, roughly.
 AIM = 0.5
-#: The largest part of the stream that one summary takes in: in tokens (writing them out blocks the reactor for 1 to 2
-#: ms a thousand), and as a share of the budget (the prompt must fit the window).
+#: The largest part of the stream that one summary takes in: in tokens (writing them out blocks the reactor for
+#: 1 to 2 ms a thousand), and as a share of the budget (the prompt must fit the window).
 MOST_TOKENS, MOST_SHARE = 16_000, 0.6
 #: The importance of a summary in the stream (spoken words have 8 too).
 IMPORTANCE = 8
@@ -209,8 +209,8 @@ class Compactor:
     async def maybe(self, *, hard: bool) -> Compaction:
         """Compact the stream when it is due, and return what came of it.
 
-        Off the player's path (not `hard`), it is due from 70 % of the budget. Before a run (`hard`), it is due from 85
-        %, and a compaction already under way is awaited. Cancelling this wait does not cancel that compaction.
+        Off the player's path (not `hard`), it is due from 70 % of the budget. Before a run (`hard`), it is due from
+        85 %, and a compaction already under way is awaited. Cancelling this wait does not cancel that compaction.
         """
         urgency = due(self._history)
         if urgency is None or (hard and urgency is Due.SOFT):

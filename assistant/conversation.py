@@ -26,7 +26,7 @@ _FAREWELL = re.compile(
 
 @dataclass(slots=True)
 class _Exchange:
-    """The last exchange with somebody: their name, its time in clock seconds, and whether they still wait for an answer."""
+    """The last exchange with somebody: their name, its time in clock seconds, and whether an answer to them is due."""
 
     name: str
     at: float
@@ -114,7 +114,7 @@ def is_farewell(text: str) -> bool:
 
 
 def _place(event: Event) -> str | None:
-    """Return where an event took place: empty for the room, else the channel; None for what is told to one person alone."""
+    """Return where an event took place: empty for the room, else the channel; None for a private event."""
     match event:
         case Said() | Emoted() | Gave() | Arrived():
             return ""

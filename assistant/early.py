@@ -155,7 +155,7 @@ async def heard_out(ears: Early, answer: Deferred[LLMResponse]) -> LLMResponse:
 
 
 def early_ears(mind: Mind, run: Run) -> Early | None:
-    """Return the listener for the next answer of this run, None when nothing may be spoken before all of it is there."""
+    """Return the listener for the next answer of this run, None when only the whole answer may be spoken."""
     tool, asks = mind.registry.get(SAY), run.requester
     if not mind.settings.speak_early or tool is None or tool.name not in mind.rules.grant:
         return None
