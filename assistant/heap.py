@@ -1,5 +1,4 @@
-"""Keeps the garbage collector from blocking the reactor: it no longer examines objects that live as long as the
-process.
+"""Keeps the garbage collector from blocking the reactor: objects that live as long as the process are left out.
 
 A full collection looks at every object there is. It takes 118 ms of CPU in one callback in a stock game of Evennia with
 50 assistants, and 60 to 90 ms with 200 in the embedded world (docs/performance.md). A game calls `settle_heap` at its
