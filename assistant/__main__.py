@@ -1,6 +1,6 @@
 """Provides the command `mud-assistant`: reads the command line and starts the reactor.
 
-No other module imports the reactor.
+It is a composition root: it imports the reactor and hands it to the modules that need one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _INTERRUPTED = 130
 
 
 class _CannotStartError(Exception):
-    """What is wrong with the command line or the settings, in one sentence."""
+    """The command line or the settings are wrong; the message says how, in one sentence."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -89,7 +89,7 @@ def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
 def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     """Run the checks and return the exit status.
 
-    The first two checks run before the reactor and our own packages are imported.
+    The first two checks run before the reactor is imported, the first one even before most of our own modules.
     """
     screen = Screen(json=options.json)
     if in_the_way := shadowed():
@@ -138,7 +138,7 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
 
 
 def _game(options: argparse.Namespace, _: Secrets) -> int:
-    """Make, start or stop a game, and return the exit status. Reads no key and needs no reactor."""
+    """Make and run a game, or stop one, and return the exit status. Reads no key and needs no reactor."""
     if in_the_way := shadowed():
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
@@ -233,7 +233,7 @@ def _explain(failure: Failure, secrets: Secrets, cancelled: int = 0) -> int:
     """Print a sentence about what ended the work, where one is due, and return the exit status."""
     if failure.check(CancelledError):
         return cancelled
-    if failure.check(BrokenPipeError):  # whoever read our output has left; Python's own last flush must not fail
+    if failure.check(BrokenPipeError):  # the reader of our output has left; Python's own last flush must not fail
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     print(f"mud-assistant: {secrets.scrub(failure.getErrorMessage())}", file=sys.stderr)

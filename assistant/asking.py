@@ -28,8 +28,8 @@ NUDGE = "(You answered nothing. Call one of your tools.)"
 AGAIN = "(You only repeated {what}. Answer in words of your own.)"
 #: The temperature of that second request; every server takes this value.
 FREER = 1.0
-#: Characters of an answer that are kept at least, and characters kept for each token asked for (more than any model
-#: needs).
+#: Characters of an answer that are kept at least, and characters kept for each token that was asked for: more than a
+#: token of any model has.
 MIN_KEPT_CHARS, CHARS_A_TOKEN = 2000, 8
 
 _log = Logger()

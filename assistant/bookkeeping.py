@@ -89,7 +89,7 @@ class KnownEvents:
             self._old.popitem(last=False)
 
     def unlearn(self, event_ids: Iterable[str]) -> None:
-        """Forget that these events ever left the stream."""
+        """Forget that these events were in the stream until lately."""
         for event_id in event_ids:
             self._old.pop(event_id, None)
 

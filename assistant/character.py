@@ -161,7 +161,8 @@ class Assistant:
     def approve(self, number: int, who: Principal) -> Given | Denied:
         """Allow the exact call of this number once. The assistant is woken and makes it.
 
-        What the call would act on is looked up again. If it has changed, the request is void and both players are told.
+        What the call would act on is looked up again. If it has changed, the request is void, and
+        the players who asked and approved are told.
         """
         approvals = self.mind.approvals
         known = approvals.waits(number)

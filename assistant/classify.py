@@ -63,7 +63,7 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class Manners:
-    """Who the assistant is and what it minds: the settings that classification needs."""
+    """The identity and the habits of the assistant: the settings that classification needs."""
 
     id: str
     name: str

@@ -31,7 +31,7 @@ _log = Logger()
 
 
 class Company:
-    """What one assistant does because others are there."""
+    """Handles greetings, hints and lines to everybody for one assistant."""
 
     def __init__(self, mind: Mind, manners: Manners) -> None:
         self._mind = mind

@@ -33,7 +33,7 @@ class ByRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Perceived:
-    """What every event has: an id that is never used twice, the time in clock seconds, and who caused it.
+    """The fields of every event: an id that is never used twice, the time in clock seconds, and who caused it.
 
     `by_rule` is the call that is made because of it, in a run of its own.
     """

@@ -33,8 +33,8 @@ _log = Logger()
 def walking_after(mind: Mind, event: Event, attention: Attention) -> tuple[Event, Attention]:
     """Make the departure of the person whom the character follows a trigger to walk after them.
 
-    Any other event is returned unchanged. Following ends when they left by no exit that the character sees. An
-    assistant is never followed by another, so following ends for an assistant too.
+    Any other event is returned unchanged. Following ends when they left by no exit that the character sees. It
+    also ends when they are an assistant, because assistants do not follow each other.
     """
     if not isinstance(event, Left) or not mind.following.leads(event.who.id):
         return event, attention

@@ -28,7 +28,7 @@ class RunLimits:
 
 
 class Meter:
-    """What one run has used of its limits."""
+    """The share of its limits that one run has used."""
 
     def __init__(self, limits: RunLimits, deadline: Deadline) -> None:
         self._limits = limits

@@ -25,7 +25,7 @@ MAX_DETAIL = 400
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is answered. `text` is what was heard, written out; `deed` is what was done without speech."""
+    """The line or the deed to answer. `text` is what was heard, written out; `deed` is what was done without speech."""
 
     who: str
     heard: str

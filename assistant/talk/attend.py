@@ -29,7 +29,7 @@ _SEEN = "Here you see"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Who the character is and what lies round it. `details` describes things and people by name."""
+    """The character and what lies round it. `details` describes things and people by name."""
 
     name: str
     persona: str
