@@ -1,4 +1,7 @@
-"""The command `mud-assistant`: reads the command line, starts the reactor, and is the only one that imports it."""
+"""Provides the command `mud-assistant`: reads the command line and starts the reactor.
+
+It is a composition root: it imports the reactor and hands it to the modules that need one.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +30,19 @@ if TYPE_CHECKING:
     from assistant.config import Config
     from assistant.worlds.hamlet import Place
 
-#: Exit status of a doctor or a setup that was left with Ctrl-C, as shells count it.
+#: Exit status of a doctor or a setup that the owner left with Ctrl-C, as shells count it.
 _INTERRUPTED = 130
 
 
 class _CannotStartError(Exception):
-    """What is wrong with the command line or the settings, in one sentence."""
+    """The command line or the settings are wrong; the message says how, in one sentence."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit status: 0 after a conversation, 2 when there is no model or a setting is wrong; or the command's own."""
+    """Run the command and return its exit status.
+
+    A conversation returns 0, or 2 when there is no model or a setting is wrong. The other commands return their own.
+    """
     options = parser().parse_args(arguments)
     secrets = Secrets()
     if options.command in _ALONE:
@@ -65,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
-    """The exit status of reading a journal. No reactor is needed for that, and none is made."""
+    """Read a journal and return the exit status. Makes no reactor: none is needed."""
     if in_the_way := shadowed():
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
@@ -81,7 +87,10 @@ def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
 
 
 def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
-    """The exit status of the checks. The first two come before anything of ours is imported, and before the reactor."""
+    """Run the checks and return the exit status.
+
+    The first two checks run before the reactor is imported, the first one even before most of our own modules.
+    """
     screen = Screen(json=options.json)
     if in_the_way := shadowed():
         screen.show(Finding("packages", State.WRONG, in_the_way))
@@ -110,7 +119,7 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
 
 
 def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
-    """The exit status of the dialogue that writes the settings."""
+    """Run the dialogue that writes the settings, and return the exit status."""
     if in_the_way := shadowed():
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
@@ -129,7 +138,7 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
 
 
 def _game(options: argparse.Namespace, _: Secrets) -> int:
-    """The exit status of a game that was made, started and stopped. Reads no key, and needs no reactor."""
+    """Make and run a game, or stop one, and return the exit status. Reads no key and needs no reactor."""
     if in_the_way := shadowed():
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
@@ -148,9 +157,10 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
 
 @contextmanager
 def _loading() -> Iterator[None]:
-    """Modules are loaded in the block: they live as long as the process, so no collection looks at what they hold.
+    """Suspend garbage collection while modules load, and exempt what they hold from later collections.
 
-    That is a tenth of what a trial costs to start, and nearly all of what it costs to end.
+    Modules live as long as the process. This saves a tenth of the time a trial takes to start, and nearly all of the
+    time it takes to end.
     """
     gc.disable()
     try:
@@ -161,7 +171,7 @@ def _loading() -> Iterator[None]:
 
 
 def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Place]:
-    """The settings with the options laid over them, and the place; the log is begun. Raises _CannotStartError."""
+    """Begin the log; return the settings, overridden by the options, and the place. Raises _CannotStartError."""
     if in_the_way := shadowed():
         raise _CannotStartError(in_the_way)
     if sys.stdin is None:
@@ -188,9 +198,9 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Pla
 
 
 def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secrets, cancelled: int = 0) -> int:
-    """Run the reactor until `work` is over; Ctrl-C and SIGTERM cancel it and wait for its clean end.
+    """Run the reactor until `work` is over. Ctrl-C and SIGTERM cancel it and wait until it has ended.
 
-    `cancelled` is the exit status of work that was.
+    `cancelled` is the exit status of work that was cancelled.
     """
     status = 1
     leaving = False
@@ -220,10 +230,10 @@ def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secret
 
 
 def _explain(failure: Failure, secrets: Secrets, cancelled: int = 0) -> int:
-    """The exit status for what ended the work, after one sentence about it where one is due."""
+    """Print a sentence about what ended the work, where one is due, and return the exit status."""
     if failure.check(CancelledError):
         return cancelled
-    if failure.check(BrokenPipeError):  # whoever read our output has left; Python's own last flush must not fail
+    if failure.check(BrokenPipeError):  # the reader of our output has left; Python's own last flush must not fail
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     print(f"mud-assistant: {secrets.scrub(failure.getErrorMessage())}", file=sys.stderr)
@@ -239,7 +249,7 @@ def _begin_logging(path: Path | None, secrets: Secrets) -> None:
     globalLogBeginner.beginLoggingTo(observers, discardBuffer=True, redirectStandardIO=False)
 
 
-#: The commands that need neither a conversation nor what the options lay over the settings.
+#: The commands that need neither a conversation nor settings overridden by options.
 _ALONE = {"replay": _replay, "doctor": _doctor, "setup": _setup, "game": _game}
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a model's answer: its calls are run and answered, and the answer goes to the stream with them."""
+"""Acts on a model's answer: runs its calls and appends the answer and the results to the stream."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tools.clean import one_line
 from tools.names import plain
 from tools.trust import Audience, common
 
-#: Goes with the results of a step that brought nothing the run did not know.
+#: Added to the results of a step that told the run nothing new.
 REPEATED = "You know this already: answer now with say."
 
 
 async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple[Executed, ...]:
     """Run every call of the answer, in order, and append the answer with its results to the stream.
 
-    Of a call that was begun early only the rest is run; it is told as the whole.
+    Of a call that was begun early, only the rest is run. The stream shows it as one whole call.
     """
     calls, message = answer.calls, answer.response.message
     if not message.tool_calls:
@@ -66,7 +66,7 @@ async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple
 
 
 async def answer_by_rule(mind: Mind, run: Run, call: ToolCall) -> Answer:
-    """Write a call down that no model made, as a step of its own, and return it as the answer to act on."""
+    """Record a call that no model made as a step of its own, and return it as the answer to act on."""
     response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "")
     run.meter.count_step(response.usage, 0)
     await mind.journal.record_response(run.id, run.next_step(), response)
@@ -74,14 +74,14 @@ async def answer_by_rule(mind: Mind, run: Run, call: ToolCall) -> Answer:
 
 
 def _in_manner(mind: Mind, run: Run, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    """The calls in the manner in which the assistant was spoken to."""
+    """Adapt each call to the manner in which the assistant was spoken to."""
     event = run.trigger.event if run.trigger else None
     is_here = event is not None and mind.world.hears(event.who)
     return tuple(in_manner(call, event, mind.rules.grant, mind.me.name, is_here=is_here) for call in calls)
 
 
 def can_answer(mind: Mind, run: Run) -> bool:
-    """Tell whether the run has a way to answer where it was spoken to: what was private is never answered aloud."""
+    """Tell whether the run can answer where it was spoken to. What was said in private is never answered aloud."""
     if run.hearers is None:
         return True
     event = run.trigger.event if run.trigger else None
@@ -91,7 +91,10 @@ def can_answer(mind: Mind, run: Run) -> bool:
 
 
 def _audience(mind: Mind, run: Run, executed: Sequence[Executed]) -> tuple[Audience, str]:
-    """Return who may be told of a step, and what others see of it: words said to one person are theirs alone."""
+    """Return who may be told of a step, and what others see of it.
+
+    Words said to one person are for that person only.
+    """
     audience, others_see = run.sight.audience, []
     for done in executed:
         tool = mind.registry.get(done.call.name)
@@ -108,13 +111,13 @@ def _audience(mind: Mind, run: Run, executed: Sequence[Executed]) -> tuple[Audie
 
 
 async def carry_out(mind: Mind, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past) -> tuple[Executed, ...]:
-    """What came of the calls, each written down under this step before and after."""
+    """Run the calls and return what came of each. Records an intent before each call and its result after it."""
     mind.waking.answered()
     return await run.dispatcher.answer_all(calls, _context(mind, run), log=_Written(mind, run, step), past=past)
 
 
 def keep_said(mind: Mind, run: Run) -> None:
-    """Append what was said early to the stream, as all there is of an answer whose rest never came."""
+    """Append speech that was begun early to the stream, when the rest of the answer never came."""
     if (said := run.said) is not None:
         authority = said.executed.authority
         messages = (said.message, tool_results([said.executed.result]))
@@ -123,9 +126,9 @@ def keep_said(mind: Mind, run: Run) -> None:
 
 
 def outcome_of(run: Run, executed: Sequence[Executed]) -> Outcome | None:
-    """How the run ends when its last step spoke, or spoke too late; None to go on.
+    """Return how the run ends when its last step spoke, or spoke too late; None when the run goes on.
 
-    Speech that was begun early has been heard, whatever became of the rest: asked again the model would repeat it.
+    Speech that was begun early has been heard, whatever became of the rest. Asked again, the model would repeat it.
     """
     acts = [done.call.name for done in executed if done.category is Category.TERMINAL and done.status in MAYBE_HEARD]
     if not acts:
@@ -137,7 +140,10 @@ def outcome_of(run: Run, executed: Sequence[Executed]) -> Outcome | None:
 
 
 def _calls_of_text(mind: Mind, run: Run, answer: Answer) -> tuple[ToolCall, ...]:
-    """The call that the answer's plain text stands for, as the model meant it; those that were written down of it."""
+    """Return the call that the answer's plain text stands for.
+
+    Calls already made of that text are completed with all of it.
+    """
     if answer.calls:
         return tuple(whole_text(call, answer.response.content) for call in answer.calls)
     call = _text_as_call(mind, run, answer.response)
@@ -145,9 +151,9 @@ def _calls_of_text(mind: Mind, run: Run, answer: Answer) -> tuple[ToolCall, ...]
 
 
 async def _go_on(mind: Mind, run: Run, rest: Rest, calls: tuple[ToolCall, ...]) -> tuple[Executed, ...]:
-    """What came of the calls of an answer that was begun early. The one that was begun counts once, as the whole.
+    """Run the rest of an answer that was begun early, and return what came of its calls.
 
-    What it came to is written down here when nothing is left of it.
+    The call that was begun counts once, as a whole. Its result is recorded here when nothing of it is left to run.
     """
     run.went_on = rest.index is not None
     if rest.index is not None:
@@ -160,7 +166,7 @@ async def _go_on(mind: Mind, run: Run, rest: Rest, calls: tuple[ToolCall, ...]) 
 
 
 def _context(mind: Mind, run: Run) -> ToolContext:
-    """What the calls of a step are made with."""
+    """Return the context for the calls of a step."""
     event = run.trigger.event if run.trigger else None
     return ToolContext(
         mind.me,
@@ -179,9 +185,9 @@ def _context(mind: Mind, run: Run) -> ToolContext:
 
 
 def _is_new(run: Run, executed: Sequence[Executed]) -> bool:
-    """Whether any call of the step was not made before in this run, or came to something else than before.
+    """Tell whether a call of the step is new to this run, or came to something else than before.
 
-    A read that is made again brings nothing, whatever its answer: it costs a step and the model knew it.
+    A repeated read brings nothing, whatever its answer: it costs a step, and the model knew the answer.
     """
     results = {_known(done) for done in executed}
     is_new = bool(results - run.known)
@@ -195,7 +201,7 @@ def _known(done: Executed) -> str:
 
 
 def _text_as_call(mind: Mind, run: Run, response: LLMResponse) -> ToolCall | None:
-    """The call that plain text stands for under the owner's setting."""
+    """Return the call that plain text stands for under the owner's setting, or None."""
     trigger = run.trigger
     return call_for_text(
         response.content,
@@ -216,11 +222,11 @@ class _Written:
     step: int
 
     async def intent(self, index: int, call: ToolCall) -> None:
-        """The call is about to run."""
+        """Record that the call is about to run."""
         tool = self.mind.registry.get(call.name)
         effect = tool is None or not tool.category.reads
         await self.mind.journal.record_intent(self.run.id, self.step, index, call, effect=effect)
 
     async def done(self, index: int, executed: Executed) -> None:
-        """The call is over."""
+        """Record that the call is over."""
         await self.mind.journal.record_result(self.run.id, self.step, index, executed)

@@ -1,6 +1,7 @@
-"""Asks the model for the next answer of a run, in the way that suits it, and once more when it only repeats.
+"""Asks the model for the next answer of a run, and once more when the answer only repeats something.
 
-An answer is written down and acted on as it leaves here: without keys, and with words of its own.
+The request takes the form that suits the model. The answer leaves this module as it is recorded and acted on: without
+keys, and not a repetition.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from llm import BudgetReached, LLMResponse, Message, user
 from llm import assistant as assistant_message
 from llm.packed import Joined, parts_of
 
-#: Added to the prompt, not to the stream, after an answer that held neither text nor a call (edge cases 60 and 63).
+#: Added to the prompt, not to the stream, after an answer with neither text nor a call.
 NUDGE = "(You answered nothing. Call one of your tools.)"
-#: Added likewise after an answer that only repeated something.
+#: Added in the same way after an answer that only repeated something.
 AGAIN = "(You only repeated {what}. Answer in words of your own.)"
-#: How freely words are chosen then; every server takes this value.
+#: The temperature of that second request; every server takes this value.
 FREER = 1.0
-#: Characters of an answer that are kept at least, and for each token that was asked for: more than any model's has.
+#: Characters of an answer that are kept at least, and characters kept for each token that was asked for: more than a
+#: token of any model has.
 MIN_KEPT_CHARS, CHARS_A_TOKEN = 2000, 8
 
 _log = Logger()
@@ -43,7 +45,7 @@ class Asked:
 
 
 async def ask(mind: Mind, run: Run) -> Asked | None:
-    """Ask for the next answer, within what is left of the run's time; None when the run has done all there is to do.
+    """Ask for the next answer within the run's remaining time; return None when the run has nothing left to do.
 
     Raises LLMError. Cancelling closes the connection.
     """
@@ -56,15 +58,15 @@ async def ask(mind: Mind, run: Run) -> Asked | None:
 
 
 def discreet(mind: Mind, response: LLMResponse) -> LLMResponse:
-    """Return the answer as it is written down and acted on."""
+    """Return the answer as it is recorded and acted on."""
     most_chars = max(MIN_KEPT_CHARS, CHARS_A_TOKEN * mind.model.max_answer_tokens)
     return kept(response, mind.scrub, most_chars, mind.pieces)
 
 
 async def _ask_with_tools(mind: Mind, run: Run) -> Asked:
-    """Ask once, and once more when the answer only repeats; what repeats again is not said.
+    """Ask once, and once more when the answer only repeats. A second repetition is not said.
 
-    The first sentence may be spoken by the time the answer is there (`early.py`): it was looked at before.
+    The first sentence may have been spoken before the answer is complete (`early.py`); it was checked before that.
     """
     asked = await _answer(mind, run)
     heard, did = run.texts, bool(run.executed)
@@ -94,7 +96,7 @@ def _saying(mind: Mind, run: Run, response: LLMResponse, said: str) -> LLMRespon
 
 
 async def _answer(mind: Mind, run: Run, again: str = "") -> Asked:
-    """Make one model call; `again` says why it is made a second time, and then nothing is spoken early."""
+    """Make one model call. `again` says why it is a second one; nothing of a second one is spoken early."""
     nudges = [user(text) for text in (NUDGE if run.nudge else "", again) if text]
     prompt = Joined([*parts_of(mind.front), *mind.history.parts(run.hearers), *nudges])
     ears = None if again else early_ears(mind, run)
@@ -108,7 +110,7 @@ async def _answer(mind: Mind, run: Run, again: str = "") -> Asked:
         **freer,
     )
     response = await (answer if ears is None else heard_out(ears, answer))
-    mind.waking.answered()  # its server has read the beginning of every prompt by now: nobody need warm it
+    mind.waking.answered()  # its server has read the beginning of every prompt by now, so no warming is needed
     return Asked(prompt, mind.window.fixed_tokens() + mind.history.tokens, discreet(mind, response))
 
 

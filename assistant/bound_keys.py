@@ -1,4 +1,4 @@
-"""Keeps each key to the servers it was given for, over restarts: what `key_binding` decides, with its memory."""
+"""Keeps each key to the servers it was given for, over restarts: applies `key_binding` to what is remembered."""
 
 from __future__ import annotations
 
@@ -15,23 +15,32 @@ from assistant.web_config import WebProviderConfig
 from llm import UnknownProviderError, get_provider
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
 
-#: How the owner of a trial gives a key anew.
+#: How the owner of a trial gives a key again.
 AT_THE_COMMAND_LINE = "name it on the command line: --key {reference}"
 
 
 class BoundKeys:
-    """What is remembered of keys and servers. Without a journal nothing is: every key goes where the settings say."""
+    """The keys and the servers they were given for.
+
+    Without a journal nothing is remembered, and every key goes where the settings say.
+    """
 
     def __init__(
         self, remembered: Collection[KeyBinding] = (), folder: Path = Path(), again: str = AT_THE_COMMAND_LINE
     ) -> None:
-        """A relative path of a key file starts from `folder`; `again` says how an owner gives a `{reference}` anew."""
+        """Start with what is remembered.
+
+        A relative path of a key file starts from `folder`. `again` says how an owner gives a `{reference}` again.
+        """
         self._again = again
         self.remembered = frozenset(remembered)
         self._folder = folder
 
     def admit(self, wanted: Sequence[KeyBinding], entered: Collection[str] = ()) -> None:
-        """Remember the keys that are new, for all servers of `wanted`; `entered` are references given anew just now."""
+        """Remember new keys for all servers of `wanted`.
+
+        `entered` are the references that were given again just now.
+        """
         before = self.remembered
         for binding in wanted:
             if binding.reference in entered:
@@ -42,12 +51,12 @@ class BoundKeys:
         self.remembered -= {known for known in self.remembered if known.reference in entered and known not in wanted}
 
     def check(self, config: ModelConfig) -> None:
-        """Nothing. Raises KeyReferenceError when the key of this model was given for another server."""
+        """Raise KeyReferenceError when a key of this model was given for another server."""
         for binding in bindings_of_model(config, self._folder):
             self.check_binding(binding)
 
     def check_binding(self, binding: KeyBinding | None) -> None:
-        """Nothing. Raises KeyReferenceError when this key was given for another server."""
+        """Raise KeyReferenceError when this key was given for another server."""
         if binding is None or not self.remembered:
             return
         state = bound(binding.reference, binding.origin, self.remembered)
@@ -56,9 +65,9 @@ class BoundKeys:
 
 
 def binding_of(config: ModelConfig, folder: Path = Path()) -> KeyBinding | None:
-    """The key of these settings and the server it would go to, None when no key goes anywhere.
+    """Return the key of these settings and the server it would go to, None when no key goes anywhere.
 
-    A key file is the same by whatever way it is named; a relative path starts from `folder`.
+    A key file counts as the same however its path is written. A relative path starts from `folder`.
     """
     if not config.key or config.provider == EMBEDDED:
         return None
@@ -71,13 +80,13 @@ def binding_of(config: ModelConfig, folder: Path = Path()) -> KeyBinding | None:
 
 
 def bindings_of_model(config: ModelConfig, folder: Path = Path()) -> list[KeyBinding]:
-    """Each key of these settings, those of its MCP servers too, with the server it would go to."""
+    """Return each key of these settings, those of its MCP servers too, with the server it would go to."""
     keys = [config, *(config.model_copy(update={"key": key}) for key in token_references(config.extra_params))]
     return [binding for each in keys if (binding := binding_of(each, folder))]
 
 
 def binding_of_provider(name: str, config: WebProviderConfig, folder: Path = Path()) -> KeyBinding | None:
-    """The key of a provider of the web and the server it would go to, None when no key goes anywhere."""
+    """Return the key of a web provider and the server it would go to, None when no key goes anywhere."""
     if not config.key:
         return None
     url = config.url or usual_url(name)
@@ -85,7 +94,7 @@ def binding_of_provider(name: str, config: WebProviderConfig, folder: Path = Pat
 
 
 def usual_url(name: str) -> str:
-    """Where the key of a provider of the web goes when the settings name no address, empty for nowhere."""
+    """Return the address that a web provider's key goes to when the settings name none, empty when it goes nowhere."""
     from tools.web.readers.jina import JinaSettings  # noqa: PLC0415  (not in a process without keys for the web)
     from tools.web.registry import READ_PROVIDERS, SEARCH_PROVIDERS  # noqa: PLC0415  (the same)
 

@@ -42,17 +42,17 @@ from tools.world import ACT_TOOLS, MOVE
 
 #: How long a summary may take, in seconds.
 SUMMARY_SECONDS = 60.0
-#: How many prompts of a full window the tokens of one run are for, and what they leave of the window at least.
+#: For how many prompts of a full window the tokens of one run must suffice, and the smallest window that may result.
 PROMPTS_A_RUN, MIN_WINDOW = 3, 4096
 #: Tools that a model with a small window is not offered.
 _SPARED = frozenset(tool.name for tool in ACT_TOOLS) - {MOVE.name}
-#: The same for all who are denied nothing.
+#: An empty set, shared by all assistants that are denied no command.
 _NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What an assistant is put into: its body's world, what it remembers in, and what the whole process shares."""
+    """The dependencies of an assistant: its world, its storage, and what all assistants of the process share."""
 
     me: Principal
     world: World
@@ -64,34 +64,34 @@ class Surroundings:
     clock: IReactorTime
     observer: Observer
     budget: BudgetConfig = field(default_factory=BudgetConfig)
-    #: Gives a text back without the keys in it.
+    #: Returns a text without the keys in it.
     scrub: Callable[[str], str] = str
-    #: Watches all that this assistant says for the pieces of keys.
+    #: Finds pieces of keys in everything this assistant says.
     pieces: KeyPieces = field(default_factory=KeyPieces)
-    #: Seconds since 1970, for dates that servers send; None when it is not to be asked.
+    #: Seconds since 1970, for dates that servers send; None when the wall clock must not be read.
     wall: Callable[[], float] | None = None
-    #: Where runs go on in turn, one for all assistants of the process; None for one that is alone.
+    #: Schedules the steps of runs, one for all assistants of the process; None for an assistant that is alone.
     turnstile: Turnstile | None = None
-    #: What it has asked leave for in an earlier life of this process, None for nothing.
+    #: The approvals it asked for earlier in this process, None for none.
     approvals: Approvals | None = None
     #: Tells a player one sentence outside the story.
     notify: Callable[[Principal, str], None] = lambda _, __: None
     #: How often each player was answered lately, one for all assistants of the process; None for one that is alone.
     minutes: MinuteCounts | None = None
-    #: What has the beginning of prompts read ahead, one for all assistants of the process.
+    #: Has servers read the beginning of prompts ahead, one for all assistants of the process.
     warmer: Warmer = field(default_factory=Warmer)
-    #: What tells those who wait that it is waking up; None for one that is told of from now on.
+    #: Tells those who wait that the assistant is waking up; None to make a new one.
     waking: Waking | None = None
-    #: Who of the assistants of the process speaks when, None for one that is alone.
+    #: Decides which assistant of the process speaks when, None for one that is alone.
     floor: Floor | None = None
-    #: The identity of the room its body is in, empty when that is not known.
+    #: Returns the identity of the room its body is in, empty when that is not known.
     where: Callable[[], str] = str
 
 
 def build_assistant(
     settings: AssistantConfig, models: Sequence[ChosenModel], around: Surroundings, on_failure: OnFailure | None = None
 ) -> Assistant:
-    """An assistant ready to start, which asks the first of `models` that can answer.
+    """Return an assistant ready to start, which asks the first of `models` that can answer.
 
     Raises SettingsError when the settings grant a tool that does not exist.
     """
@@ -103,7 +103,7 @@ def build_assistant(
 
 
 def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
-    """Who the assistant is and what it minds."""
+    """Return who the assistant is and what it minds."""
     return Manners(
         me.id,
         settings.name,
@@ -118,7 +118,7 @@ def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
 
 
 def granted(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
-    """The names of the tools the owner grants. Raises SettingsError for one that does not exist."""
+    """Return the names of the tools the owner grants. Raises SettingsError for one that does not exist."""
     names = registry.names()
     grant = frozenset(names if settings.tools is None else settings.tools)
     if unknown := sorted(grant.difference(names)):
@@ -129,7 +129,10 @@ def granted(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
 def _mind(
     settings: AssistantConfig, models: Sequence[ChosenModel], around: Surroundings, grant: frozenset[str]
 ) -> Mind:
-    """What the runs think with, the unchanging front of their prompts measured against the first model's window."""
+    """Return what the runs think with.
+
+    The fixed front of their prompts is measured against the first model's window.
+    """
     provider, model = models[0].provider, models[0].config
     history = History(provider.count_tokens, MIN_STREAM_TOKENS)
     client = ModelChain([_link(chosen, around) for chosen in models], around.clock)
@@ -182,7 +185,7 @@ def _mind(
 
 
 def _fronts(settings: AssistantConfig, chosen: ChosenModel, registry: Registry, grant: frozenset[str]) -> list[Front]:
-    """What stands before the stream: with examples when they are wanted, without, and with the fewest tools.
+    """Return what may stand before the stream: with examples when wanted, without them, and with the fewest tools.
 
     Tools that the owner lists are always offered.
     """
@@ -205,7 +208,7 @@ def _fronts(settings: AssistantConfig, chosen: ChosenModel, registry: Registry, 
 
 
 def _packed(front: Sequence[Message]) -> Joined:
-    """The front as bytes; its first message for itself, because one for a model that calls in text is made of it."""
+    """Pack the front as bytes. Its first message is packed alone: a model that calls in text gets one made from it."""
     first: list[Part] = []
     rest: list[Part] = []
     pack([front[:1]], first, MESSAGE)
@@ -214,7 +217,10 @@ def _packed(front: Sequence[Message]) -> Joined:
 
 
 def _rules(settings: AssistantConfig, grant: frozenset[str], approvals: Approvals, around: Surroundings) -> Rules:
-    """What the assistant may do, and on whose word. Who asks for what needs an approval is told so at once."""
+    """Return what the assistant may do, and on whose word.
+
+    A player whose request needs an approval is told so at once.
+    """
 
     def tell(pending: Pending) -> None:
         if pending.requester is not None:
@@ -232,7 +238,10 @@ def _rules(settings: AssistantConfig, grant: frozenset[str], approvals: Approval
 
 
 def _compactor(mind: Mind) -> Compactor:
-    """Puts old memories in short with the assistant's own model, at its own expense and after everybody who waits."""
+    """Return a compactor that summarises old memories with the assistant's own model.
+
+    The assistant pays for it, and every waiting player comes first.
+    """
 
     async def ask(messages: Sequence[Message]) -> str:
         response = await mind.client.chat_completion(
@@ -249,7 +258,7 @@ def _compactor(mind: Mind) -> Compactor:
 
 
 def _link(chosen: ChosenModel, around: Surroundings) -> Link:
-    """One model, asked as its settings say."""
+    """Return one model with its client and its call options, as its settings say."""
     config = chosen.config
     client = UnifiedLLMClient(
         chosen.provider,

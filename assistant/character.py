@@ -1,4 +1,4 @@
-"""One assistant, alive: what it hears goes into its inbox, what is in its inbox makes it think."""
+"""Runs one assistant: takes the events it hears into its inbox, and makes it think about them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from tools.approvals import ENDS
 
 _log = Logger()
 
-#: How the assistant hears that it may do what it asked for.
+#: The line that tells the assistant that a request of its own was approved.
 ALLOWED = "{who} allows what you asked for as number {number}, once. You do it now."
 
-#: Told why a run failed or what budget is used up: the log, and in a trial the terminal. Never the world.
+#: Receives why a run failed or which budget is used up: for the log, and in a trial the terminal. Never the world.
 OnFailure = Callable[[Failed | LimitReached], None]
 
 
 class Assistant:
-    """A character that hears, thinks and acts. `hear` may be called from the moment `start` was."""
+    """A character that hears, thinks and acts. `hear` may be called as soon as `start` was."""
 
     def __init__(
         self, mind: Mind, manners: Manners, rights: Rights, compactor: Compactor, on_failure: OnFailure | None = None
@@ -49,31 +49,32 @@ class Assistant:
         self._bot_exchanges = 0
         self._company = Company(mind, manners)
         self._cooldown = Cooldown(mind.clock, settings.wake_seconds)
-        #: Events that are being written down, and who waits for that.
+        #: The number of events being recorded, and those who wait until there are none.
         self._on_the_way_in = 0
         self._waiting: list[Deferred[None]] = []
         self._launcher = Launcher()
-        #: Held by a run, and by whatever must not meet one.
+        #: Held by a run, and by whatever must not happen during one.
         self._alone = DeferredLock()
         pace = Pace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
         self.tick = Tick(self._one_run, mind.clock, pace, settings.name, mind.random, turnstile=mind.turnstile)
 
     def start(self) -> None:
-        """Begin to live, with what an earlier life left."""
+        """Start the assistant, with what an earlier life left pending."""
         self.tick.start(at_once=True)
 
     async def stop(self) -> None:
-        """Cancel what goes on; returns when nothing does. Pending events stay in the journal."""
+        """Cancel all work, and return when nothing runs any more. Pending events stay in the journal."""
         await self.tick.stop()
         await self.mind.waking.stop()
         await self._company.stop()
         await self._launcher.stop()
 
     async def hear(self, event: Event) -> Attention:
-        """The attention the event got; when this returns, an event that was not ignored is in the journal.
+        """Take in an event and return the attention it got.
 
-        Raises InboxFullError when the inbox takes no more triggers, and JournalUnwritable when the disk does not;
-        overheard events are then let pass. Raises Fenced when another process lives as this character by now.
+        When this returns, an event that was not ignored is in the journal. Raises InboxFullError when the inbox takes
+        no more triggers, and JournalUnwritable when the disk does not; overheard events are then ignored instead.
+        Raises Fenced when another process lives as this character by now.
         """
         talk = self.mind.talk
         goes_on, is_rested = talk.goes_on(event), self._cooldown.is_over(event)
@@ -92,7 +93,7 @@ class Assistant:
             self._taken_in()
 
     async def _take_in(self, event: Event, attention: Attention) -> Attention:
-        """Write the event down, and wake."""
+        """Record the event, and wake the assistant when it is a trigger."""
         try:
             if is_left_open := self._company.is_for_one_of_many(event, attention):
                 self.mind.talk.held[event.id] = None
@@ -107,7 +108,7 @@ class Assistant:
                 raise
             return Attention(Verdict.IGNORE, attention.importance)
         if attention.verdict is Verdict.TRIGGER and event.by_rule is not None:
-            self.tick.wake()  # nobody waits for an answer
+            self.tick.wake()  # no player waits for an answer
         elif attention.verdict is Verdict.TRIGGER and is_left_open:
             self._on_the_way_in += 1
             self._launcher.launch(self._perhaps(event), "seeing who answers a line to everybody")
@@ -123,7 +124,7 @@ class Assistant:
         self.tick.wake()
 
     async def _perhaps(self, event: Event) -> None:
-        """Wake for a line to everybody, a little later and unless another assistant answers it."""
+        """Wake for a line to everybody, a little later and only when no other assistant answers it."""
         try:
             if await self._company.answers(event):
                 self._wake(event)
@@ -131,7 +132,7 @@ class Assistant:
             self._taken_in()
 
     async def settled(self) -> None:
-        """Returns when everything heard so far is dealt with, or waits for a model that cannot be reached."""
+        """Wait until everything heard so far is dealt with, or waits for a model that cannot be reached."""
         while self._on_the_way_in:
             accepted: Deferred[None] = Deferred()
             self._waiting.append(accepted)
@@ -139,28 +140,29 @@ class Assistant:
         await self.tick.settled()
 
     def _taken_in(self) -> None:
-        """An event is written down and what follows from it is set going: nothing is settled before that."""
+        """Note that one event is recorded and its consequences begun. Before that, nothing counts as settled."""
         self._on_the_way_in -= 1
         waiting, self._waiting = self._waiting, []
         for accepted in waiting:
             accepted.callback(None)
 
     def _count_bots(self, event: Event, attention: Attention) -> None:
-        """Count how often assistants woke this one since a human spoke."""
+        """Count how often other assistants woke this one since a human spoke."""
         if event.who.kind is Kind.ASSISTANT:
             self._bot_exchanges += attention.verdict is Verdict.TRIGGER
         elif event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
             self._bot_exchanges = 0
 
     async def forget(self, who: Principal) -> Forgotten:
-        """What was deleted of a player's, after the run that goes. Raises JournalError."""
+        """Delete what is kept of a player, after the current run, and return what was deleted. Raises JournalError."""
         async with self._alone:
             return await self.rights.forget(who)
 
     def approve(self, number: int, who: Principal) -> Given | Denied:
-        """Allow the exact call of this number once; the assistant is woken, and it is made.
+        """Allow the exact call of this number once. The assistant is woken and makes it.
 
-        It is looked up anew what the call would act on: when that has changed the request is void, and both are told.
+        What the call would act on is looked up again. If it has changed, the request is void, and
+        the players who asked and approved are told.
         """
         approvals = self.mind.approvals
         known = approvals.waits(number)
@@ -175,13 +177,13 @@ class Assistant:
         return Given(given)
 
     def decline(self, number: int, who: Principal) -> Declined | Denied:
-        """Refuse what was asked for as this number."""
+        """Refuse the request of this number."""
         return self.mind.approvals.decline(number, who)
 
     async def _allowed(self, given: Pending, who: Principal) -> None:
-        """Wake with the news, upon which a run makes the call by itself, for whoever asked for it.
+        """Wake the assistant with the news. A run then makes the call by itself, for the player who asked for it.
 
-        The words of the call stand in the stream already, with the label they came with; the news has none of them.
+        The words of the call are in the stream already, with the label they came with. The news repeats none of them.
         """
         mind = self.mind
         event = Noticed(
@@ -202,14 +204,14 @@ class Assistant:
             self._taken_in()
 
     async def _one_run(self) -> Outcome:
-        """One run, alone, and what becomes of its outcome."""
+        """Run once, with the lock held, and return the outcome after it was reported."""
         try:
             async with self._alone:
                 if self._is_summary_due:
                     await self._compactor.maybe(hard=True)
                 await self._homing.look()
                 outcome = await react(self.mind, self.tick.wake)
-        except Fenced as shut_out:  # another process is this character now: not even an excuse is made
+        except Fenced as shut_out:  # another process is this character now: not even the fallback line is said
             self.tick.halt()
             return self._told(Failed(str(shut_out), lasting=True))
         except (JournalUnwritable, JournalUnreadable) as error:
@@ -221,16 +223,16 @@ class Assistant:
 
     @property
     def _is_summary_due(self) -> bool:
-        """Whether old memories are to be put in short: a model asked in plain turns is shown the latest turns alone."""
+        """Whether old memories should be summarised. A model asked in plain turns sees only the latest turns anyway."""
         return self._compactor.is_due and not self.mind.is_asked_plainly
 
     async def _summarise(self) -> None:
-        """Put old memories in short, when they fill much of the window and nobody waits for an answer."""
+        """Summarise old memories when they fill much of the window, once no player waits for an answer."""
         await self.tick.settled()
         await self._compactor.maybe(hard=False)
 
     async def _after(self, outcome: Outcome) -> Outcome:
-        """The outcome, after whoever must know of it was told."""
+        """Report the outcome to the owner and the players, where it must be, and return it."""
         if isinstance(outcome, Failed):
             self._told(outcome)
         if isinstance(outcome, LimitReached) and outcome.limit is Limit.BUDGET:
@@ -247,7 +249,7 @@ class Assistant:
         return outcome
 
     def _told(self, failed: Failed) -> Failed:
-        """The failure, after the owner was told of it."""
+        """Report the failure to the owner and return it."""
         _log.warn("{name} could not think: {cause}", name=self._manners.name, cause=failed.cause)
         if self._on_failure is not None:
             self._on_failure(failed)

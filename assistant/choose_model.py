@@ -1,4 +1,7 @@
-"""Which model thinks: what the settings ask for or the best at hand, said in one line, or why there is none."""
+"""Chooses the model: the one the settings ask for, or the best at hand.
+
+The choice is explained in one line, and so is the reason when there is no model.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +39,8 @@ LOOK_SECONDS = 10.0
 PROBE_SECONDS = 2.0
 #: The context of the embedded model, in tokens.
 EMBEDDED_CONTEXT = 4096
-#: A very small model takes noop as the easy way out of every question, and types speech as a command; each tool more
-#: makes it choose worse.
+#: A very small model answers every question with noop, the easy way out, and types speech as a command. Each further
+#: tool makes it choose worse.
 EMBEDDED_WITHHELD = frozenset(
     [
         *("noop", "execute_command", "page", "channel"),
@@ -49,7 +52,7 @@ _MAX_ASKED = 8
 
 
 def _forget(_: str) -> None:
-    """Nobody wants to know."""
+    """Ignore the message."""
 
 
 class NoModelError(Exception):
@@ -58,10 +61,10 @@ class NoModelError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
-    """What choosing needs.
+    """Chooses models with the given network, clock and keys.
 
-    `make_embedded` is given the path of a model file, or None for the default one, and whom to tell where the model
-    answers after a restart.
+    `make_embedded` is given the path of a model file, or None for the default one, and a function to call with the
+    address where the model answers after a restart.
     """
 
     exchange: HttpExchange
@@ -69,19 +72,20 @@ class Chooser:
     keys: KeySources
     make_embedded: Callable[[Path | None, Callable[[Endpoint], None]], Served]
     bound: BoundKeys = field(default_factory=BoundKeys)
-    #: What is known of a key at a server: one that was refused lately is not shown again yet.
+    #: Returns what is known of a key at a server: a key that was refused lately is not sent again yet.
     credential: Callable[[str, str], Credential] | None = None
-    #: Gives the model file for who wants an embedded model and names none; the usual one is taken without it.
+    #: Returns the model file when the owner wants an embedded model and names none. Without it the default one is
+    #: taken.
     offer: Callable[[], Awaitable[Path | None]] | None = None
 
     async def choose(self, config: ModelConfig) -> ChosenModel:
-        """The model to use. Raises NoModelError. The embedded model is started; its owner must stop it."""
+        """Return the model to use. Raises NoModelError. An embedded model is started; the caller must stop it."""
         chosen = self._rereading(await self._found(config))
         await load_table(chosen.provider, config, self.keys)
         return chosen
 
     def _rereading(self, chosen: ChosenModel) -> ChosenModel:
-        """Return the model with what gives its key anew, when it has one."""
+        """Return the model with a function that reads its key again, when it has a key."""
 
         async def reread() -> str:
             try:
@@ -93,7 +97,7 @@ class Chooser:
         return chosen if chosen.embedded or not chosen.config.key else replace(chosen, reread_key=reread)
 
     async def _found(self, config: ModelConfig) -> ChosenModel:
-        """The model to use. Raises NoModelError."""
+        """Return the model to use, without a way to read its key again. Raises NoModelError."""
         try:
             self.bound.check(config)
             key, config = await resolve_key(config.key, self.keys), await with_keys(config, self.keys)
@@ -112,11 +116,11 @@ class Chooser:
     async def choose_all(
         self, config: ModelConfig, fallbacks: Sequence[ModelConfig], left_out: Callable[[str], None] = _forget
     ) -> list[ChosenModel]:
-        """The model to use and those to fall back on, in order; `left_out` is told why one is not among them.
+        """Return the model to use and its fallbacks, in order; `left_out` is told why one is not among them.
 
-        With a fallback the first may be out of reach now. One that is, is taken as its settings name it, and left out
-        when they do not. Raises NoModelError, with the first cause, when none is left. What was started is stopped
-        when this fails or is cancelled.
+        With a fallback, the first may be out of reach now. A model out of reach is taken as its settings name it, and
+        left out when they do not name one. Raises NoModelError, with the first cause, when no model can be reached.
+        Stops what it started when it fails or is cancelled.
         """
         chosen: list[ChosenModel] = []
         try:
@@ -130,7 +134,7 @@ class Chooser:
     async def _each(
         self, chosen: list[ChosenModel], wanted: Sequence[ModelConfig], left_out: Callable[[str], None]
     ) -> list[ChosenModel]:
-        """Choose each into `chosen`, so that what is started is known whatever happens."""
+        """Append each chosen model to `chosen`, so that the caller knows what was started even after an error."""
         causes: list[NoModelError] = []
         for config in wanted:
             try:
@@ -147,9 +151,9 @@ class Chooser:
         return chosen
 
     async def _assumed(self, config: ModelConfig, cause: NoModelError) -> ChosenModel | None:
-        """The model that the settings name, though it does not answer now; None when they do not name one."""
+        """Return the model that the settings name though it does not answer now, None when they do not name one."""
         if isinstance(cause.__cause__, KeyReferenceError):
-            return None  # a keyring that keeps silent is not waited for twice
+            return None  # do not wait a second time for a keyring that does not answer
         try:
             self.bound.check(config)
             key, config = await resolve_key(config.key, self.keys), await with_keys(config, self.keys)
@@ -163,14 +167,17 @@ class Chooser:
         return self._rereading(ChosenModel(provider, why, config, is_there=False))
 
     async def _named(self, config: ModelConfig, key: str) -> ChosenModel:
-        """The provider that is named. Raises UnknownProviderError."""
+        """Return the model of the provider that is named. Raises UnknownProviderError."""
         provider = provider_of(config, key)
         if provider.hosted:
             return await self._hosted(provider, config, key)
         return await (self._ollama if isinstance(provider, OllamaProvider) else self._local)(config, key)
 
     async def _auto(self, config: ModelConfig, key: str) -> ChosenModel:
-        """An Ollama at the usual place or at `url`, an OpenAI-compatible server at `url`, else the embedded model."""
+        """Return an Ollama's model, else one of an OpenAI-compatible server at `url`, else the embedded model.
+
+        The Ollama is looked for at `url`, or at the usual place when there is none.
+        """
         if config.model.endswith(".gguf"):
             return await self._embedded(config, "a model file was given")
         if known_providers.is_embedded(config.provider, config.model, config.url):
@@ -209,7 +216,7 @@ class Chooser:
         return ChosenModel(provider, f"Ollama at {provider.api_url}, model {provider.model}", config)
 
     async def _best(self, provider: LLMProvider, names: list[str]) -> str:
-        """The first model that knows tools, else the first that can chat at all, else the first."""
+        """Return the first model that knows tools, else the first that can chat at all, else the first."""
         asked: list[OfferedModel] = []
         for name in names[:_MAX_ASKED]:
             offered = await ollama_model(provider, name, self.exchange, self._soon())
@@ -233,7 +240,7 @@ class Chooser:
         return ChosenModel(provider, f"the server at {provider.api_url}, model {provider.model}", config)
 
     async def _hosted(self, provider: LLMProvider, config: ModelConfig, key: str) -> ChosenModel:
-        """A provider on the internet. Asking for its models costs nothing."""
+        """Return the model of a provider on the internet. Listing its models costs nothing."""
         usual = f"{config.provider.upper()}_API_KEY"
         if not key:
             raise NoModelError(f"the provider '{config.provider}' needs a key, such as --key env:{usual}")
@@ -269,14 +276,14 @@ class Chooser:
         )
 
     async def _file(self, model: str) -> Path | None:
-        """The file of the embedded model that is meant; None for the usual one."""
+        """Return the file of the embedded model that is meant, None for the default one."""
         if not model:
             return await self.offer() if self.offer else None
         path = pinned_path(model)
         return None if MODELS.get(model) is DEFAULT_MODEL else path or Path(model)
 
     async def _listed(self, provider: LLMProvider, remedy: str) -> list[str]:
-        """The models the server lists, none for a server without such a list. Raises NoModelError."""
+        """Return the models the server lists, none for a server without such a list. Raises NoModelError."""
         try:
             return [model.name for model in await self._with_key(provider, chat_models)]
         except (ModelNotFound, Rejected):
@@ -285,7 +292,7 @@ class Chooser:
             raise NoModelError(why_unusable(error, provider.api_url, remedy)) from error
 
     async def _with_key(self, provider: LLMProvider, look: Look) -> Sequence[OfferedModel]:
-        """The models that the server lists, not asked while it refuses this key. Raises LLMError."""
+        """Return the models that the server lists. Does not ask while the server refuses this key. Raises LLMError."""
         known = self.credential(origin_of(provider.api_url), provider.credential) if self.credential else None
         return await looked(look, provider, self.exchange, self._soon(), known)
 

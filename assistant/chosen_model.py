@@ -1,4 +1,4 @@
-"""The model in use, and how its server is treated."""
+"""Describes the model in use, and how its server is treated."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from llm import LLMProvider, get_provider
 from llm.embedded.progress import Endpoint
 from resilience import BreakerConfig, InFlightConfig, Limits, UpstreamConfig
 
-#: How long a server may be silent, in seconds: one of the owner's, and any other. The owner's say nothing while they
-#: load a model and read a prompt: llama.cpp, Ollama, LM Studio and vLLM send nothing before the first token.
+#: How long a server may be silent, in seconds: one of the owner's, and any other. The owner's servers send nothing
+#: while they load a model and read a prompt: llama.cpp, Ollama, LM Studio and vLLM stay silent before the first token.
 LOCAL_SECONDS, HOSTED_SECONDS = 900.0, 60.0
-#: How long nothing but signs of life may come from a server that is not the owner's, in seconds.
+#: How long a server that is not the owner's may send only signs of life, in seconds.
 HOSTED_PROGRESS_SECONDS = 300.0
-#: How long one short question may wait for an answer of the owner's own server, in seconds.
+#: How long a short question may wait for an answer from the owner's own server, in seconds.
 LOCAL_QUESTION_SECONDS = 300.0
 #: Billions of parameters up to which a model talks better in plain turns than with tools.
 PLAIN_UP_TO = 2.0
 _SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)(b|m)(?![a-z0-9])")
-#: Ends of names that only a network of one's own has.
+#: Endings of host names that exist only in a private network.
 _PRIVATE_NAMES = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 
 
 def provider_of(config: ModelConfig, key: str, name: str = "", url: str = "") -> LLMProvider:
-    """The provider of these settings, or `name` in its place, at their address or at `url`.
+    """Return the provider of these settings, or `name` instead, at their address or at `url`.
 
     Raises UnknownProviderError.
     """
@@ -44,7 +44,7 @@ def provider_of(config: ModelConfig, key: str, name: str = "", url: str = "") ->
 
 
 async def with_keys(config: ModelConfig, keys: KeySources) -> ModelConfig:
-    """The settings with the keys of the MCP servers that they name. Raises KeyReferenceError."""
+    """Return the settings with the keys of the MCP servers that they name. Raises KeyReferenceError."""
     references = token_references(config.extra_params)
     if not references:
         return config
@@ -54,7 +54,7 @@ async def with_keys(config: ModelConfig, keys: KeySources) -> ModelConfig:
 
 # Any: what `chat_completion` takes by name, each of its own type.
 def call_options(config: ModelConfig) -> dict[str, Any]:
-    """How a model is asked, as its settings say; the fields of CallOptions."""
+    """Return how a model is asked, as its settings say: the fields of CallOptions."""
     return {
         "max_tokens": config.max_answer_tokens,
         "temperature": config.temperature,
@@ -66,13 +66,13 @@ def call_options(config: ModelConfig) -> dict[str, Any]:
 
 
 def size_of(model: str) -> float | None:
-    """Return the billions of parameters that a model's name tells, None when it tells none: "qwen2.5:1.5b", "-270m"."""
+    """Return the billions of parameters in a model's name, such as "qwen2.5:1.5b" or "-270m"; None when it has none."""
     found = _SIZE.findall(model.casefold())
     return min((float(number) / (1 if unit == "b" else 1000) for number, unit in found), default=None)
 
 
 def is_local(provider: LLMProvider) -> bool:
-    """Whether the provider's server is one of the owner's own: of a kind that runs there, at a private address."""
+    """Tell whether the server is the owner's own: of a kind that owners run themselves, at a private address."""
     host = urlsplit(provider.api_url).hostname or ""
     if provider.hosted or not host:
         return False
@@ -83,7 +83,7 @@ def is_local(provider: LLMProvider) -> bool:
 
 
 def limits_of(config: ModelConfig, provider: LLMProvider) -> Limits:
-    """The limits of one exchange with this server."""
+    """Return the limits of one exchange with this server."""
     local = is_local(provider)
     silence = LOCAL_SECONDS if local else HOSTED_SECONDS
     return Limits(
@@ -95,25 +95,25 @@ def limits_of(config: ModelConfig, provider: LLMProvider) -> Limits:
 
 
 def question_seconds(config: ModelConfig, provider: LLMProvider) -> float:
-    """How long a short question may wait for the first word of its answer."""
+    """Return how many seconds a short question may wait for the first word of its answer."""
     return config.first_byte_seconds or (LOCAL_QUESTION_SECONDS if is_local(provider) else HOSTED_SECONDS)
 
 
 class Served(Protocol):
-    """A model whose server is ours to start and to stop."""
+    """A model whose server we start and stop."""
 
     def start(self) -> Deferred[Endpoint]:
-        """Where it answers. Fails with EmbeddedUnavailable; cancelling it ends what was begun."""
+        """Start the server and return its address. Fails with EmbeddedUnavailable. Cancelling ends what was begun."""
         ...
 
     def stop(self) -> Deferred[None]:
-        """Fires when nothing of it runs any more."""
+        """Stop the server; fires when no part of it runs any more."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
-    """The model in use, and in one line why it is this one."""
+    """The model in use, and in one line why it was chosen."""
 
     provider: LLMProvider
     why: str
@@ -123,7 +123,7 @@ class ChosenModel:
     withheld: frozenset[str] = frozenset()
     #: Whether it answered when it was chosen.
     is_there: bool = True
-    #: Gives its key as it is by now, empty when there is none to be had.
+    #: Returns its current key, empty when there is none to be had.
     reread_key: Callable[[], Awaitable[str]] | None = None
 
     @property
@@ -133,12 +133,12 @@ class ChosenModel:
 
     @property
     def is_local(self) -> bool:
-        """Whether its server is the owner's own, which reads a prompt in silence and as slowly as it must."""
+        """Whether its server is the owner's own, which may read a prompt slowly and in silence."""
         return is_local(self.provider)
 
     @property
     def may_be_warmed(self) -> bool:
-        """Whether it may read a prompt that nobody asked for: where that costs nothing, or its settings say so."""
+        """Whether it may read a prompt ahead of any request: when that costs nothing, or its settings say so."""
         if self.config.warm is not None:
             return self.config.warm
         is_paid = self.config.key or self.config.prices or self.provider.model.endswith(("-cloud", ":cloud"))
@@ -146,7 +146,7 @@ class ChosenModel:
 
     @property
     def asked_plainly(self) -> bool:
-        """Whether it is asked in plain turns: as its settings say, else when it is small by its name."""
+        """Whether it is asked in plain turns: as its settings say, else when its name says that it is small."""
         if self.config.asking != "auto":
             return self.config.asking == "plain"
         size = size_of(self.provider.model)
@@ -154,16 +154,16 @@ class ChosenModel:
 
     @property
     def may_turn_plain(self) -> bool:
-        """Whether plain turns are an answer to calls that cannot be read: where nothing is set, for a local server."""
+        """Whether it may be asked in plain turns once its calls cannot be read: a local server with nothing set."""
         return self.config.asking == "auto" and self.is_local
 
     @property
     def upstream(self) -> UpstreamConfig:
-        """How its server is treated.
+        """The breaker and the limit of calls in flight for its server.
 
-        A call counts as hanging after half the time that the server has for a sign of life, one to a server of the
-        owner's, which may be reading until then, after all of it. The owner's own cap is used from the beginning; the
-        usual one is approached.
+        A call counts as hanging after half the time that the server has for a sign of life. The owner's own server has
+        all of that time, because it may still be reading. A cap that the owner sets holds from the beginning; the usual
+        cap is approached.
         """
         config = self.config
         most = config.max_in_flight or (1 if self.embedded else self.provider.in_flight)

@@ -1,4 +1,4 @@
-"""Whether an event wakes the assistant, is only remembered, or is nothing to it. Pure: design.md section 4.1."""
+"""Decides whether an event wakes the assistant, is only remembered, or is ignored. Pure."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from tools.context import Kind
 #: How often assistants may answer each other until a human speaks (RFC 3834 in spirit).
 MAX_BOT_EXCHANGES = 4
 
-#: Characters of a part of a name that is too short to be called by: "de", "of".
+#: Length of the longest part of a name that is too short to be called by, in characters: "de", "of".
 _SHORTEST_PART = 2
 
 _MENTION, _DIRECT, _SPEECH, _GIFT, _POSE, _CHANNEL, _ASSISTANT, _SYSTEM = 10, 9, 8, 7, 6, 5, 4, 3
 
 
-#: Words to all who are there.
+#: Matches words to all who are there.
 _EVERYBODY = re.compile(
     r"\b(?:hello|hi|hiya|hey|hail|greetings|welcome|good (?:morning|day|afternoon|evening)|thanks|thank you)[ ,]+"
     r"(?:to |there,? )?(?:you )?(?:every(?:one|body)|all|folks|people|friends|you all|y'all)\b"
@@ -63,7 +63,7 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class Manners:
-    """Who the assistant is and what it minds: the settings classification needs."""
+    """The identity and the habits of the assistant: the settings that classification needs."""
 
     id: str
     name: str
@@ -75,62 +75,62 @@ class Manners:
     to_everybody: bool = True
     #: What wakes it without speech: "pose", "gift", "arrival".
     wake_on: tuple[str, ...] = ("pose", "gift")
-    #: Whether who comes in is greeted, and so wakes it no more.
+    #: Whether the assistant greets players who come in; their arrival then does not wake it.
     greets: bool = False
 
 
 def classify(
     event: Event, me: Manners, bot_exchanges: int = 0, *, goes_on: bool = False, is_rested: bool = True
 ) -> Attention:
-    """Return what the first rule that matches says, of 0 to 9.
+    """Return the attention of the first rule that matches.
 
     `bot_exchanges` counts triggers by assistants since a human spoke. `goes_on` says that the speaker talked with the
     assistant a moment ago and that nobody else was addressed. `is_rested` says that no pose, gift or arrival of theirs
     woke it lately.
     """
     importance = _importance(event)
-    if not me.enabled or event.who.id == me.id:  # rules 0 and 1
+    if not me.enabled or event.who.id == me.id:  # the assistant is off, or did this itself
         return Attention(Verdict.IGNORE, importance)
     from_bot = event.who.kind is Kind.ASSISTANT
     answerable = Verdict.CONTEXT if from_bot and bot_exchanges >= MAX_BOT_EXCHANGES else Verdict.TRIGGER
-    if event.who.kind is not Kind.WORLD and event.who.permission < me.min_permission:  # rule 2
+    if event.who.kind is not Kind.WORLD and event.who.permission < me.min_permission:  # below its permission
         return Attention(Verdict.IGNORE, importance)
-    if is_unspoken(event) or (from_bot and isinstance(event, Emoted)):  # rule 8
+    if is_unspoken(event) or (from_bot and isinstance(event, Emoted)):  # an act without speech, or a bot's pose
         wakes = not from_bot and is_rested and _wakes_unspoken(event, me, goes_on=goes_on)
         importance = _ASSISTANT if from_bot else _MENTION if wakes and mentions(event, me) else importance
         return Attention(Verdict.TRIGGER if wakes else Verdict.CONTEXT, importance, addressed=wakes)
-    if mentions(event, me):  # rule 3
+    if mentions(event, me):  # somebody named it
         return Attention(answerable, _ASSISTANT if from_bot else _MENTION, addressed=True)
-    if isinstance(event, Paged | Whispered):  # rule 3
+    if isinstance(event, Paged | Whispered):  # somebody spoke to it alone
         return Attention(answerable, _ASSISTANT if from_bot else _DIRECT, addressed=True)
-    if from_bot:  # rule 4
+    if from_bot:  # an assistant that did not name it
         return Attention(Verdict.CONTEXT, _ASSISTANT)
-    if goes_on and isinstance(event, Said | ChannelSaid | Emoted):  # rule 5
+    if goes_on and isinstance(event, Said | ChannelSaid | Emoted):  # the conversation with it goes on
         return Attention(Verdict.TRIGGER, importance, addressed=True)
     return _overheard(event, me, importance)
 
 
 def _overheard(event: Event, me: Manners, importance: int) -> Attention:
-    """The attention for what names nobody: rules 6, 7 and 9."""
+    """Return the attention for an event that names nobody: speech on a channel or in the room, or anything else."""
     match event:
-        case ChannelSaid():  # rule 6
+        case ChannelSaid():  # its settings decide about channels
             return Attention(me.channel_speech, importance)
-        case Said():  # rule 7
+        case Said():  # its settings decide about speech that is not meant for it
             is_meant = event.alone or is_for_everybody(event, me)
             return Attention(Verdict.TRIGGER if is_meant else me.room_speech, importance, addressed=is_meant)
-        case Emoted(alone=True):  # rule 7: there is speech in it
+        case Emoted(alone=True):  # there is speech in the pose
             return Attention(Verdict.TRIGGER, importance, addressed=True)
-        case _:  # rule 9
+        case _:  # anything else is only remembered
             return Attention(Verdict.CONTEXT, importance)
 
 
 def is_unspoken(event: Event) -> bool:
-    """Whether the event is a pose, a gift or an arrival. A pose with speech in it that is quoted is speech."""
+    """Tell whether the event is a pose, a gift or an arrival. A pose with quoted speech in it counts as speech."""
     return isinstance(event, Gave | Arrived) or (isinstance(event, Emoted) and not quoted_in(event.text))
 
 
 def _wakes_unspoken(event: Event, me: Manners, *, goes_on: bool) -> bool:
-    """Whether what somebody did without speech is meant for the assistant, and its owner wants it to wake of that."""
+    """Tell whether an act without speech is meant for the assistant, and its owner wants it to wake from that."""
     is_person = event.who.kind in {Kind.PLAYER, Kind.OPERATOR}
     match event:
         case Emoted():
@@ -142,7 +142,7 @@ def _wakes_unspoken(event: Event, me: Manners, *, goes_on: bool) -> bool:
 
 
 def is_for_everybody(event: Event, me: Manners) -> bool:
-    """Whether the line is for all who are there, and for the assistant as one of them."""
+    """Tell whether the line is for all who are there, the assistant included."""
     if not isinstance(event, Said) or event.alone or event.to_other or mentions(event, me):
         return False
     if not me.to_everybody or event.who.kind not in {Kind.PLAYER, Kind.OPERATOR}:
@@ -151,9 +151,9 @@ def is_for_everybody(event: Event, me: Manners) -> bool:
 
 
 def is_named(text: str, names: Iterable[str]) -> bool:
-    """Whether a spoken line names one of these people.
+    """Tell whether a spoken line names one of these people.
 
-    A name in the middle counts when it is written as a name is: many a name is a word as well.
+    A name in the middle counts only in its exact spelling, because many names are words as well.
     """
     return any(_names_one(text, name) for name in names)
 
@@ -170,7 +170,7 @@ def _names_one(text: str, name: str) -> bool:
 
 
 def mentions(event: Event, me: Manners) -> bool:
-    """Whether the event's words name the assistant, with or without an @, as a word of their own."""
+    """Tell whether the event's words name the assistant, with or without an @, as a word of their own."""
     if isinstance(event, Said) and event.to_me:
         return True
     text = spoken_text(event)

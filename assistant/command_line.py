@@ -1,6 +1,6 @@
-"""What the command `mud-assistant` can be told, and what it says of itself in --help.
+"""Defines the arguments of the command `mud-assistant` and its --help.
 
-Loads nothing else of ours but, when a help is shown, the providers.
+Imports nothing else of ours, except the providers when a help is shown.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from assistant.shadows import shadowed
 
 if TYPE_CHECKING:
-    # A class that argparse hands out and does not name in its public part.
+    # A class that argparse returns and that has no public name.
     Commands = argparse._SubParsersAction["_Parser"]  # noqa: SLF001
 
-#: The ladder of `tools.policy`, which is not imported before it is known that no other `tools` is in the way.
+#: The ladder of `tools.policy`. That module is imported only after a check that no other package `tools` hides it.
 RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
 #: The runs that `replay` shows when it is not told how many.
 LAST_RUNS = 20
-#: Where `game` makes its game, and the first ports it may be given.
+#: Where `game` makes its game, and the lowest and highest first port it accepts.
 GAME_FOLDER = Path("mud-assistant-game")
 MIN_PORT, MAX_PORT = 1024, 65_529
 
@@ -73,7 +73,7 @@ _GAME_EXAMPLES = """  mud-assistant game
   mud-assistant game --folder games/hamlet --stop
       stop one that was left running"""
 
-#: Stands in a help where the providers are listed.
+#: The placeholder in a help where the providers are listed.
 _PROVIDERS = "(the providers there are)"
 
 _EPILOG = f"""providers:
@@ -90,16 +90,16 @@ Settings are read from assistant.toml in this folder; options come before settin
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that lists the providers when its help is printed; they are loaded for that alone."""
+    """A parser that lists the providers in its help. They are loaded only for that."""
 
     def format_help(self) -> str:
-        """The help, with a line for each provider where it has a place for them."""
+        """Return the help, with a line for each provider in place of the placeholder."""
         text = super().format_help()
         return text.replace(_PROVIDERS, _providers()) if _PROVIDERS in text else text
 
 
 def _providers() -> str:
-    """A line for each provider, empty when another package hides ours."""
+    """Return a line for each provider, empty when another package hides ours."""
     if shadowed():
         return ""
     from assistant.known_providers import about, known_names  # noqa: PLC0415  (after the check, and for the help alone)
@@ -110,7 +110,7 @@ def _providers() -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command; `command` says which one was asked for."""
+    """Return the parser of the whole command; its `command` says which one was asked for."""
     whole = _Parser(
         prog="mud-assistant",
         description="AI characters that live inside a text game.",
@@ -263,7 +263,7 @@ def _add_model(command: argparse.ArgumentParser) -> None:
 
 
 def _port(text: str) -> int:
-    """The first port of a group; argparse explains what it must be when it is none."""
+    """Return the first port of a group. argparse explains what it must be when it is not valid."""
     number = int(text) if text.isascii() and text.isdigit() else 0
     if not MIN_PORT <= number <= MAX_PORT:
         raise argparse.ArgumentTypeError(f"give a number from {MIN_PORT} to {MAX_PORT}")
@@ -271,7 +271,7 @@ def _port(text: str) -> int:
 
 
 def _count(text: str) -> int:
-    """The number that `text` is; argparse explains what it must be when it is none."""
+    """Return the number in `text`. argparse explains what it must be when it is not valid."""
     number = int(text) if text.isascii() and text.isdigit() else 0
     if number < 1:
         raise argparse.ArgumentTypeError("give a number from 1")

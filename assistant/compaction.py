@@ -1,12 +1,12 @@
-"""Compaction: the oldest part of the stream becomes one summary, made by a model while life goes on.
+"""Compaction: a model summarises the oldest part of the stream while life goes on.
 
-    up to 70 % of the budget    nothing
+    up to 70 % of the budget    nothing happens
     from 70 %                   soft: off the player's path
     from 85 %                   hard: before the next run
     above the budget            trimming cuts, with or without a summary
 
-What is asked for is a summary of data: players wrote much of it. So the answer has the lowest authority of all it
-stands for, and all their sources. A model that fails, or that answers nothing or far too much, changes nothing.
+The model summarises data, much of which players wrote. So the summary has the lowest authority of all it stands for,
+and all their sources. When the model fails, or answers nothing or far too much, nothing changes.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from tools.clean import clean_heard, one_line
 
 #: Shares of the budget from which a summary is wanted, and from which it is wanted before the next run.
 SOFT, HARD = 0.7, 0.85
-#: Share of the budget that a compaction leaves in use, about.
+#: Share of the budget that a compaction leaves in use, roughly.
 AIM = 0.5
-#: Most tokens of the stream that one summary takes in (to write them out holds the reactor 1 to 2 ms a thousand), and
-#: the most of the budget: the prompt must fit the window.
+#: The largest part of the stream that one summary takes in: in tokens (writing them out blocks the reactor for
+#: 1 to 2 ms a thousand), and as a share of the budget (the prompt must fit the window).
 MOST_TOKENS, MOST_SHARE = 16_000, 0.6
 #: The importance of a summary in the stream (spoken words have 8 too).
 IMPORTANCE = 8
-#: Seconds after which a failed compaction is tried again at first, and at most; each failure doubles them.
+#: The first and the longest pause after a failed compaction, in seconds. Each failure doubles the pause.
 FIRST_PAUSE, LONGEST_PAUSE = 60.0, 3600.0
 #: What a summary looks like in the stream.
 SUMMARY = "[What happened before, in short: {text}]"
 
-#: An answer up to so many times as long as was asked for is cut, a longer one is a failure.
+#: An answer up to this many times as long as asked for is cut; a longer one is a failure.
 _TOO_LONG = 2
 #: No token of a summary in a human language is longer than this, in characters.
 _TOKEN_CHARS = 16
@@ -55,7 +55,7 @@ Say of every claim, wish and order whose it is.
 Write plain prose in the past tense, one paragraph of at most {words} words, and nothing else."""
 _RECORD = "The record:\n{lines}\nThe record ends here. Write the summary."
 
-#: The text a model answers to a prompt. Raises LLMError.
+#: Returns the text a model answers to a prompt. Raises LLMError.
 Ask = Callable[[Sequence[Message]], Awaitable[str]]
 
 _log = Logger()
@@ -70,7 +70,7 @@ class Due(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A summary stands for so many entries; tokens of the whole stream before and after, at the time it was put in."""
+    """A summary that replaced this many entries, with the tokens of the whole stream before and after it."""
 
     entries: int
     before: int
@@ -79,14 +79,14 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class NoSummary:
-    """The model was asked and gave none that is fit to use; the stream is as it was."""
+    """The model gave no usable summary; the stream is unchanged."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Nothing was asked for, or the answer was not wanted any more; the stream is as it was."""
+    """The model was not asked, or its answer was no longer wanted; the stream is unchanged."""
 
     why: str
 
@@ -95,22 +95,23 @@ Compaction = Compacted | NoSummary | Skipped
 
 
 def due(history: History) -> Due | None:
-    """How urgent a compaction is, None when there is room. Looks at no entry."""
+    """Return how urgent a compaction is, None when there is room. Looks at no entry."""
     if history.tokens >= HARD * history.budget:
         return Due.HARD
     return Due.SOFT if history.tokens >= SOFT * history.budget else None
 
 
 def summary_tokens(budget: int) -> int:
-    """How many tokens a summary is to have at most in a stream of this budget: a sixteenth, 40 to 600."""
+    """Return the most tokens a summary may have in a stream of this budget: a sixteenth of it, from 40 to 600."""
     return max(40, min(600, budget // 16))
 
 
 async def compact(ask: Ask, history: History, name: str) -> Compaction:
-    """Put a summary in the place of the oldest part of the stream, down to about half of the budget.
+    """Replace the oldest part of the stream by a summary, down to about half of the budget.
 
-    The stream may go on while the model is asked. Somebody of the part who is forgotten meanwhile is not in the
-    summary: it is thrown away. Cancelling leaves the stream as it was, and so does whatever else `ask` raises.
+    The stream may go on while the model is asked. When a player in the part is forgotten meanwhile, the summary is
+    thrown away, so nothing of that player is kept. Cancelling leaves the stream as it was, and so does any other error
+    that `ask` raises.
     """
     most = summary_tokens(history.budget)
     part = history.old_part(_wanted(history, most))
@@ -127,7 +128,7 @@ async def compact(ask: Ask, history: History, name: str) -> Compaction:
 
 
 def _wanted(history: History, most: int) -> int:
-    """How many tokens of old entries are to be replaced by a summary of `most` tokens."""
+    """Return how many tokens of old entries to replace by a summary of `most` tokens."""
     too_many = history.tokens - int(history.budget * AIM) + most
     return min(too_many, int(history.budget * MOST_SHARE), MOST_TOKENS)
 
@@ -148,7 +149,10 @@ def _put_in(history: History, part: OldPart, answer: str, most: int) -> Compacti
 
 
 def _one_line(answer: str, most: int) -> str:
-    """The answer cleaned, without the brackets that end a summary; of a flood only enough to see that it is one."""
+    """Clean the answer, and remove the brackets that would end a summary.
+
+    Of a flood, keep just enough to recognise it.
+    """
     line = one_line(answer[: 2 * _TOO_LONG * most * _TOKEN_CHARS], max_chars=len(answer))
     return line.replace("[", "(").replace("]", ")")
 
@@ -160,7 +164,7 @@ def _prompt(part: OldPart, name: str, most: int) -> list[Message]:
 
 
 def _told(entry: Entry, name: str) -> Iterator[str]:
-    """The entry as lines of a record, each the kind of thing and its text in quotes; long outputs are masked."""
+    """Yield the entry as lines of a record: the kind of thing and its text in quotes. Long outputs are masked."""
     for message in entry.messages:
         for block in message.blocks:
             match block:
@@ -182,9 +186,9 @@ def _quoted(kind: str, text: str) -> str:
 
 
 class Compactor:
-    """Compacts the stream of one assistant: once at a time, and not soon again after a failure.
+    """Compacts the stream of one assistant: one compaction at a time, and none soon after a failure.
 
-    `now` gives seconds. `name` is the assistant's.
+    `now` returns seconds. `name` is the assistant's.
     """
 
     def __init__(self, history: History, ask: Ask, now: Callable[[], float], name: str) -> None:
@@ -203,10 +207,10 @@ class Compactor:
         return due(self._history) is not None
 
     async def maybe(self, *, hard: bool) -> Compaction:
-        """What came of it, when one is due.
+        """Compact the stream when it is due, and return what came of it.
 
-        Off the player's path (not `hard`) from 70 % of the budget on. Before a run (`hard`) from 85 % on; when one is
-        under way already, its end is waited for. Cancelling one who waits does not cancel the compaction.
+        Off the player's path (not `hard`), it is due from 70 % of the budget. Before a run (`hard`), it is due from
+        85 %, and a compaction already under way is awaited. Cancelling this wait does not cancel that compaction.
         """
         urgency = due(self._history)
         if urgency is None or (hard and urgency is Due.SOFT):
@@ -223,7 +227,7 @@ class Compactor:
         return await end
 
     async def _run(self) -> Compaction:
-        """One compaction. Whatever is not known to have gone well, or to be nobody's fault, counts as failed."""
+        """Compact once. Any end other than a success, a skip or a cancellation counts as a failure."""
         self._under_way = True
         result: Compaction = NoSummary("asking crashed")
         try:

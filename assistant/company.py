@@ -1,4 +1,4 @@
-"""An assistant among others: who of several answers a line to everybody, and who is told how to talk with it."""
+"""Handles an assistant's company: which assistant answers a line to everybody, and who is told how to talk with it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from resilience import Launcher
 from tools import Kind, ToolFailed
 from tools.clean import one_line
 
-#: Within how many seconds an assistant decides, by chance, whether it answers a line to everybody.
+#: The longest time in which an assistant decides, by chance, whether it answers a line to everybody, in seconds.
 LONGEST_DELAY = 1.0
-#: For how many seconds a line to everybody is the first one's, so that nobody else answers the same words.
+#: For how many seconds a line to everybody belongs to the first assistant that claims it; no other answers those words.
 CLAIM_SECONDS = 30.0
-#: How long nobody answers a player until they are told how to talk with it, in seconds.
+#: How long a player goes unanswered before they are told how to talk with the assistant, in seconds.
 HINT_AFTER = 12.0
-#: For how long they are told of no other assistant, in seconds.
+#: For how long after that no other assistant tells them the same, in seconds.
 HINT_SECONDS = 3600.0
-#: Told to a player, outside the story.
+#: The hint for a player, outside the story.
 HINT = "({name} is an AI character. In company it answers those who say its name: {name}, hello.)"
 #: How many players are remembered as told.
 MAX_KEPT = 1000
@@ -31,30 +31,30 @@ _log = Logger()
 
 
 class Company:
-    """What one assistant does because others are there."""
+    """Handles greetings, hints and lines to everybody for one assistant."""
 
     def __init__(self, mind: Mind, manners: Manners) -> None:
         self._mind = mind
         self._manners = manners
         #: The ids of the players who know how to talk with it.
         self._know: dict[str, None] = {}
-        #: Who spoke last in the room: their id, and the number of the line.
+        #: The id of the last speaker in the room, and the number of the line.
         self._last = ("", 0)
         #: When each player may be greeted again, by their id, in clock seconds.
         self._greeted: dict[str, float] = {}
         self._launcher = Launcher()
 
     async def stop(self) -> None:
-        """Tell nobody any more; returns when nothing waits."""
+        """Stop all greetings and hints; returns when none waits any more."""
         await self._launcher.stop()
 
     def is_for_one_of_many(self, event: Event, attention: Attention) -> bool:
-        """Whether the event is a line to everybody that another assistant of the process may answer."""
+        """Tell whether the event is a line to everybody that another assistant of the process may answer."""
         others = self._mind.floor is not None and self._mind.turnstile.living > 1
         return others and attention.verdict is Verdict.TRIGGER and is_for_everybody(event, self._manners)
 
     async def answers(self, event: Event) -> bool:
-        """Whether this assistant is the one who answers the line; decided a little later, by chance."""
+        """Tell whether this assistant answers the line. Decides a little later, by chance."""
         mind = self._mind
         await deferLater(mind.clock, mind.random.uniform(0, LONGEST_DELAY))
         words = event.text if isinstance(event, Said) else ""
@@ -67,7 +67,10 @@ class Company:
         return False
 
     def heard(self, event: Event, attention: Attention) -> None:
-        """Take note of an event; who speaks to nobody and is not answered may be told how to talk with it."""
+        """Take note of an event.
+
+        A player who speaks to nobody and is not answered may be told how to talk with the assistant.
+        """
         if attention.addressed:
             self._knows(event.who.id)
         if isinstance(event, Arrived) and event.who.kind is Kind.PLAYER and self._mind.settings.greeting:
@@ -82,7 +85,7 @@ class Company:
             self._launcher.launch(self._hint(event, self._last[1]), "telling a player how to talk with it")
 
     async def _greet(self, event: Arrived) -> None:
-        """Greet whoever came in, unless that was done lately or they have left again."""
+        """Greet the player who came in, unless they were greeted lately or have left again."""
         mind, now = self._mind, self._mind.clock.seconds()
         if now < self._greeted.get(event.who.id, now):
             return

@@ -246,7 +246,10 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _money_has_prices(self) -> Config:
-        """A limit in money needs to know what a call costs; OpenRouter reports it, the others need prices."""
+        """Require prices where money is limited.
+
+        OpenRouter reports what a call costs; other hosted providers need prices.
+        """
         limits = (self.budget.total.money, self.budget.assistant.money, self.budget.player.money)
         named = {"model": self.model, **{f"fallback[{at}]": model for at, model in enumerate(self.fallback)}}
         for name, model in named.items():

@@ -1,4 +1,4 @@
-"""What fields of the settings have in common: bounds, addresses, references to keys."""
+"""Defines what fields of the settings have in common: bounds, addresses, references to keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ADDRESS = re.compile(r"https?://(?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d{1,5})?(?:/[
 class Settings(BaseModel):
     """Base of every table of the settings: unknown names are refused, values are frozen."""
 
-    # Who gives a key where its reference belongs must not find it in an error.
+    # An owner who writes a key where its reference belongs must not find it in an error.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 

@@ -1,4 +1,4 @@
-"""Which conversations go on without the assistant's name, which lines it leaves to others, who woke it lately."""
+"""Tracks conversations that go on without the assistant's name, lines left to others, and who woke it lately."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from assistant.classify import Attention, Verdict, is_named, is_unspoken
 from assistant.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Said
 from tools.context import Kind, Principal
 
-#: With how many people, and over how many lines to everybody, an assistant keeps count; the oldest go first.
+#: How many people, and how many lines to everybody, an assistant keeps track of; the oldest go first.
 MAX_KEPT = 200
-#: A farewell is short: longer lines only mention one.
+#: The most words a farewell has: a longer line only mentions one.
 _MOST_WORDS = 10
 _FAREWELL = re.compile(
     r"\b(?:good[ -]?bye|bye(?:[ -]bye)?|farewell|so long|good ?night|take care|cya|ciao|adieu|adi[oó]s|tsch(?:ü|ue)ss"
@@ -26,7 +26,7 @@ _FAREWELL = re.compile(
 
 @dataclass(slots=True)
 class _Exchange:
-    """The last exchange with somebody: their name, when it was in clock seconds, and whether their answer is due."""
+    """The last exchange with somebody: their name, its time in clock seconds, and whether an answer to them is due."""
 
     name: str
     at: float
@@ -34,23 +34,23 @@ class _Exchange:
 
 
 class Conversations:
-    """With whom one assistant talks, in memory only. A conversation lasts `seconds` from its last exchange; 0 is never.
+    """The people one assistant talks with, in memory only.
 
-    It ends earlier when the player says farewell, leaves, or speaks to somebody else, and when somebody else there may
-    have answered them.
+    A conversation lasts `seconds` from its last exchange; with 0 there are none. It ends earlier when the player says
+    farewell, leaves, or speaks to somebody else. It also ends when somebody else there may have answered them.
     """
 
     def __init__(self, now: Callable[[], float], seconds: float) -> None:
         self._now = now
         self._seconds = seconds
-        #: By who speaks and where: the name of a channel, or empty for the room.
+        #: By the id of the speaker and the place: the name of a channel, or empty for the room.
         self._last: dict[tuple[str, str], _Exchange] = {}
         #: The ids of lines to everybody: those it may answer in a moment, and those that another assistant answers.
         self.held: dict[str, None] = {}
         self._left_to_others: dict[str, None] = {}
 
     def goes_on(self, event: Event) -> bool:
-        """Whether the event is the next line of a conversation with the assistant."""
+        """Tell whether the event is the next line of a conversation with the assistant."""
         place = _place(event)
         if place is None or self._seconds <= 0 or (isinstance(event, Said | Emoted) and event.to_other):
             return False
@@ -77,7 +77,7 @@ class Conversations:
             self._last[key] = last
 
     def ended(self, askers: Collection[Principal], *, is_settled: bool) -> None:
-        """Take note that a run for these people is over; it is tried again unless it `is_settled`."""
+        """Take note that a run for these people is over. It is tried again unless it `is_settled`."""
         ids = {who.id for who in askers} if is_settled else set()
         for (who, _), last in self._last.items():
             if who in ids:
@@ -91,11 +91,11 @@ class Conversations:
             del self._left_to_others[next(iter(self._left_to_others))]
 
     def is_left(self, event_id: str) -> bool:
-        """Whether another assistant answers this line."""
+        """Tell whether another assistant answers this line."""
         return event_id in self._left_to_others
 
     def _interrupted(self, event: Event, place: str) -> None:
-        """Somebody spoke to others: it ends the conversations of those whom it may have answered."""
+        """End the conversations with people whom a line to others may have answered."""
         if event.who.kind is Kind.WORLD:
             return
         if event.who.kind is Kind.ASSISTANT and place == "":
@@ -109,12 +109,12 @@ class Conversations:
 
 
 def is_farewell(text: str) -> bool:
-    """Whether the line ends a conversation."""
+    """Tell whether the line ends a conversation."""
     return len(text.split()) <= _MOST_WORDS and "?" not in text and _FAREWELL.search(text) is not None
 
 
 def _place(event: Event) -> str | None:
-    """Where something was said or done: empty for the room, else the channel; None for what is told to one alone."""
+    """Return where an event took place: empty for the room, else the channel; None for a private event."""
     match event:
         case Said() | Emoted() | Gave() | Arrived():
             return ""
@@ -129,9 +129,10 @@ def _words(event: Event) -> str:
 
 
 class Cooldown:
-    """Whose poses, gifts and arrivals woke the assistant lately, in memory only.
+    """The people whose poses, gifts and arrivals woke the assistant lately, in memory only.
 
-    For `seconds` then that person's poses, or gifts, or arrivals wake it no more. A wave does not hold back a gift.
+    For `seconds` after that, the same kind of act by the same person does not wake it again. A wave does not hold back
+    a gift.
     """
 
     __slots__ = ("_clock", "_seconds", "_until")
@@ -143,12 +144,15 @@ class Cooldown:
         self._until: dict[tuple[str, type[Event]], float] = {}
 
     def is_over(self, event: Event) -> bool:
-        """Whether an event of this kind by this person may wake the assistant, when it is no speech."""
+        """Tell whether an event of this kind by this person may wake the assistant without speech."""
         until = self._until.get((event.who.id, type(event)))
         return until is None or self._clock.seconds() >= until
 
     def heard(self, event: Event, attention: Attention) -> None:
-        """Take note of an event that was classified: one that woke the assistant without speech begins it."""
+        """Take note of an event that was classified.
+
+        An event without speech that woke the assistant begins the cooldown.
+        """
         if is_unspoken(event) and attention.verdict is Verdict.TRIGGER:
             key = (event.who.id, type(event))
             self._until.pop(key, None)

@@ -1,4 +1,4 @@
-"""How the tokens of a model are counted: which table is loaded for it, and what an owner is told of that."""
+"""Loads the table that counts a model's tokens, and tells an owner how they are counted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = Logger()
 async def load_table(provider: LLMProvider, config: ModelConfig, keys: KeySources) -> str:
     """Let a provider count with its table, when there is one here. Return why it does not, empty when it does.
 
-    The table is read in another thread; cancelling leaves that to end by itself. Nothing is fetched.
+    The table is read in another thread. Cancelling leaves that thread to end by itself. Nothing is fetched.
     """
     if not provider.token_tables:
         return f"{provider.name} has no public table of tokens"

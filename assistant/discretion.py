@@ -1,4 +1,4 @@
-"""What of a model's answer is kept, said and sent back: never a key, and never more than was asked for."""
+"""Decides what of a model's answer is recorded, said and sent back: never a key, and never more than was asked for."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from llm.messages import (
     ToolResult,
 )
 
-#: Gives a text back with every key replaced.
+#: Returns a text with every key replaced.
 Scrub = Callable[[str], str]
 
 
 def kept(response: LLMResponse, scrub: Scrub, most: int, pieces: KeyPieces) -> LLMResponse:
-    """The answer with every key in it replaced, and every text the model wrote cut to `most` characters.
+    """Replace every key in the answer, and cut every text the model wrote to `most` characters.
 
-    `pieces` knows what was said before, and learns what is said now. The same object when there was nothing to do. A
-    server that heeds no limit must not fill the window for good: the last answers are sent back with every request. The
-    provider's own form of a turn that held a key is dropped: it may be sealed, and is replayed only as it was.
+    Returns the same object when there was nothing to do. `pieces` knows what was said before, and learns what is said
+    now. The cut is needed because the last answers are sent back with every request: a server that ignores the limit
+    would fill the window for good. The provider's own form of a turn that held a key is dropped: it may be sealed, and
+    can only be replayed unchanged.
     """
     message = response.message
     texts = _texts_of(message.blocks)
@@ -48,7 +49,7 @@ def kept(response: LLMResponse, scrub: Scrub, most: int, pieces: KeyPieces) -> L
 
 
 def _without_pieces(response: LLMResponse, pieces: KeyPieces) -> LLMResponse:
-    """The answer without pieces of keys in what the model thinks, says and asks tools for, in its order."""
+    """Remove pieces of keys from what the model thinks, says and asks tools for, in the order of the answer."""
     blocks = tuple(_without_pieces_in(block, pieces) for block in response.message.blocks)
     if blocks == response.message.blocks:
         return response
@@ -96,7 +97,7 @@ def _cut(response: LLMResponse, most: int) -> LLMResponse:
 
 
 def _texts_of(blocks: Sequence[Block]) -> list[str]:
-    """Every text in the blocks."""
+    """Return every text in the blocks."""
     texts: list[str] = []
     for block in blocks:
         match block:
@@ -113,7 +114,7 @@ def _texts_of(blocks: Sequence[Block]) -> list[str]:
 
 
 def _gather(value: JSON, texts: list[str]) -> None:
-    """Add every text in the value, the names of fields among them."""
+    """Append every text in the value to `texts`, names of fields included."""
     if isinstance(value, str):
         texts.append(value)
     elif isinstance(value, Mapping):

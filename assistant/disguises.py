@@ -1,6 +1,6 @@
-"""Text as a person reads it, so that a key is found whatever stands between its characters or draws them.
+"""Reads a text as a person sees it, so that a key is found whatever stands between its characters or draws them.
 
-Nothing here changes what anybody sees: a text is folded to search it, and what is found is looked up in the original.
+Nothing here changes what a reader sees. A text is folded only to be searched; matches are mapped back to the original.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_REMEMBERED = 8192
 
 
 class _Folds(dict[int, str]):
-    """What a reader makes of each character: without marks, in its plain form, nothing for what is not drawn."""
+    """Maps each character to what a reader sees: its plain form, without marks, or nothing when it is not drawn."""
 
     def __init__(self, *, only_words: bool = False) -> None:
         super().__init__()
@@ -45,24 +45,27 @@ _PLAIN = re.compile(r"[ -{}~\n]*")
 
 
 def has_markup(text: str) -> bool:
-    """Whether a game or a terminal would take something in the text for an instruction."""
+    """Tell whether a game or a terminal would take something in the text for an instruction."""
     return _MARKUP.search(text) is not None
 
 
 def seen(text: str, *, markup: bool) -> str:
-    """The text without what is not drawn, every look-alike in its plain form. White space stays; `markup` may."""
+    """Return the text without what is not drawn, each look-alike in its plain form.
+
+    Keeps white space, and `markup` if told to.
+    """
     if _PLAIN.fullmatch(text):
         return text
     return (text if markup else _MARKUP.sub("", text)).translate(_SEEN)
 
 
 def closed_up(text: str, *, markup: bool) -> str:
-    """The same without white space."""
+    """Return the text as `seen` does, without white space."""
     return "".join(seen(text, markup=markup).split())
 
 
 def words_only(text: str) -> str:
-    """The letters and digits of the text alone."""
+    """Return the letters and digits of the text alone."""
     return _MARKUP.sub("", text).translate(_WORDS)
 
 
@@ -81,12 +84,12 @@ class Folded:
         self.text = "".join(pieces)
 
     def place(self, start: int, end: int) -> tuple[int, int]:
-        """Where the characters from `start` to `end` of the folded text are in the original."""
+        """Return where the characters from `start` to `end` of the folded text are in the original."""
         return self._at[start], self._at[end - 1] + 1
 
 
 def replaced(text: str, places: Iterable[tuple[int, int]], by: str) -> str:
-    """The text with each stretch replaced; those that overlap are one."""
+    """Return the text with each stretch replaced by `by`. Stretches that overlap are replaced as one."""
     pieces, done = [], 0
     for start, end in sorted(places):
         if start >= done:
@@ -96,7 +99,7 @@ def replaced(text: str, places: Iterable[tuple[int, int]], by: str) -> str:
 
 
 def _shown_places(text: str) -> Iterator[int]:
-    """The places of the characters that are no markup."""
+    """Yield the places of the characters that are not markup."""
     done = 0
     for markup in _MARKUP.finditer(text):
         yield from range(done, markup.start())

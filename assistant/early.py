@@ -1,8 +1,8 @@
 """Speaks the first sentence of an answer while the rest of it still comes (docs/decisions/0010-the-first-sentence.md).
 
-What is spoken goes the way of every call: written down as an answer of its own, judged by policy, with an intent before
-and a result after. The stream is not held back for it. Whatever is not plainly the beginning of speech waits for the
-whole answer.
+An early sentence goes the way of every call: it is recorded as an answer of its own, judged by policy, with an intent
+before and a result after. The stream is not delayed for it. Anything that is not plainly the beginning of speech waits
+for the whole answer.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class _FirstCall:
 
 
 class Early(ActingListener):
-    """Hears one answer and says its first sentence once, by `say`, which gives True when it may have been heard.
+    """Listens to one answer and says its first sentence once. `say` returns whether it may have been heard.
 
-    `is_fit` judges the sentence. `text_speaks` says whether plain text counts as speech, when this model can be trusted
-    with it.
+    `is_fit` judges the sentence. `text_speaks` tells whether plain text counts as speech, for a model that can be
+    trusted with it.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Early(ActingListener):
         return self._speaking is not None and not self._refused
 
     def begins(self, *, text_is_answer: bool) -> None:
-        """Forget what was heard. One sentence is tried, in whichever attempt it comes."""
+        """Forget what was heard. Only one sentence is tried, in whichever attempt it comes."""
         self._over = self._speaking is not None or self._has_sources
         self._text = "" if text_is_answer and self._text_speaks() else None
         self._call: _FirstCall | None = None
@@ -85,18 +85,18 @@ class Early(ActingListener):
                 words = self._text.lstrip()
                 if _LABELLED.match(words):
                     self._over = True
-                elif not is_first:  # text that comes in one piece has nothing to be ahead of
+                elif not is_first:  # text that comes in one piece leaves nothing to speak ahead of
                     self._consider(words)
             case ServerBlockSeen():  # its sources belong below the whole
                 self._over = self._has_sources = True
 
     async def over(self) -> None:
-        """Returns when what is being said is said. Raises what saying it raised; cancelling stops it."""
+        """Wait until the sentence is said. Raises what saying it raised; cancelling stops it."""
         if self._speaking is not None:
             await self._speaking
 
     async def stop(self) -> None:
-        """Stop saying it; returns when that is over. Raises what saying it raised."""
+        """Stop saying the sentence; returns when that is over. Raises what saying it raised."""
         if self._speaking is not None:
             self._speaking.cancel()
             try:
@@ -105,7 +105,7 @@ class Early(ActingListener):
                 return
 
     def _hear_call(self, piece: CallDelta) -> None:
-        """Only the first call counts, and only what it says in its one argument."""
+        """Hear a piece of a call. Only the first call counts, and only what it says in its one argument."""
         if self._call is None:
             self._call = _FirstCall()
         heard = self._call
@@ -123,7 +123,7 @@ class Early(ActingListener):
         for text in first.pieces[heard.pieces_read :]:
             words.feed(text)
         heard.pieces_read = len(first.pieces)
-        if not (is_first and words.closed):  # nor has a call that comes in one piece
+        if not (is_first and words.closed):  # a call that comes in one piece leaves nothing to speak ahead of either
             self._consider(words.text.lstrip())
         self._over = self._over or words.failed or words.closed
 
@@ -141,7 +141,7 @@ class Early(ActingListener):
 
 
 async def heard_out(ears: Early, answer: Deferred[LLMResponse]) -> LLMResponse:
-    """The answer, or its failure, when what was said of it early is over as well. Cancelling stops both."""
+    """Await the model's answer and any early speech; return the answer or raise its error. Cancelling cancels both."""
     try:
         response = await answer
     except CancelledError:
@@ -155,14 +155,14 @@ async def heard_out(ears: Early, answer: Deferred[LLMResponse]) -> LLMResponse:
 
 
 def early_ears(mind: Mind, run: Run) -> Early | None:
-    """The listener for the next answer of this run, None when all of it must be there before any of it is spoken."""
+    """Return the listener for the next answer of this run, None when only the whole answer may be spoken."""
     tool, asks = mind.registry.get(SAY), run.requester
     if not mind.settings.speak_early or tool is None or tool.name not in mind.rules.grant:
         return None
     if base_need(tool, mind.rules.needs) > 0 or (asks is not None and asks.kind is Kind.ASSISTANT):
-        return None  # an approval is for the whole, and so is the question whether it is an echo
+        return None  # an approval is for the whole, and only the whole shows whether it is an echo
     if len(run.web.citations) > 0 or run.hearers is not None or _is_elsewhere(run):
-        return None  # what is answered elsewhere is never said aloud, not even its beginning
+        return None  # an answer to another place is never said aloud, not even its beginning
 
     async def say(sentence: str) -> bool:
         return await _say(mind, run, sentence)
@@ -175,7 +175,7 @@ def _is_elsewhere(run: Run) -> bool:
 
 
 async def _say(mind: Mind, run: Run, sentence: str) -> bool:
-    """Say it as a step of its own; whether it may have been heard."""
+    """Say the sentence as a step of its own; return whether it may have been heard."""
     step = run.next_step()
     call = ToolCall(f"{run.id}.{step}.early", SAY, {"text": sentence})
     message = assistant_message(call)
@@ -190,7 +190,7 @@ async def _say(mind: Mind, run: Run, sentence: str) -> bool:
 
 
 def _is_fit(mind: Mind, run: Run, sentence: str) -> bool:
-    """Whether the sentence is spoken as it stands, whatever comes after it."""
+    """Tell whether the sentence can be spoken as it stands, whatever comes after it."""
     if not mind.settings.may_repeat and mind.repeats.found_in(sentence, run.texts, did=bool(run.executed)):
         return False
     own_name = re.match(rf"{re.escape(mind.me.name)}\b", sentence, re.IGNORECASE)
@@ -199,12 +199,12 @@ def _is_fit(mind: Mind, run: Run, sentence: str) -> bool:
 
 
 def _holds_no_key(mind: Mind, sentence: str) -> bool:
-    """Whether nothing of a key is in it that only the whole answer would show."""
+    """Tell whether the sentence holds no part of a key, not even one that only the whole answer would show."""
     return mind.scrub(sentence) == sentence and mind.pieces.is_free(sentence)
 
 
 def _text_speaks(mind: Mind, run: Run) -> bool:
-    """Whether plain text is said aloud under the owner's setting."""
+    """Tell whether plain text is said aloud under the owner's setting."""
     trigger = run.trigger
     event, addressed = (trigger.event, trigger.attention.addressed) if trigger else (None, False)
     call = call_for_text(

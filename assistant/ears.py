@@ -1,4 +1,4 @@
-"""From what a world's body perceives to events in the assistant's inbox."""
+"""Turns what a world's body perceives into events in the assistant's inbox."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class AssistantEars:
     clock: IReactorTime
     alone_with: Callable[[Principal], bool]
     launcher: Launcher
-    #: Told apart from every other life of this character, so that no id of an event comes twice.
+    #: Differs from every other life of this character, so that no event id is used twice.
     life: int = 0
     heard: int = 0
-    #: The names of those who are there, without the assistant and the speaker.
+    #: Returns the names of those who are there, without the assistant and the speaker.
     others: Callable[[Principal], Sequence[str]] = _nobody
 
     def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
-        """Somebody spoke aloud."""
+        """Hear a line that was spoken aloud."""
         to_me = target is not None and target.id == self.me.id
         self._hear(
             Said(
@@ -50,33 +50,33 @@ class AssistantEars:
         )
 
     def heard_whisper(self, speaker: Principal, text: str) -> None:
-        """Somebody whispered to the assistant."""
+        """Hear a whisper to the assistant."""
         self._hear(Whispered(id=self._id(), at=self._now(), who=speaker, text=text))
 
     def heard_page(self, speaker: Principal, text: str) -> None:
-        """Somebody paged the assistant."""
+        """Hear a page to the assistant."""
         self._hear(Paged(id=self._id(), at=self._now(), who=speaker, text=text))
 
     def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
-        """Somebody spoke on a channel; everybody in this world listens to each."""
+        """Hear a line on a channel. Everybody in this world listens to every channel."""
         self._hear(ChannelSaid(id=self._id(), at=self._now(), who=speaker, channel=channel, text=text, is_open=True))
 
     def saw_emote(self, actor: Principal, text: str) -> None:
-        """Somebody did something visible."""
+        """See a visible act."""
         to_other = is_named(text, self.others(actor))
         alone = self.alone_with(actor)
         self._hear(Emoted(id=self._id(), at=self._now(), who=actor, text=text, alone=alone, to_other=to_other))
 
     def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
-        """Somebody gave the assistant a thing."""
+        """Receive a thing that somebody gave the assistant."""
         self._hear(Gave(id=self._id(), at=self._now(), who=giver, thing=thing, authority=authority))
 
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
-        """Somebody came in."""
+        """See somebody come in."""
         self._hear(Arrived(id=self._id(), at=self._now(), who=who, origin=from_direction))
 
     def saw_departure(self, who: Principal, direction: str) -> None:
-        """Somebody went away."""
+        """See somebody go away."""
         self._hear(Left(id=self._id(), at=self._now(), who=who, direction=direction))
 
     def _hear(self, event: Event) -> None:
@@ -86,7 +86,7 @@ class AssistantEars:
         try:
             await self.assistant.hear(event)
         except (InboxFullError, JournalUnwritable, Fenced):
-            return  # the assistant has logged it, and made its excuse or left the world to another
+            return  # the assistant has logged it, and has said its fallback line or left the world to another process
 
     def _id(self) -> str:
         self.heard += 1

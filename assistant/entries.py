@@ -1,4 +1,4 @@
-"""The entries of the perception stream: what each carries, what masking leaves of it, what a summary replaces. Pure.
+"""Defines the entries of the perception stream: what each carries, how it is masked, what a summary replaces. Pure.
 
 `history.py` keeps them in order and under the budget.
 """
@@ -13,17 +13,17 @@ from llm.messages import Message, Role, ToolResult, tool_results, user
 from llm.packed import Cut
 from tools.trust import TOP, Audience, bounded
 
-#: What stands for a tool output that was masked.
+#: Replaces a tool output that was masked.
 MASK = "[old output left out]"
 #: Tool outputs up to this long, in characters, are not worth masking.
 WORTH_MASKING = 200
-#: No entry is more important; an event has 1 to 10.
+#: The highest importance of an entry; an event has 1 to 10.
 MOST_IMPORTANT = 255
 #: How many people a summary may stand for; see `OldPart`.
 MAX_SOURCES = 500
-#: Event ids that a summary keeps, the newest.
+#: How many event ids a summary keeps, the newest.
 _SUMMARY_IDS = 100
-#: Lines that others see in the place of a private summary, the newest.
+#: How many lines others see in the place of a private summary, the newest.
 _SUMMARY_LINES = 5
 
 
@@ -31,10 +31,11 @@ _SUMMARY_LINES = 5
 class Entry:
     """Something perceived, one whole step (the assistant's message and the results of its calls), or a summary.
 
-    `authority` is the lowest of all that is in it, `sources` the ids of those who caused it, `seq` its number in the
-    journal, 0 until it was written: nothing else is ever changed. `foreign` is the lowest of what others wrote of it:
-    what the assistant says itself has the authority of all that was in view when it did, but takes nothing further
-    down. `audience` is who may be told of it; in a run that others hear, `others_see` stands in its place.
+    `authority` is the lowest of all that is in the entry. `sources` are the ids of those who caused it. `seq` is its
+    number in the journal, 0 until it was written; no other field is ever changed. `foreign` is the lowest authority of
+    what others wrote in it: the assistant's own words have the authority of all that was in view when it spoke, but
+    lower nothing further. `audience` is who may be told of the entry; in a run that others hear, `others_see` replaces
+    it.
     """
 
     messages: Sequence[Message]
@@ -50,16 +51,17 @@ class Entry:
 
     @property
     def mask(self) -> tuple[Message, ...]:
-        """Return the messages that others are shown in its place."""
+        """The messages that others are shown in its place."""
         return (user(self.others_see),) if self.others_see else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OldPart:
-    """The oldest entries of one audience as they were when a summary was begun; `keys` are those it will replace.
+    """The oldest entries of one audience as they were when a summary was begun. The summary will replace `keys`.
 
-    The sources of a summary are never cut, or somebody could not be forgotten any more. Where they would be more than
-    `MAX_SOURCES`, it is the oldest `entries` that are missing here (the summary before, in practice) and are let go.
+    The sources of a summary are never cut: otherwise somebody could not be forgotten any more. Where there would be
+    more than `MAX_SOURCES`, the oldest entries (in practice the summary before) are missing from `entries` and are
+    dropped.
     """
 
     keys: tuple[int, ...]
@@ -85,7 +87,7 @@ class OldPart:
 
 
 def old_part(keys: Sequence[int], entries: Sequence[Entry]) -> OldPart:
-    """The part that these entries are, oldest first and of one audience; its authority is the lowest of them."""
+    """Return the part that these entries form, oldest first and of one audience. Its authority is their lowest."""
     sources: set[str] = set()
     told = len(entries)
     while told:
@@ -105,7 +107,7 @@ def old_part(keys: Sequence[int], entries: Sequence[Entry]) -> OldPart:
 
 
 def from_store(kept: StreamEntry, tokens: int, foreign: int | None = None) -> Entry:
-    """The entry of what the journal keeps; others wrote all of it when `foreign` is not given."""
+    """Return the entry for what the journal keeps. Without `foreign`, all of it counts as written by others."""
     authority = bounded(kept.authority)
     importance = min(max(kept.importance, 0), MOST_IMPORTANT)
     others = authority if foreign is None else bounded(foreign)
@@ -116,7 +118,7 @@ def from_store(kept: StreamEntry, tokens: int, foreign: int | None = None) -> En
 
 
 def to_store(entry: Entry) -> StreamEntry:
-    """The entry as the journal keeps it."""
+    """Return the entry as the journal keeps it."""
     return StreamEntry(
         tuple(entry.messages),
         entry.importance,
@@ -129,12 +131,12 @@ def to_store(entry: Entry) -> StreamEntry:
 
 
 def mask(output: str) -> str:
-    """The output, or the mask when it is long."""
+    """Return the output, or the mask when it is long."""
     return MASK if len(output) > WORTH_MASKING else output
 
 
 def masked(messages: Sequence[Message]) -> Sequence[Message]:
-    """The messages with long tool outputs masked; the same object when there are none."""
+    """Mask the long tool outputs in the messages. Returns the same object when there are none."""
     if isinstance(messages, Cut) and messages.longest(Role.TOOL) <= WORTH_MASKING:
         return messages
     if not any(_is_long(result) for message in messages for result in message.tool_results):

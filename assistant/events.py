@@ -1,4 +1,4 @@
-"""What happened round a character. Frozen values, each with who caused it; text in them was written by strangers."""
+"""Defines the events round a character: frozen values, each with who caused it. Strangers wrote the text in them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from tools.clean import clean_heard, one_line
 from tools.context import Principal
 from tools.trust import Audience, channel_id
 
-#: Characters of one person's words, and of a name, that reach a prompt.
+#: How many characters of one person's words, and of a name, reach a prompt.
 MAX_HEARD, MAX_NAME = 2000, 120
-#: Speech in a pose.
+#: Quotation marks that make words in a pose speech.
 _MARKS = '"\u201c\u201d\u201e\u00ab\u00bb'
 _QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]*[^{_MARKS}\W][^{_MARKS}]*)[{_MARKS}]")
 
 
 @dataclass(frozen=True, slots=True)
 class ByRule:
-    """A call that follows from an event without asking a model; `requester` is on whose behalf it is judged."""
+    """A call that follows from an event without asking a model.
+
+    `requester` is the person on whose behalf it is judged.
+    """
 
     tool: str
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -30,7 +33,7 @@ class ByRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Perceived:
-    """What every event has: an id that is never used twice, clock seconds, and its principal.
+    """The fields of every event: an id that is never used twice, the time in clock seconds, and who caused it.
 
     `by_rule` is the call that is made because of it, in a run of its own.
     """
@@ -43,7 +46,7 @@ class Perceived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said(Perceived):
-    """Somebody spoke aloud.
+    """Speech aloud.
 
     `alone` when nobody else was there to be meant, `to_other` when the line names somebody else who is there.
     """
@@ -56,21 +59,21 @@ class Said(Perceived):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whispered(Perceived):
-    """Somebody whispered to the assistant."""
+    """A whisper to the assistant."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paged(Perceived):
-    """Somebody paged the assistant from anywhere."""
+    """A page to the assistant, from anywhere."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSaid(Perceived):
-    """Somebody spoke on a channel. `is_open` when everybody in the game may listen to it."""
+    """Speech on a channel. `is_open` when everybody in the game may listen to it."""
 
     channel: str
     text: str
@@ -79,7 +82,7 @@ class ChannelSaid(Perceived):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Emoted(Perceived):
-    """Somebody did something visible; `text` follows the name.
+    """A visible act; `text` follows the actor's name.
 
     `alone` when nobody else was there to see it, `to_other` when it names somebody else who is there.
     """
@@ -91,9 +94,9 @@ class Emoted(Perceived):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gave(Perceived):
-    """Somebody gave the assistant a thing.
+    """The gift of a thing to the assistant.
 
-    `authority` is the level of who named the thing, None for one that is trusted as much as the giver.
+    `authority` is the level of the person who named the thing, None for a thing that is trusted as much as the giver.
     """
 
     thing: str
@@ -102,14 +105,14 @@ class Gave(Perceived):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrived(Perceived):
-    """Somebody came in; `origin` is where from, empty when unknown."""
+    """An arrival; `origin` is where the person came from, empty when unknown."""
 
     origin: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left(Perceived):
-    """Somebody went away; `direction` is where to, empty when unknown."""
+    """A departure; `direction` is where the person went, empty when unknown."""
 
     direction: str = ""
 
@@ -118,7 +121,8 @@ class Left(Perceived):
 class Noticed(Perceived):
     """Anything else the game told the character.
 
-    `granted` is the call that somebody approved, when it tells of that: it is made in a run of its own, once.
+    `granted` is set when the event tells of an approval. It is the approved call, which is made once, in a run of its
+    own.
     """
 
     text: str
@@ -129,9 +133,9 @@ Event = Said | Whispered | Paged | ChannelSaid | Emoted | Gave | Arrived | Left 
 
 
 def told(event: Event) -> str:
-    """The event as one line of the perception stream.
+    """Return the event as one line of the perception stream.
 
-    Strangers' text is cut, cleaned and kept on its line, so that nobody can write a line that he did not cause.
+    Strangers' text is cut, cleaned and kept on its line, so that nobody can write a line that they did not cause.
     """
     who = one_line(event.who.name, max_chars=MAX_NAME)
     match event:
@@ -192,7 +196,7 @@ def masked(event: Event) -> str:
 
 
 def spoken_text(event: Event) -> str:
-    """The words somebody said in the event, empty when it holds none."""
+    """Return the words spoken in the event, empty when it holds none."""
     return event.text if isinstance(event, Said | Whispered | Paged | ChannelSaid | Emoted) else ""
 
 

@@ -1,4 +1,4 @@
-"""The short in-character lines when no answer comes yet, or none at all: seldom, and never a word about the cause."""
+"""Says the short in-character lines when no answer comes yet, or none at all: seldom, and never about the cause."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Excuse:
         self._not_before = float("-inf")
 
     async def make(self) -> bool:
-        """True when the line was shown now, False when it was shown lately or the world refused it."""
+        """Show the line; return False when it was shown lately or the world refused it."""
         now = self._clock.seconds()
         if now < self._not_before:
             return False
@@ -42,8 +42,8 @@ class Excuse:
 class Waking:
     """Tells those who speak to the character that it is waking up, until its model has answered for the first time.
 
-    Nothing is said to somebody who is answered within `waking_after_seconds`; the room is told at most once in
-    `excuse_every_seconds`, and so is each person who pages.
+    A player who is answered within `waking_after_seconds` is told nothing. The room is told at most once in
+    `excuse_every_seconds`, and so is each player who pages.
     """
 
     __slots__ = ("_clock", "_launcher", "_paged", "_room", "_settings", "_timers", "_world", "has_answered", "is_over")
@@ -53,26 +53,26 @@ class Waking:
         self._clock = clock
         self._settings = settings
         self._room = Excuse(world, clock, settings.waking, settings.excuse_every_seconds)
-        #: When each person who paged was told, in clock seconds.
+        #: When each player who paged may be told again, in clock seconds.
         self._paged: dict[str, float] = {}
         self._timers: list[IDelayedCall] = []
         self._launcher = Launcher()
         self.is_over = self.has_answered = False
 
     def asked(self, event: Event) -> None:
-        """Somebody wants an answer to this."""
+        """Note that somebody waits for an answer to this event."""
         self._timers = [timer for timer in self._timers if timer.active()]
         if not self.is_over:
             after = self._settings.waking_after_seconds
             self._timers.append(self._clock.callLater(after, self._launch, event))
 
     def answered(self) -> None:
-        """Its model has answered: it is awake, for good."""
+        """Note that its model has answered: the character is awake from now on."""
         self.has_answered = True
         self.end()
 
     def end(self) -> None:
-        """Nobody is told any more."""
+        """Stop telling anybody, for good."""
         self.is_over = True
         self.forget()
 
@@ -84,7 +84,7 @@ class Waking:
                 timer.cancel()
 
     async def stop(self) -> None:
-        """Say nothing more; returns when nothing is being said."""
+        """Stop telling anybody; returns when nothing is being said."""
         self.end()
         await self._launcher.stop()
 

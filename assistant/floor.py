@@ -1,18 +1,18 @@
-"""Who of the assistants of a process speaks when: room between their lines, and one answer to a line to everybody."""
+"""Decides which assistant of a process speaks when: pauses between lines, one answer to a line to everybody."""
 
 from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-#: How long an assistant waits for its turn at most, in seconds: an answer must not outlive its tool's time.
+#: How long an assistant waits for its turn at most, in seconds: waiting must not exceed the time limit of its tool.
 MAX_WAIT = 6.0
 #: How many claims and rooms are kept; the oldest go first.
 MAX_KEPT = 500
 
 
 class Floor:
-    """One for all assistants of a process. Its times are on `clock`."""
+    """The turns and claims of all assistants of a process, one object for all. Its times are on `clock`."""
 
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
@@ -22,7 +22,7 @@ class Floor:
         self._claims: dict[tuple[str, ...], tuple[str, float]] = {}
 
     def turn(self, room: str, pause_seconds: float) -> Deferred[None] | None:
-        """Take the next turn to speak in `room`: None for now, else it fires when it comes.
+        """Take the next turn to speak in `room`. None means now; a Deferred fires when the turn comes.
 
         The next line comes `pause_seconds` later. An unknown room, an empty string, has no turns. Cancelling gives up
         the wait.
@@ -41,7 +41,7 @@ class Floor:
         return come
 
     def claim(self, what: tuple[str, ...], who: str, seconds: float) -> bool:
-        """Whether the assistant `who` is the one for this: the first who asks is, for so many seconds."""
+        """Tell whether the assistant `who` holds this claim. The first that asks gets it, for `seconds`."""
         now = self._clock.seconds()
         holder, until = self._claims.pop(what, (who, now))
         if until <= now:

@@ -1,6 +1,6 @@
-"""What a character does by rule, without asking a model: it walks after whom it follows, and goes home when left alone.
+"""Acts by rule, without asking a model: walks after the person it follows, and goes home when left alone.
 
-An event that asks for such a call carries it (`ByRule`), and has a run of its own: the call is written down, judged by
+An event that asks for such a call carries it (`ByRule`) and has a run of its own. The call is recorded, judged by
 policy and made like any other, and the run ends.
 """
 
@@ -21,19 +21,20 @@ from tools import Kind, Principal, Status
 from tools.following import A_MINUTE
 
 MOVE, HOME = "move", "home"
-#: How the assistant hears that it goes home by itself.
+#: The line that tells the assistant that it goes home by itself.
 LEFT_ALONE = "Nobody is here any more. You go home."
 _IMPORTANCE = 3
-#: Who causes what nobody asked for.
+#: The cause of events that no person caused.
 _THE_WORLD = Principal("world", "the world", Kind.WORLD, permission=0)
 
 _log = Logger()
 
 
 def walking_after(mind: Mind, event: Event, attention: Attention) -> tuple[Event, Attention]:
-    """Make the departure of whom the character follows a trigger to walk after them; any other event stays as it is.
+    """Make the departure of the person whom the character follows a trigger to walk after them.
 
-    One who is gone by no exit that the character sees is lost, and so is an assistant: none is followed by another.
+    Any other event is returned unchanged. Following ends when they left by no exit that the character sees. It
+    also ends when they are an assistant, because assistants do not follow each other.
     """
     if not isinstance(event, Left) or not mind.following.leads(event.who.id):
         return event, attention
@@ -45,7 +46,7 @@ def walking_after(mind: Mind, event: Event, attention: Attention) -> tuple[Event
 
 
 async def act_by_rule(mind: Mind, run: Run, by_rule: ByRule) -> Outcome:
-    """Make the call that the run is for, when it is still to be made; one that a dead process began is over by now."""
+    """Make the call that the run is for, if it is still to be made. A call that a dead process began counts as made."""
     assert run.trigger is not None
     if run.written:
         return Answered((by_rule.tool,))
@@ -64,7 +65,7 @@ async def act_by_rule(mind: Mind, run: Run, by_rule: ByRule) -> Outcome:
 class Homing:
     """Notices that a character was left alone away from home, and sends it there.
 
-    It is asked whenever the tick comes round, so that no assistant needs a timer more.
+    It is asked at every tick, so that no assistant needs another timer.
     """
 
     def __init__(self, mind: Mind) -> None:
@@ -72,7 +73,7 @@ class Homing:
         self._since: float | None = None
 
     async def look(self) -> None:
-        """Note whether the character is alone; take in that it goes home, when that is so for long enough.
+        """Note whether the character is alone, and send it home when it has been alone for long enough.
 
         Raises JournalError.
         """
@@ -85,7 +86,7 @@ class Homing:
             self._since = now
         if now - self._since < seconds:
             return
-        self._since = now  # where it is not let go, it tries again as much later
+        self._since = now  # if it does not go, it tries again after the same time
         id_ = f"{mind.me.id}.home.{mind.random.getrandbits(64):x}"
         event = Noticed(id=id_, at=now, who=_THE_WORLD, text=LEFT_ALONE, by_rule=ByRule(HOME, {}))
         try:

@@ -1,4 +1,4 @@
-"""What becomes of a call that somebody approved: it is done once for whoever asked, or both are told why it is not."""
+"""Handles a call that was approved: makes it once for the player who asked, or tells both why it was not made."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tools.policy import rank
 
 #: Longest reason that a player is shown, in characters.
 _MAX_REASON = 300
-#: Longest call that who asked is shown of their own wish; who decides sees it whole.
+#: Longest text of a call that the player who asked is shown; the approver sees it whole.
 _MAX_SHOWN = 200
 
 
 async def make_granted(mind: Mind, run: Run) -> None:
-    """Make the approved call of the run as its first step; no model is asked whether it still wants to."""
+    """Make the approved call of the run as its first step. No model is asked whether it still wants to."""
     granted = run.granted
     if granted is None or run.granted_begun or run.trigger is None:
         return
@@ -31,7 +31,7 @@ async def make_granted(mind: Mind, run: Run) -> None:
 
 
 async def act_on_granted(mind: Mind, run: Run, answer: Answer) -> tuple[Executed, ...]:
-    """Run the approved call, with its approval; who asked and who approved are told when it was not done."""
+    """Run the approved call, with its approval. The players who asked and approved are told when it was not done."""
     run.granted_begun = run.making_granted = True
     try:
         executed = await act(mind, run, answer, 0)
@@ -45,16 +45,16 @@ async def act_on_granted(mind: Mind, run: Run, answer: Answer) -> tuple[Executed
 
 
 def is_granted_step(run: Run, step: InterruptedStep) -> bool:
-    """Whether an earlier process began the approved call of the run in this step."""
+    """Tell whether an earlier process began the approved call of the run in this step."""
     if run.granted is None or run.trigger is None or step.number != 1:
         return False
     return any(call.id == run.trigger.event.id for call in left_of(step).calls)
 
 
 def why_void(mind: Mind, given: Pending) -> str:
-    """Say why what was approved is not what was asked for any more, without a full stop; empty when it is.
+    """Say why the approved call is no longer what was asked for, without a full stop; empty when it still is.
 
-    Where the game needs time to tell, it is left to the run, which looks again.
+    When the game needs time to tell, the answer is empty: the run looks again.
     """
     tool = mind.registry.get(given.tool)
     if tool is None:
@@ -76,7 +76,7 @@ def why_void(mind: Mind, given: Pending) -> str:
 
 
 def request_text(name: str, pending: Pending) -> str:
-    """Tell who asked that it waits for an approval, for whose, why, and how that is lifted."""
+    """Say to the player who asked that the call waits for an approval: whose, why, and how that can be lifted."""
     what = one_line(pending.shown, max_chars=_MAX_SHOWN)
     who = rank(pending.permission)
     asks = f"{name} asks leave for what you want (number {pending.number}: {what}); {who} may allow it."
@@ -84,7 +84,10 @@ def request_text(name: str, pending: Pending) -> str:
 
 
 def tell_void(mind: Mind, pending: Pending, why: str, but: Principal | None = None) -> None:
-    """Tell who asked and who approved in one sentence that the call was not done; not `but`, who knows it already."""
+    """Tell the players who asked and approved that the call was not done, in one sentence.
+
+    `but` is left out, because they know it already.
+    """
     reason = one_line(why, max_chars=_MAX_REASON).rstrip(".")
     sentence = f"{mind.me.name} did not do what was asked for as number {pending.number}: {reason}."
     told = {who.id: who for who in (pending.requester, pending.approved_by) if who is not None}

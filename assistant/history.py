@@ -1,8 +1,8 @@
 """The perception stream: events, the assistant's acts and their results as one chronological list, under a budget.
 
-An entry is never split, so a call and its result are never parted. Trimming cuts down to a low-water mark, not to the
-brim: the front of the prompt then stays byte-identical for many calls and the provider's prompt cache stays warm.
-Each entry carries the lowest authority of what is in it, and who caused it.
+An entry is never split, so a call and its result are never parted. Trimming cuts down to a low-water mark, not just to
+the budget: the front of the prompt then stays byte-identical for many calls, and the provider's prompt cache stays
+warm. Each entry carries the lowest authority of what is in it, and who caused it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tools.trust import Audience, Label, common
 
 __all__ = ["KEPT_ENTRIES", "KEPT_IDS", "LOW_WATER", "History"]
 
-#: Entries at the end that neither trimming nor a summary touches (design.md 4.2).
+#: Entries at the end that neither trimming nor a summary touches.
 KEPT_ENTRIES = 10
 #: Share of the budget that trimming leaves in use.
 LOW_WATER = 0.7
@@ -31,14 +31,14 @@ LOW_WATER = 0.7
 class History:
     """The stream of one assistant, kept within `budget` tokens by `trim`.
 
-    `count` estimates the tokens of messages; each is counted once, and again only when it was masked.
+    `count` estimates the tokens of messages. Each message is counted once, and again only when it was masked.
     """
 
     def __init__(self, count: Callable[[Sequence[Message]], int], budget: int = 1_000_000) -> None:
         self.count = count
         self.budget = budget
         self.tokens = 0
-        #: In the order of things. A key is never used twice: an entry that must be written anew gets a new one.
+        #: In chronological order. A key is never used twice: an entry that must be written anew gets a new one.
         self._shelf = Shelf()
         self._last_key = 0
         self._authority = Levels()
@@ -47,19 +47,19 @@ class History:
         self._scene: tuple[str, int] | None = None
         self._unsaved = Unsaved()
         self._out: OldPart | None = None
-        #: What the run that goes has added.
+        #: The keys of what the current run has added.
         self._of_run: dict[int, None] = {}
 
     def __len__(self) -> int:
-        """How many entries are kept."""
+        """Return how many entries are kept."""
         return len(self._shelf)
 
     def knows(self, event_id: str) -> bool:
-        """Whether the event is part of the stream, as after a failed run, or lately was."""
+        """Tell whether the event is part of the stream, as after a failed run, or left it lately."""
         return event_id in self._known
 
     def lost(self, lines: Mapping[str, str]) -> set[str]:
-        """Return the events, of those given with their lines, of which no entry holds the line or its beginning."""
+        """Return those of the given events whose line, or its beginning, no entry holds."""
         lost = set(lines)
         for _, entry in self._shelf.items() if lost else ():
             for event_id in lost.intersection(entry.event_ids):
@@ -68,15 +68,15 @@ class History:
         return lost
 
     def naming(self, principal_id: str) -> int:
-        """How many entries have this principal among their sources."""
+        """Return how many entries have this principal among their sources."""
         return self._shelf.naming(principal_id)
 
     def begin(self) -> None:
-        """A run begins: what is appended from now on is its own."""
+        """Begin a run: what is appended from now on is its own."""
         self._of_run = {}
 
     def rewind(self) -> None:
-        """Take back what the run added that could not write its end: it is taken up again from what it wrote."""
+        """Take back what the run added when its end could not be written. The run resumes from what it wrote."""
         entries = self._shelf.opened(min(self._of_run, default=self._last_key + 1))
         for key in [key for key in self._of_run if key in entries]:
             event_ids = entries[key].event_ids
@@ -86,23 +86,26 @@ class History:
         self._of_run = {}
 
     def shows(self, scene: str) -> bool:
-        """Whether this scene is the last one the stream shows, and still in it."""
+        """Tell whether this scene is the last one the stream shows, and still in it."""
         return self._scene is not None and self._scene[0] == scene
 
     def lowest(self) -> int:
-        """The lowest authority of anything in the stream, `TOP` when it is empty. Costs the same for any length."""
+        """Return the lowest authority of anything in the stream, `TOP` when it is empty.
+
+        The cost does not grow with length.
+        """
         return self._authority.lowest
 
     def parts(self, hearers: Audience = None) -> list[Part]:
-        """The stream as it goes into a prompt whose answer these hear, oldest first; what is packed stays so."""
+        """Return the stream for a prompt whose answer `hearers` hear, oldest first. Packed parts stay packed."""
         return self._shelf.parts(hearers)
 
     def messages(self) -> list[Message]:
-        """The stream as messages, oldest first."""
+        """Return the stream as messages, oldest first."""
         return list(Joined(self._shelf.parts()))
 
     def entries(self) -> tuple[Entry, ...]:
-        """The entries, oldest first."""
+        """Return the entries, oldest first."""
         return tuple(self._shelf.entries())
 
     def perceive(
@@ -117,7 +120,7 @@ class History:
     ) -> None:
         """Append what was perceived, as one message; a new `scene` stands before it. `labels` are those of all of it.
 
-        Text without any label has no authority. `others_see` stands for what is not for everybody.
+        Text without any label has no authority. `others_see` replaces the entry for those who may not be told of it.
         """
         message = user("\n".join([scene, *lines] if scene else lines))
         authority = min((label.authority for label in labels), default=0)
@@ -144,10 +147,10 @@ class History:
         audience: Audience = None,
         others_see: str = "",
     ) -> None:
-        """Append one step: what the assistant did and what came of it, with whatever that was derived from.
+        """Append one step: what the assistant did and what came of it, with the sources it was derived from.
 
-        `authority` is the lowest of the results. The whole gets the lowest of what others wrote in the stream as well:
-        a model that repeats a stranger's words must not lend them its own name.
+        `authority` is the lowest of the results. The whole step also gets no more than the lowest authority of what
+        others wrote in the stream: a model that repeats a stranger's words must not lend them its own name.
         """
         whole = min(authority, self._foreign.lowest)
         step = StreamEntry(
@@ -162,25 +165,25 @@ class History:
         self._shelf.put_away()
 
     def changes(self) -> StreamChange:
-        """What the journal does not have yet, and the numbers of what it has and the stream has no more.
+        """Return the entries the journal lacks, and the journal numbers of entries that left the stream.
 
-        Costs the change, not the stream. Follow it with `saved` once it is written; without that, as after a failed
+        Costs as much as the change, not the stream. Call `saved` once it is written; otherwise, as after a failed
         write, the next change holds all of it again. Masking is not written: after a restart trimming masks anew.
         """
         return self._unsaved.change(self._shelf, self._last_key)
 
     def saved(self, seqs: Sequence[int]) -> None:
-        """The last change is written: the numbers of its new entries, in order.
+        """Note that the last change is written; `seqs` are the numbers of its new entries, in order.
 
-        What left the stream meanwhile is to be forgotten with the next change.
+        Entries that left the stream meanwhile are deleted with the next change.
         """
         self._unsaved.saved(seqs, self._shelf, self._last_key)
         self._shelf.put_away()
 
     def forget(self, principal_id: str) -> int:
-        """How many entries went because this principal is among their sources; each went whole.
+        """Remove every entry that has this principal among its sources, whole, and return how many there were.
 
-        A summary that is being made of anything of his is void. His events stay known, so they do not come again.
+        A summary that is being made of anything of theirs is void. Their events stay known, so they do not come again.
         """
         if self._out is not None and principal_id in self._out.sources:
             self._out = None
@@ -193,9 +196,9 @@ class History:
         return len(keys)
 
     def trim(self) -> bool:
-        """Cut the stream to its budget; True when something was cut. Without need it looks at nothing.
+        """Cut the stream to its budget; return whether something was cut. Looks at no entry when nothing needs cutting.
 
-        Old tool outputs are masked first, then the least important entries go, the oldest of them first.
+        Old tool outputs are masked first. Then the least important entries go, the oldest of them first.
         """
         if self.tokens <= self.budget:
             return False
@@ -205,15 +208,18 @@ class History:
         return True
 
     def squeeze(self, needed: Sequence[str], keep: Collection[str]) -> None:
-        """Cut inside the last entries as well; of the `needed` lines, of the events `keep`, the last goes last."""
+        """Cut inside the last entries as well.
+
+        Among the `needed` lines of the events `keep`, the last line is cut last.
+        """
         if self.tokens > self.budget:
             squeeze(self, self._shelf.opened(), self._of_run, needed, keep)
             self._shelf.put_away()
 
     def old_part(self, tokens: int) -> OldPart:
-        """The oldest entries of one audience, at least so many tokens of them if there are, none of the last ten.
+        """Return the oldest entries of one audience, none of the last ten, with at least this many tokens if there are.
 
-        They stay in the stream until `summarised`. One part is out at a time: taking it again voids the one before.
+        They stay in the stream until `summarised`. Only one part is out at a time: taking another voids the one before.
         """
         old: dict[Audience, dict[int, Entry]] = {None: {}}
         taken: dict[Audience, int] = {None: 0}
@@ -227,15 +233,15 @@ class History:
         return self._out
 
     def put_back(self, part: OldPart) -> None:
-        """The part will not be summarised; the stream stays as it is."""
+        """Give up summarising the part; the stream stays as it is."""
         if self._out is part:
             self._out = None
 
     def summarised(self, part: OldPart, text: str, importance: int) -> bool:
-        """Put `text` in the place of the part; False, and nothing is changed, when the part is void.
+        """Replace the part by `text`. Return False, and change nothing, when the part is void.
 
-        What was appended meanwhile stays, what was trimmed meanwhile is gone. The journal keeps entries in the order
-        they were written, so all behind the summary is written anew with it.
+        What was appended meanwhile stays; what was trimmed meanwhile is gone. The journal keeps entries in the order
+        they were written, so everything after the summary is written anew with it.
         """
         if self._out is not part:
             return False
@@ -258,13 +264,13 @@ class History:
         return True
 
     def _how_many_old(self) -> int:
-        """How many entries there are but for the last."""
+        """Return how many entries there are besides the last `KEPT_ENTRIES`."""
         return max(0, len(self._shelf) - KEPT_ENTRIES)
 
     def _append(self, new: StreamEntry, *, foreign: int | None = None) -> int:
-        """The key of the new last entry."""
+        """Append an entry and return its key."""
         entry = from_store(new, self.count(new.messages), foreign)
-        if entry.audience is not None:  # either form of it must fit
+        if entry.audience is not None:  # the entry must fit in either form
             entry.tokens = max(entry.tokens, self.count(entry.mask))
         self.tokens += entry.tokens
         self._authority.add(entry.authority)
@@ -290,7 +296,7 @@ class History:
         self._known.remove(entry.event_ids)
 
     def change(self, key: int, messages: Sequence[Message]) -> None:
-        """Put these messages in the place of an entry's. For trimming."""
+        """Replace the messages of an entry. For trimming."""
         entries = self._shelf.opened(key)
         entry = entries[key]
         if messages is not entry.messages:

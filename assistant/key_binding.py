@@ -1,6 +1,7 @@
-"""Which key goes to which server: a key is for one origin, and a changed address voids that until it is entered again.
+"""Binds keys to servers: a key is for one origin, and a changed address voids it until it is entered again.
 
-Pure. What is remembered is for the journal; a binding holds a reference and an origin, and nothing of the key.
+Pure. The caller stores what is remembered, in the journal. A binding holds a reference and an origin, and nothing of
+the key.
 """
 
 from __future__ import annotations
@@ -13,20 +14,20 @@ from resilience import origin_of
 
 @dataclass(frozen=True, slots=True)
 class KeyBinding:
-    """The key of this reference goes to this origin."""
+    """The fact that the key of this reference goes to this origin."""
 
     reference: str
     origin: str
 
     @classmethod
     def of(cls, reference: str, url: str) -> KeyBinding:
-        """The binding of a reference to the server of a URL."""
+        """Return the binding of a reference to the server of a URL."""
         return cls(reference, origin_of(url))
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The key may go there: this was remembered, or there is no key."""
+    """The key may go there: this binding is remembered, or there is no key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Voided:
     given_for: tuple[str, ...]
 
     def __str__(self) -> str:
-        """The sentence for the owner."""
+        """Return the sentence for the owner."""
         return (
             f"the key {self.binding.reference} was given for {' and '.join(self.given_for)} and is not sent to "
             f"{self.binding.origin}: enter the key again for the new address, or set the old address"
@@ -55,9 +56,9 @@ BindingState = Bound | Unbound | Voided
 
 
 def bound(reference: str, origin: str, remembered: Collection[KeyBinding]) -> BindingState:
-    """Whether the key of a reference may go to an origin (`origin_of` makes one), by what is remembered.
+    """Tell whether the key of a reference may go to an origin (`origin_of` makes one), by what is remembered.
 
-    Entering a key again is to remember the new binding and to forget the others of its reference (`rebound`).
+    Entering a key again means remembering the new binding and forgetting the others of its reference (`rebound`).
     """
     binding = KeyBinding(reference, origin)
     if not reference or binding in remembered:
@@ -67,5 +68,5 @@ def bound(reference: str, origin: str, remembered: Collection[KeyBinding]) -> Bi
 
 
 def rebound(binding: KeyBinding, remembered: Collection[KeyBinding]) -> frozenset[KeyBinding]:
-    """What is remembered after the owner entered a key again for another origin."""
+    """Return what is remembered after the owner entered a key again for another origin."""
     return frozenset(known for known in remembered if known.reference != binding.reference) | {binding}

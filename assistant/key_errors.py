@@ -1,4 +1,4 @@
-"""What goes wrong with a key."""
+"""Defines what goes wrong with a key."""
 
 from __future__ import annotations
 

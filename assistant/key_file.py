@@ -1,4 +1,4 @@
-"""A key in a file that nobody but its owner can read."""
+"""Reads a key from a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assistant.key_errors import KeyReferenceError
 
-#: A longer file holds something else.
+#: The largest key file in bytes; a larger file holds something else.
 MAX_BYTES = 8 * 1024
 
 _CAUSES = {
@@ -29,14 +29,14 @@ _KINDS = (
 
 
 def read_key_file(folder: Path, name: str) -> str:
-    """The one line of a file; a relative name starts from `folder`. Raises KeyReferenceError. Blocks.
+    """Return the one line of a file; a relative name starts from `folder`. Raises KeyReferenceError. Blocks.
 
-    The opened file is judged and not its name, so that nobody can put another in its place in between. A symbolic link
-    may lead to it.
+    The opened file is checked, not its name, so that nobody can put another file in its place in between. A symbolic
+    link may lead to it.
     """
     path = _path(folder, name)
     try:
-        # Not blocking: a pipe that nobody writes to would keep `open` for ever.
+        # Not blocking: a pipe without a writer would keep `open` waiting for ever.
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:
             _judge(path, os.fstat(opened))
@@ -59,7 +59,7 @@ def _path(folder: Path, name: str) -> Path:
 
 
 def _judge(path: Path, status: os.stat_result) -> None:
-    """Nothing, for a regular file of this user that is closed to all others. Raises KeyReferenceError."""
+    """Check that this is a regular file of this user, closed to all others. Raises KeyReferenceError."""
     for is_kind, kind in _KINDS:
         if is_kind(status.st_mode):
             raise KeyReferenceError(f"{path} is no file but {kind}: put the key into a file")
@@ -78,10 +78,10 @@ def _judge(path: Path, status: os.stat_result) -> None:
 
 
 def _line(path: Path, data: bytes) -> str:
-    """The one line. Raises KeyReferenceError."""
+    """Return the one line of the data. Raises KeyReferenceError."""
     if len(data) > MAX_BYTES:
         raise KeyReferenceError(f"the file {path} is too large for a key: over {MAX_BYTES // 1024} KiB")
-    if not data.isascii():  # asked, because an error of decoding would carry the key with it
+    if not data.isascii():  # checked first, because a decoding error would carry the key with it
         raise KeyReferenceError(
             f"the file {path} is no plain text: it must hold the key and nothing else, without a byte order mark"
         )

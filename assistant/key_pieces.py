@@ -1,7 +1,7 @@
 """Finds a key that is said in several pieces: over two calls, two answers, or with other words between.
 
-What the global search (`redaction.py`) cannot see in one text is counted here over all that one speaker has said. Up
-to 11 letters and digits of a key may be shown before it shows; from then on every further piece is replaced.
+The global search (`redaction.py`) sees one text at a time; this module counts over all that one speaker has said. Up to
+11 letters and digits of a key may be said before it is noticed; from then on every further piece is replaced.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from dataclasses import dataclass, field
 
 from assistant.disguises import Folded, replaced, words_only
 
-#: Letters and digits in a row that are a piece of a key and no chance.
+#: Letters and digits in a row that count as a piece of a key and not as chance.
 PIECE = 6
-#: With so many of them told, in one piece or in all, the rest is not told.
+#: Once this many letters and digits were told, in one piece or in all, the rest is not told.
 ENOUGH = 12
-#: A key of letters alone may be a name in words; a shorter one is not looked for in pieces.
+#: A key of letters alone may be a name in words; one shorter than this is not looked for in pieces.
 _LONG_WORDS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """The letters and digits of a key, where its words begin and end in them, and where each six of them stand."""
+    """The letters and digits of a key, the borders of its words in them, and the places of each run of six."""
 
     signs: str
     borders: frozenset[int]
     places: dict[str, list[int]]
 
     def pieces(self, text: str) -> Iterator[tuple[int, int, int]]:
-        """Each longest piece in the text, no two overlapping: where it begins, where it ends, its place in the key."""
+        """Yield each longest piece in the text, without overlaps: its start, its end, and its place in the key."""
         at = 0
         while at + PIECE <= len(text):
             found = [(self._length(place, text, at), place) for place in self.places.get(text[at : at + PIECE], ())]
@@ -40,7 +40,7 @@ class _Key:
             at += length
 
     def is_words(self, place: int, length: int) -> bool:
-        """Whether this much of the key is whole words of it, such as a name that may be said."""
+        """Tell whether this much of the key is whole words of it, such as a name that may be said."""
         piece = self.signs[place : place + length]
         return piece.isalpha() and {place, place + length} <= self.borders
 
@@ -53,20 +53,20 @@ class _Key:
 
 @dataclass(slots=True)
 class KeyPieces:
-    """Watches what one speaker says. `values` are the keys, and may become more; `shown` replaces a piece."""
+    """Watches what one speaker says. `values` are the keys, and more may be added; `shown` replaces a piece."""
 
     values: Collection[str] = ()
     shown: str = "[key]"
     _keys: dict[str, _Key] = field(default_factory=dict)
     #: By key: which of its letters and digits were told.
     _told: dict[str, set[int]] = field(default_factory=dict)
-    #: By the kind of what was said: its last letters and digits, which the next words may go on with.
+    #: By the kind of speech: its last letters and digits, which the next words may continue.
     _before: dict[str, str] = field(default_factory=dict)
 
     def scrub(self, text: str, kind: str = "text") -> str:
         """Replace the pieces of which too much was said by now, and remember the rest.
 
-        Words of one `kind` follow on each other.
+        Words of one `kind` continue each other.
         """
         keys = [key for value in self.values if (key := self._known(value)) is not None]
         if not keys:
@@ -78,7 +78,7 @@ class KeyPieces:
         return text
 
     def is_free(self, text: str, kind: str = "text") -> bool:
-        """Whether no piece of any key is in the text or ends it, as it would follow on what was said."""
+        """Tell whether no piece of any key is in the text or ends in it, read as a continuation of what was said."""
         keys = [key for value in self.values if (key := self._known(value)) is not None]
         signs = words_only(text)
         before = self._before.get(kind, "")
@@ -89,7 +89,7 @@ class KeyPieces:
         )
 
     def _known(self, value: str) -> _Key | None:
-        """What is searched of the key, None when it is too short for that."""
+        """Return the search data of the key, None when it is too short to be searched for."""
         if value not in self._keys:
             signs = words_only(value)
             if len(signs) < (_LONG_WORDS if signs.isalpha() else ENOUGH):
@@ -104,7 +104,7 @@ class KeyPieces:
         return self._keys[value]
 
     def _without(self, key: _Key, text: str, before: str) -> str:
-        """The text without this key's pieces, from where they are too much."""
+        """Return the text without this key's pieces, once too much of the key was told."""
         signs = words_only(text)
         if not any((before[-PIECE:] + signs)[at : at + PIECE] in key.places for at in range(len(signs) + PIECE)):
             return text

@@ -1,4 +1,4 @@
-"""A key in the keyring of the user's desktop, through the optional package `keyring`."""
+"""Reads a key from the keyring of the user's desktop, through the optional package `keyring`."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ SERVICE = "mud-assistant"
 
 
 class Keyring(Protocol):
-    """What of the module `keyring` is used."""
+    """The part of the module `keyring` that is used."""
 
     def get_password(self, service_name: str, username: str, /) -> str | None:
-        """The password of a user of a service, None when there is none. May block for as long as a person thinks."""
+        """Return the password of a user of a service, None when there is none.
+
+        May block for as long as the owner takes to unlock the keyring.
+        """
         ...
 
 
 def import_keyring() -> Keyring:
-    """The module. Raises ImportError. Blocks: it looks for what this system has."""
+    """Return the module. Raises ImportError. Blocks: it looks for what this system has."""
     return cast("Keyring", import_module("keyring"))
 
 
 def read_keyring(name: str, open_keyring: Callable[[], Keyring]) -> str:
-    """The key of an entry. Raises KeyReferenceError. Blocks."""
+    """Return the key of an entry. Raises KeyReferenceError. Blocks."""
     key, failed = _asked(name, open_keyring)
-    if failed:  # raised here and not where it was caught, so that it does not carry an error that may tell a key
+    if failed:  # raised here and not where it was caught, so that it carries no error that may hold the key
         raise KeyReferenceError(failed)
     if not (key := key.strip()):
         raise KeyReferenceError(f"the keyring has no entry {name}: make it with: keyring set {SERVICE} {name}")
@@ -35,7 +38,7 @@ def read_keyring(name: str, open_keyring: Callable[[], Keyring]) -> str:
 
 
 def _asked(name: str, open_keyring: Callable[[], Keyring]) -> tuple[str, str]:
-    """What the keyring has, empty for nothing, and why it could not be asked."""
+    """Return what the keyring has, empty for nothing, and why it could not be asked."""
     try:
         return open_keyring().get_password(SERVICE, name) or "", ""
     except ImportError:

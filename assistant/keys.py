@@ -1,4 +1,4 @@
-"""Keys by reference: settings hold where a key is, never the key."""
+"""Resolves keys by reference: settings hold where a key is, never the key."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ class KeySources:
 
     environment: Mapping[str, str]
     in_thread: InThread
-    #: What a relative path of a key file starts from.
+    #: The folder that a relative path of a key file starts from.
     folder: Path = Path()
     #: Learns every key that is resolved.
     secrets: Secrets = field(default_factory=Secrets)
-    #: Gives the keyring. Raises ImportError when there is none. May block.
+    #: Returns the keyring. Raises ImportError when there is none. May block.
     open_keyring: Callable[[], Keyring] = import_keyring
 
 
-#: What a changed environment takes; surfaces that know a better word for it put that in its place.
+#: What to do after the environment was changed; surfaces with a better word for it replace this text.
 ANEW = "start the program anew"
 
 
 def check_reference(reference: str) -> None:
-    """Nothing. Raises KeyReferenceError, which does not repeat it, for what is no reference; it may be a key."""
+    """Reject a value that is not a key reference. Raises KeyReferenceError, which never repeats it: it may be a key."""
     _split(reference)
 
 
 def anchored(reference: str, folder: Path) -> str:
-    """The reference, with a relative path of a key file made to start from `folder`."""
+    """Return the reference with a relative path of a key file made to start from `folder`."""
     scheme, _, name = reference.partition(":")
     if scheme != "file" or not name or name.startswith("~"):
         return reference
@@ -55,9 +55,10 @@ def anchored(reference: str, folder: Path) -> str:
 
 
 async def resolve_key(reference: str, sources: KeySources) -> str:
-    """The key behind a reference, empty for an empty one. It is among the secrets from now on.
+    """Return the key behind a reference, empty for an empty one. The key is added to the secrets.
 
-    Raises KeyReferenceError. Files and keyrings are read in another thread; cancelling leaves that to end by itself.
+    Raises KeyReferenceError. Files and keyrings are read in another thread. Cancelling leaves that thread to end by
+    itself.
     """
     if not reference:
         return ""
@@ -98,7 +99,7 @@ def _variable(name: str, environment: Mapping[str, str]) -> str:
 
 
 def _split(reference: str) -> tuple[str, str]:
-    """Scheme and name of a reference. Raises KeyReferenceError."""
+    """Return the scheme and name of a reference. Raises KeyReferenceError."""
     scheme, _, name = reference.partition(":")
     if scheme not in _SCHEMES:
         raise KeyReferenceError(

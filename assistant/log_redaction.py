@@ -1,6 +1,6 @@
-"""Logs without the keys: an observer is shown each event with every secret replaced.
+"""Keeps keys out of logs: an observer is shown each event with every secret replaced.
 
-Not reached: the local variables in the frames of a traceback, for an observer that walks them itself.
+Not covered: the local variables in the frames of a traceback, when an observer walks the frames itself.
 """
 
 from __future__ import annotations
@@ -19,22 +19,25 @@ from assistant.redaction import Secrets
 #: Twisted's own fields, which hold no text of others.
 _OWN = frozenset({"log_level", "log_time", "log_logger", "log_trace"})
 _UNREADABLE = "(not shown: it could not be searched for keys)"
-#: An integer below it has fewer digits than a secret has characters.
+#: An integer below this has fewer digits than a secret has characters.
 _SHORT_NUMBER = 10**5
-#: Containers in containers that are searched one by one; deeper ones are shown as text.
+#: The depth of nested containers that are searched one by one; deeper ones are shown as text.
 _MAX_DEPTH = 8
 
 
 def redacting(observer: ILogObserver, secrets: Secrets) -> ILogObserver:
-    """An observer that hands each event on without the secrets. It never raises by itself and loses no event."""
+    """Return an observer that passes each event on without the secrets.
+
+    It raises nothing of its own and loses no event.
+    """
     return _Redacting(observer, secrets)
 
 
 def install(publisher: LogPublisher, secrets: Secrets) -> Callable[[], None]:
-    """Wrap the observers that the publisher has now; gives back what undoes it.
+    """Wrap the observers that the publisher has now; return a function that undoes it.
 
-    The publisher's owner can still remove his observers by their own names. Observers added later are not wrapped:
-    call it again, which wraps none twice.
+    The publisher's owner can still remove their observers by their own names. Observers added later are not wrapped:
+    call this again, which wraps none twice.
     """
     observers = publisher._observers  # noqa: SLF001  (there is no public way to them)
     new = {id(known): _Redacting(known, secrets) for known in observers if not _is_ours(known, secrets)}
@@ -49,7 +52,7 @@ def install(publisher: LogPublisher, secrets: Secrets) -> Callable[[], None]:
 
 
 def cleaned(event: LogEvent, secrets: Secrets) -> LogEvent:
-    """The event without secrets: the same one when it holds none, else a copy. Never raises."""
+    """Return the event without secrets: the same one when it holds none, else a copy. Never raises."""
     try:
         return _cleaned(event, secrets) if secrets else event
     except Exception:  # noqa: BLE001  (an event holds objects of anybody, and a log must not fail)
@@ -59,14 +62,14 @@ def cleaned(event: LogEvent, secrets: Secrets) -> LogEvent:
 
 @implementer(ILogObserver)
 class _Redacting:
-    """Equal to the observer it wraps, so that a publisher finds it when that one is to be removed."""
+    """An observer without secrets, equal to the one it wraps, so that a publisher can find and remove it."""
 
     def __init__(self, observer: ILogObserver, secrets: Secrets) -> None:
         self.observer = observer
         self.secrets = secrets
 
     def __call__(self, event: LogEvent) -> None:
-        """Hand the event on. What the observer itself raises is for its publisher, which copes with it."""
+        """Pass the event on. Errors of the observer itself are left to its publisher, which copes with them."""
         self.observer(cleaned(event, self.secrets))
 
     def __eq__(self, other: object) -> bool:
@@ -107,7 +110,7 @@ def _field(value: Any, secrets: Secrets) -> Any:
 
 
 class _Search:
-    """Gives each value back as it is when it shows no secret, else a likeness that shows none."""
+    """Returns each value as it is when it shows no secret, else a likeness that shows none."""
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
@@ -133,11 +136,11 @@ class _Search:
                 return _Likeness(self, value) if self._shows(value) else value
 
     def text_of(self, value: Any) -> str:
-        """What `str` makes of it, without secrets."""
+        """Return what `str` makes of the value, without secrets."""
         return self._secrets.scrub(safe_str(value))
 
     def repr_of(self, value: Any) -> str:
-        """What `repr` makes of it, without secrets."""
+        """Return what `repr` makes of the value, without secrets."""
         return self._secrets.scrub(safe_repr(value))
 
     def scrub(self, text: str) -> str:

@@ -1,8 +1,8 @@
-"""Searches before a small model is asked: what somebody wants to know of the world outside is looked up first.
+"""Searches the web before a small model is asked, when a player asks for a fact of the world outside.
 
-A model of half a billion parameters answers such questions from nothing, or repeats them, instead of searching. With
-the results before it, it gives the fact. `[model] search_first` says whether this is done; the embedded one has it.
-The search is a call like any other: written down, judged by policy, paid from the quota of the assistant.
+A model of half a billion parameters does not search: it makes up an answer or repeats the question. With the results
+before it, it gives the fact. `[model] search_first` says whether this is done; the embedded model has it on. The search
+is a call like any other: recorded, judged by policy, and paid from the assistant's quota.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _PRONOUNS = _set("it he she they him her them that this these those")
-#: A question with one of these is about those who talk, or about the place where they are.
+#: A question with one of these is about the speakers, or about the place where they are.
 _HERE = _set(
     "you your yours yourself i me my mine myself we us our ours here room place around nearby today tonight now"
 )
@@ -72,9 +72,9 @@ async def look_up_first(mind: Mind, run: Run) -> None:
 
 
 def query_of(text: str, names: tuple[str, ...], scene: Scene | None) -> str | None:
-    """What to search for, when the words ask for a fact of the world outside; None when they do not. Pure.
+    """Return what to search for when the words ask for a fact of the world outside; None when they do not. Pure.
 
-    `names` are the assistant's own, which do not belong to the question; what is named in `scene` belongs to the game.
+    `names` are the assistant's own, which do not belong to the question. What is named in `scene` belongs to the game.
     """
     asked = _POLITE.sub("", " ".join(_without(text, names).split()))
     order = _ORDER.search(asked)
@@ -97,9 +97,9 @@ def _is_question(asked: str, words: list[str]) -> bool:
 
 
 def _is_in(scene: Scene, about: set[str], words: list[str]) -> bool:
-    """Whether the question is about the scene: it names something there, and nothing with a strange name.
+    """Tell whether the question is about the scene: it names something there, and nothing with an unknown name.
 
-    Of "old map" and "book of herbs" the words map and book count, and all of a person's name.
+    Of "old map" and "book of herbs" the words map and book count. Of a person's name every word counts.
     """
     names = [scene.room, *scene.exits, *(thing.name for thing in scene.things)]
     there = {_head(name) for name in names}
@@ -111,18 +111,18 @@ def _is_in(scene: Scene, about: set[str], words: list[str]) -> bool:
 
 
 def _head(name: str) -> str:
-    """The word of a name that says what the thing is, empty when there is none."""
+    """Return the word of a name that says what the thing is, empty when there is none."""
     words = _WORD.findall(re.split(r"\s(?:of|in|on|with|for)\s", name.lower(), maxsplit=1)[0])
     return _bare(words[-1]) if words else ""
 
 
 def _without(text: str, names: tuple[str, ...]) -> str:
-    """The words without the assistant's name where it is called, at their beginning or end."""
+    """Return the words without the assistant's name where it is called, at their beginning or end."""
     called = "|".join(re.escape(name) for name in names if name)
     text = re.sub(rf"^\W*(?:(?:hey|hi|hello|oh|please)\W+)?@?(?:{called})\b[\s,:;.!-]*", "", text, flags=re.IGNORECASE)
     return re.sub(rf"[\s,]+@?(?:{called})\s*([?!.]*)\s*$", r"\1", text, flags=re.IGNORECASE)
 
 
 def _bare(word: str) -> str:
-    """A word without what grammar puts behind it."""
+    """Return a word without a contracted ending, such as 's or 're."""
     return re.sub(r"'(?:s|re|ve|ll|d|m)?$", "", word)

@@ -1,7 +1,7 @@
-"""Whose words in the stream lower what an assistant may do: names for those who are refused, and for those who decide.
+"""Names whose words in the stream lower what an assistant may do, for a player who is refused and one who decides.
 
 The stream keeps the level of each entry and the ids of those who caused it. The names of people are learned as they are
-heard and seen; of somebody heard before the last restart only the id is known.
+heard and seen; of a person heard before the last restart only the id is known.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Voices:
         self._known: OrderedDict[str, tuple[str, int]] = OrderedDict()
 
     def heard(self, who: Principal, world_text: int) -> None:
-        """Learn the name of somebody who was heard."""
+        """Learn the name of a person who was heard."""
         self._learn(who.id, who.name, label_of(who, world_text).authority)
 
     def seen(self, scene: Scene) -> None:
@@ -47,9 +47,9 @@ class Voices:
                 self._learn(thing.id, f"{_TEXT_OF} {thing.name}", thing.authority)
 
     def lowered_by(self, history: History, level: int, asker: str) -> str:
-        """Name whose words, or what else, in the stream have no more than this level, the latest first.
+        """Name the people, or other causes, in the stream whose level is no higher than this, the latest first.
 
-        What a tool was asked in a run for others than `asker` (a principal's id) is not told.
+        What a tool was asked in a run for somebody other than `asker` (a principal's id) is not told.
         """
         low = [entry for entry in history.entries() if entry.authority <= level]
         told = [entry for entry in low if entry.foreign <= level]
@@ -78,7 +78,7 @@ class Voices:
                 yield GAME_TEXTS
 
     def _names(self, sources: Sequence[str], level: int) -> Iterator[str]:
-        """Yield those of the sources who are trusted no more than `level`, or of whom that is not known."""
+        """Yield the names of those sources that are trusted no more than `level`, or whose trust is not known."""
         for who in sources:
             name, theirs = self._known.get(who, ("", level))
             name = one_line(name)

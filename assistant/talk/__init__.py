@@ -1,1 +1,1 @@
-"""How a small model is asked: attend to the scene, act by rule, speak in plain turns, check each sentence."""
+"""Asks a small model: attends to the scene, acts by rule, speaks in plain turns, checks each sentence."""

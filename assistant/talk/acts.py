@@ -1,4 +1,4 @@
-"""Tells by rule which deed a line asks for: go, take, give, drop, look, follow, stay, home, a gesture. English. Pure.
+"""Finds by rule which deed a line asks for: go, take, give, drop, look, follow, stay, home, a gesture. English. Pure.
 
 A deed counts only when its object, direction or room is named in the line and is there. Most lines ask for none.
 """
@@ -47,7 +47,7 @@ _POLITE = (
     "be so kind and|be so kind as to|i think you should",
 )
 _ANY_POLITE = "|".join(("|".join(_POLITE[0].split()), *_POLITE[1:]))
-#: "Would you mind stepping out?" is "step out"; a doubled letter and a lost e are put right by the list of verbs.
+#: "Would you mind stepping out?" is "step out"; the list of verbs settles a doubled letter and a lost e.
 _GERUND = re.compile(r"^([a-z]+?)(?:([a-z])\2)?ing\b", re.IGNORECASE)
 _LEAD = re.compile(rf"^(?:(?:{_ANY_POLITE})\b[\s,]*)+", re.IGNORECASE)
 _LED = r"(?:take|bring|get|lead|show) (?:me|us)"
@@ -75,7 +75,7 @@ _AND = re.compile(r"(?:[,;]|\band\b|\bthen\b)+", re.IGNORECASE)
 _TO_ME = re.compile(r"\b(?:me|us)\b", re.IGNORECASE)
 _IT = re.compile(r"\b(?:it|them|that|this one)\b", re.IGNORECASE)
 _ASKS = re.compile(r"\b(?:tell|say|answer|explain|describe|what|which|who|where|why|how|when)\b", re.IGNORECASE)
-#: What each gesture looks like. {whom} is the person named, or who asked; {what} the thing or person named.
+#: What each gesture looks like. {whom} is the person named, or the speaker; {what} is the thing or person named.
 _GESTURES = {
     "wave": "waves at {whom}.", "nod": "nods to {whom}.", "bow": "bows to {whom}.", "smile": "smiles at {whom}.",
     "wink": "winks at {whom}.", "laugh": "laughs.", "grin": "grins at {whom}.", "dance": "dances a few steps.",
@@ -93,7 +93,7 @@ _LONGEST_FIRST = sorted(_GESTURES, key=len, reverse=True)
 
 
 def asked_deeds(line: str, who: str, view: View, it: str = "") -> list[Deed]:
-    """Return the deeds that `line`, said by `who`, plainly asks for, in order; `it` is what was spoken of before."""
+    """Return the deeds that `line`, said by `who`, plainly asks for, in order. `it` is what was spoken of before."""
     deeds: list[Deed] = []
     for sentence in sentences_of(line):
         last = it
@@ -107,19 +107,19 @@ def asked_deeds(line: str, who: str, view: View, it: str = "") -> list[Deed]:
 
 
 def wants_words(line: str) -> bool:
-    """Whether a line that asks for a deed asks for words as well: a question, or "tell me"."""
+    """Tell whether a line that asks for a deed asks for words as well: a question, or "tell me"."""
     return _ASKS.search(line) is not None
 
 
 def _orders(sentence: str, name: str) -> list[str]:
-    """The parts of a sentence that may each be an order, without the name that is called and without politeness."""
+    """Return the parts of a sentence that may each be an order, without the called name and politeness."""
     bare = re.sub(rf"(?:^|[\s,])@?{re.escape(name)}\b[,:!]?", " ", sentence, flags=re.IGNORECASE)
     parts = [part.strip(" ,.!?;:-\"'") for part in _AND.split(bare)]
     return [_imperative(_LEAD.sub("", part).strip(" ,")) for part in parts if part]
 
 
 def _imperative(clause: str) -> str:
-    """The clause with "stepping", as in "would you mind stepping", as "step"."""
+    """Return the clause with "stepping", as in "would you mind stepping", changed to "step"."""
     found = _GERUND.match(clause)
     if found is None:
         return clause
@@ -129,7 +129,7 @@ def _imperative(clause: str) -> str:
 
 
 def _deeds_of(clause: _Clause) -> list[Deed]:
-    """The first reading of a clause that finds a deed."""
+    """Return the deeds of the first reading of a clause that finds any."""
     if _NO.search(clause.text) and not clause.begins(_STAY):
         return []
     return next((deeds for read in _READINGS if (deeds := read(clause))), [])
@@ -157,7 +157,7 @@ def _giving(clause: _Clause) -> list[Deed]:
         whom = named[0]
     else:
         return []
-    return [Deed("give", {"thing": clause.thing, "person": whom})]  # the tool takes first what is not carried
+    return [Deed("give", {"thing": clause.thing, "person": whom})]  # the tool first takes a thing that is not carried
 
 
 def _going(clause: _Clause) -> list[Deed]:

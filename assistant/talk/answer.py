@@ -1,4 +1,4 @@
-"""Makes an answer of what a small model wrote: tidies it, puts persons right, leaves out what fails a check. Pure."""
+"""Makes an answer of a small model's words: tidies it, corrects persons, leaves out what fails a check. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from assistant.talk.persons import asks_of_self, to_second, unmirrored
 from assistant.talk.things import invented_numbers, invented_things, known_words
 from assistant.talk.words import is_open_question, is_question, likeness, names_in, runs, sentences_of, words_of
 
-#: Sentences of one answer.
+#: The most sentences of one answer.
 MAX_SENTENCES = 3
-#: An answer to a statement is an echo from this likeness to it on, persons turned.
+#: An answer to a statement is an echo from this likeness to the statement on, with persons turned.
 _ECHO = 0.8
 _FEW_WORDS = 15
 _DENIES = re.compile(r"\b(?:no|not|none|nothing|never|nobody|without|cannot)\b|n['\u2019]t", re.IGNORECASE)
@@ -36,7 +36,7 @@ _CALLED = (
 #: Words that answer no open question by themselves.
 _NOTHING = frozenset({"yes", "okay", "ok", "sure", "indeed", "well", "oh", "still", "certainly", "course"})
 _YOU_ARE = re.compile(r"\byou(?: are|['\u2019]re)\b", re.IGNORECASE)
-#: A line that wants the character to be somebody else, and a sentence that is somebody.
+#: A line that wants the character to be somebody else, and a sentence that claims to be somebody.
 _NEW_PART = re.compile(
     r"\b(?:from now on|pretend|act as|act like|forget (?:everything|all|your)|ignore (?:everything|all|your|the)|"
     r"you are now|you['\u2019]re now|role ?play|behave (?:as|like)|your (?:new )?name is)\b",
@@ -103,7 +103,7 @@ def fallback(line: Line) -> str:
 
 
 def words_for_nothing(heard: str, number: int) -> str:
-    """Return words for who has nothing to say to `heard`; another `number` may give others."""
+    """Return words for a character that has nothing to say to `heard`; another `number` may give others."""
     choices = _UNKNOWN if is_question(heard) else _ACKNOWLEDGED
     return choices[(len(words_of(heard)) + number) % len(choices)]
 
@@ -127,12 +127,15 @@ def shortened(sentence: str, lines: Sequence[str]) -> str:
 
 
 def _long_lines(line: Line) -> list[str]:
-    """The texts of which nothing long is said again: the persona, and what was heard when it was long."""
+    """Return the texts that must not be repeated at length: the persona, and what was heard when it was long."""
     return [*(one for one in line.heard.now if len(words_of(one)) > _FEW_WORDS), line.view.persona]
 
 
 def _bare(raw: str, line: Line) -> str:
-    """The words without quotation marks, label and notes; where the character calls its own name, it is who asked."""
+    """Return the words without quotation marks, label and notes, and with "an" before vowels.
+
+    Where the character calls its own name, the speaker's name is put instead.
+    """
     raw = raw.strip().strip('"\u201c\u201d').strip()
     for thing in (thing for thing in line.view.things if thing[:1].casefold() in "aeio"):
         raw = re.sub(rf"\ba (?={re.escape(thing)}\b)", "an ", raw)
@@ -163,14 +166,14 @@ def _of_the_scene(sentence: str, line: Line, known: frozenset[str]) -> str | Non
 
 
 def _known_texts(line: Line) -> list[str]:
-    """All that numbers in an answer may come from."""
+    """Return all texts that numbers in an answer may come from."""
     view, heard = line.view, line.heard
     shown = (view.description, view.persona, *view.things, *view.details.values(), *view.voice.values())
     return [*shown, *line.notes.facts, *heard.now, *heard.earlier, *heard.own]
 
 
 def _takes_new_part(sentence: str, line: Line) -> bool:
-    """Whether a sentence is what the line wants the character to be from now on: "I am a robot"."""
+    """Tell whether a sentence plays the part that the line wants the character to take: "I am a robot"."""
     claimed = _I_AM.search(sentence)
     if claimed is None or _DENIES.search(sentence) or not _NEW_PART.search(line.text):
         return False
@@ -178,13 +181,13 @@ def _takes_new_part(sentence: str, line: Line) -> bool:
 
 
 def _claims_deed(sentence: str, line: Line) -> bool:
-    """Whether a sentence tells of a deed with a thing that is here, and nothing was done: "I take the book"."""
+    """Tell whether a sentence claims a deed with a thing that is here though nothing was done: "I take the book"."""
     handled = not line.did and _CLAIM.search(sentence) is not None and not _DENIES.search(sentence)
     return handled and bool(names_in(sentence, (*line.view.things, *line.view.carried)))
 
 
 def _echoes(sentence: str, text: str) -> bool:
-    """Whether a sentence says the line back: a statement, an insult, or a question as a question."""
+    """Tell whether a sentence says the line back: a statement, an insult, or a question as a question."""
     if "?" in text and not sentence.endswith("?"):
         return False
     words, theirs = words_of(sentence), words_of(to_second(text))
@@ -195,18 +198,18 @@ def _echoes(sentence: str, text: str) -> bool:
 
 
 def _is_empty(said: str, line: Line) -> bool:
-    """Whether an answer to an open question holds nothing that is not in the question: "Yes.", "It is in a place."."""
+    """Tell whether an answer to an open question adds nothing to the question: "Yes.", "It is in a place."."""
     asked = content_words(line.text) - set(words_of(line.view.name))
     return not content_words(said) - asked - _NOTHING and not _DENIES.search(said)
 
 
 def _known_of_self(line: Line) -> bool:
-    """Whether the line asks for something its speaker told before."""
+    """Tell whether the line asks for something its speaker told before."""
     return asks_of_self(line.text) and bool(line.notes.facts)
 
 
 def _lacks(said: str, line: Line) -> str:
-    """What the whole answer lacks that it must have, empty for nothing."""
+    """Return what the whole answer must have and lacks, empty for nothing."""
     if is_open_question(line.text) and not line.notes.language and _is_empty(said, line):
         return "tells nothing"
     notes = line.notes
@@ -223,7 +226,10 @@ def _lacks(said: str, line: Line) -> str:
 
 
 def _with_language(said: str, line: Line, *, cut: bool) -> str:
-    """The answer with a sentence in the speaker's language, where it has hardly a word of it or was cut."""
+    """Add a sentence in the speaker's language, where the answer was cut or has hardly a word of that language.
+
+    Where the answer has no common word of it at all, the sentence replaces the answer.
+    """
     language = line.notes.language
     if not said or not language:
         return said

@@ -1,6 +1,6 @@
 """Asks a small model: deeds by rule first, as a step of their own, then words in plain turns, checked before use.
 
-A run goes on as with any model: each step is written down, judged by policy and made by the dispatcher.
+A run goes on as with any model: each step is recorded, judged by policy and made by the dispatcher.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from tools.clean import one_line
 MAX_TOKENS, STOP = 60, ("\n",)
 #: The first try keeps to what is known; the second, after an answer that was refused, is freer.
 TEMPERATURES = (0.2, 0.7)
-#: From this likeness on a line is one of those whose answers the owner wrote: it may be answered so.
+#: From this likeness on, a line counts as one whose answer the owner wrote, and may be answered with it.
 ALIKE = 0.5
-#: Lines of its own that an answer must not repeat.
+#: How many of its own last lines an answer must not repeat.
 OWN_LINES = 6
-#: Tools whose success shows by itself: nothing need be said of it.
+#: Tools whose success shows by itself, so nothing need be said of it.
 _SHOWS = frozenset({"move", "emote", "home"})
 #: What is said of a deed that does not show by itself, without asking the model: one of each in turn.
 _DID = {
@@ -88,13 +88,13 @@ def _shows(done: Executed) -> bool:
 
 
 def _cannot(executed: Sequence[Executed]) -> str:
-    """What is said of the first deed that did not work, empty when each did."""
+    """Return what is said of the first deed that did not work, empty when each did."""
     failed = [done.call for done in executed if done.status is not Status.DONE and done.call.name in _CANNOT]
     return _CANNOT[failed[0].name].format(**_arguments(failed[0])) if failed else ""
 
 
 def _did(executed: Sequence[Executed], number: int) -> str:
-    """What is said of the first deed of these, empty for none; another `number` may give other words."""
+    """Return what is said of the first of these deeds, empty for none. Another `number` may give other words."""
     done = [one.call for one in executed if one.call.name in _DID]
     if not done:
         return ""
@@ -107,18 +107,18 @@ def _arguments(call: ToolCall) -> dict[str, str]:
 
 
 def _deeds(mind: Mind, run: Run, asked: Asked, wanted: Sequence[Deed]) -> list[ToolCall]:
-    """The calls of the deeds that are wanted, of tools that are granted."""
+    """Return the calls of the wanted deeds whose tools are granted."""
     wanted = [_after_who_left(run, deed, asked) for deed in wanted]
     deeds = [deed for deed in wanted if deed.tool in mind.rules.grant]
     changes = [deed for deed in deeds if (tool := mind.registry.get(deed.tool)) and tool.category is Category.DANGEROUS]
-    deeds = [deed for deed in deeds if deed not in changes[1:]]  # a run changes the game once
+    deeds = [deed for deed in deeds if deed not in changes[1:]]  # a run changes the game only once
     return [
         ToolCall(f"{run.id}.{run.written + 1}.{at}", deed.tool, dict(deed.arguments)) for at, deed in enumerate(deeds)
     ]
 
 
 def _after_who_left(run: Run, deed: Deed, asked: Asked) -> Deed:
-    """The deed, or for "follow me" of who has left already, the step after them."""
+    """Return the deed. "Follow me" from a speaker who has left already becomes the step after them."""
     if deed.tool != "follow" or deed.arguments["person"] in asked.view.people or run.requester is None:
         return deed
     left = [heard.event for heard in run.events if isinstance(heard.event, Left)]
@@ -127,7 +127,7 @@ def _after_who_left(run: Run, deed: Deed, asked: Asked) -> Deed:
 
 
 async def _speak(mind: Mind, run: Run, asked: Asked) -> tuple[Sequence[Message], int, LLMResponse] | None:
-    """Ask for words, once more when they may not be heard; what is known by rule stands in when both fail."""
+    """Ask for words, and once more when they may not be heard. What is known by rule stands in when both fail."""
     line, shown = _line(run, asked)
     prompt = [*front(asked.view), *last_turns(asked.text, asked.view, line.notes, shown)]
     tokens = mind.client.provider.count_tokens(prompt)
@@ -157,9 +157,9 @@ async def _speak(mind: Mind, run: Run, asked: Asked) -> tuple[Sequence[Message],
 
 
 def _line(run: Run, asked: Asked) -> tuple[Line, Sequence[Turn]]:
-    """What the answer is judged by, and the turns that are shown before it.
+    """Return what the answer is judged by, and the turns that are shown before it.
 
-    Before a deed a few answers to deeds are shown: a small model would copy its last answer.
+    Before a deed, example answers to deeds are shown: a small model would copy its last answer.
     """
     text, who, view, earlier = asked.text, asked.who, asked.view, asked.earlier
     notes = notes_on(text, who, view, earlier) if text else Notes()
@@ -190,19 +190,19 @@ def _heard(asked: Asked) -> Heard:
 
 
 def _only_thought(response: LLMResponse) -> bool:
-    """Whether the model used up its answer with thinking, which this server does not turn off."""
+    """Tell whether the model used up its answer with thinking, which this server does not turn off."""
     return bool(response.message.reasoning) and not response.content.strip()
 
 
 def variety(mind: Mind) -> Mapping[str, Any]:
-    """Return what makes another try another answer, in the words of this server, with the owner's own parameters."""
+    """Return this server's parameters that make another try give another answer, with the owner's own."""
     return {**mind.client.provider.variety, **mind.model.extra_params}
 
 
 def spoken_call(mind: Mind, run: Run, said: str) -> ToolCall | None:
     """Return the call that says it the way the line came: aloud, whispered, paged, or on its channel.
 
-    Without words it is what answers a deed by rule.
+    Without words, return the call that answers a deed by rule.
     """
     event = run.trigger.event if run.trigger else None
     call_id = f"{run.id}.{run.written + 1}.words"

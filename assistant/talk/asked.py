@@ -19,13 +19,13 @@ from tools import ToolFailed
 from tools.clean import clean_heard, one_line
 from tools.context import Person, Scene, Thing
 
-#: Characters of a description that are shown.
+#: The most characters of a description that are shown.
 MAX_DETAIL = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is answered. `text` is what was heard, written out; `deed` is what was done without speech."""
+    """The line or the deed to answer. `text` is what was heard, written out; `deed` is what was done without speech."""
 
     who: str
     heard: str
@@ -43,7 +43,7 @@ class Asked:
 
 
 async def asked_of(mind: Mind, run: Run) -> Asked | None:
-    """Return what the run is to answer; None when nobody waits for an answer."""
+    """Return what the run is to answer; None when no event woke it."""
     trigger = run.trigger
     if trigger is None:
         return None
@@ -67,7 +67,7 @@ async def front_of(mind: Mind) -> list[Message]:
 
 
 async def _look(mind: Mind) -> Scene:
-    """What lies round the character; an unseen room is an empty one."""
+    """Return the scene round the character; an empty scene when the room cannot be seen."""
     try:
         return await mind.world.look()
     except ToolFailed:
@@ -75,7 +75,7 @@ async def _look(mind: Mind) -> Scene:
 
 
 async def _view(mind: Mind, scene: Scene, text: str = "", before: Sequence[str] = ()) -> View:
-    """Return what the character sees, and describe what `text` names, or what the lines before it do."""
+    """Return what the character sees, with descriptions of what `text` names, or else what the lines `before` name."""
     settings = mind.settings
     things = tuple(one_line(thing.name) for thing in scene.things)
     carried = tuple(one_line(thing.name) for thing in scene.carried)

@@ -1,6 +1,6 @@
 """Finds, without a model, what a line is about: things it names, ways out, what the speaker told before. Pure.
 
-What is found stands in front of the line when the model is asked, so a small model need not look or search.
+What is found is put before the line when the model is asked, so a small model need not look or search.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from assistant.talk.words import is_question, names_in, runs, sentences_of, sing
 
 #: How many facts the speaker told are shown again, and how many absent things are named.
 MAX_TOLD, MAX_ABSENT = 4, 2
-#: A line of more words that says "it" speaks of something it names itself.
+#: In a line of this many words or more, "it" means something the line names itself.
 _SHORT_LINE = 12
-#: A line of more words may hold the answer to the question at its end.
+#: A line of more words than this may hold the answer to the question at its end.
 _LONG_LINE = 30
-#: So many first letters of a word tell what it is about: "fall" and "falls", but not "fell".
+#: This many first letters of a word tell what it is about: "fall" and "falls", but not "fell".
 _STEM = 4
-#: So many words of a line in a row are the line.
+#: This many words of a line in a row count as the line itself.
 _COPIED = 6
 _SEEN = "Here you see"
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Who the character is and what lies round it. `details` describes things and people by name."""
+    """The character and what lies round it. `details` describes things and people by name."""
 
     name: str
     persona: str
@@ -195,7 +195,7 @@ def content_words(text: str) -> set[str]:
 
 
 def _meant_by_pronoun(line: str, view: View, earlier: Sequence[Turn]) -> list[str]:
-    """What "it" in a short line means: the last thing that one of the two lines before named."""
+    """Return what "it" in a short line means: the last thing that one of the two lines before named."""
     if _PRONOUN.search(line) and len(words_of(line)) < _SHORT_LINE:
         for turn in reversed(earlier[-2:]):
             if named := names_in(turn.heard, view.details) or names_in(turn.said, view.details):
@@ -204,13 +204,13 @@ def _meant_by_pronoun(line: str, view: View, earlier: Sequence[Turn]) -> list[st
 
 
 def _leading(line: str, view: View) -> list[tuple[str, str]]:
-    """The ways whose rooms a line names."""
+    """Return the ways whose rooms a line names."""
     rooms = {room: way for way, room in view.ways if room}
     return [(rooms[room], room) for room in names_in(line, rooms)]
 
 
 def _of_the_room(line: str, view: View) -> list[str]:
-    """The clause of the room's description that shares most with the line, with where its way leads."""
+    """Return the clause of the room's description that shares most with the line, and where the way it names leads."""
     asked = content_words(line)
     found = ""
     best = 0
@@ -224,7 +224,10 @@ def _of_the_room(line: str, view: View) -> list[str]:
 
 
 def _of_a_thing(line: str, view: View) -> list[str]:
-    """The description of the thing that a line speaks of without its name: "how many kittens" of a basket of them."""
+    """Return the description of the thing that a line speaks of without its name.
+
+    "How many kittens" means a basket of kittens.
+    """
     asked = content_words(line)
     shared = {name: len(asked & content_words(text)) for name, text in view.described.items() if name in view.things}
     best = max(shared, key=lambda name: shared[name], default="")
@@ -232,7 +235,7 @@ def _of_a_thing(line: str, view: View) -> list[str]:
 
 
 def _of_the_line(line: str) -> list[str]:
-    """The clause of a long line that shares most with the question at its end, in the second person."""
+    """Return the clause of a long line that shares most with the question at its end, in the second person."""
     *told, asked = sentences_of(line) or [""]
     stems = {word[:_STEM] for word in content_words(to_second(asked))}
     clauses = [part.strip() for one in told for part in re.split(r"[,;:]|\band\b|\bso\b|\bbut\b", one) if part.strip()]
@@ -244,7 +247,7 @@ def _of_the_line(line: str) -> list[str]:
 
 
 def _core(words: list[str], stems: set[str], line: str) -> str:
-    """The words round the first that has one of the stems, with no piece so long that it would be the line again."""
+    """Return the words round the first that has one of the stems, in a piece too short to repeat the line."""
     theirs = runs(words_of(line), _COPIED)
 
     def is_own(part: list[str]) -> bool:
@@ -258,7 +261,7 @@ def _core(words: list[str], stems: set[str], line: str) -> str:
 
 
 def _absent(line: str, view: View, earlier: Sequence[Turn]) -> tuple[str, ...]:
-    """Things that a question points at and that are neither here nor told of."""
+    """Return things that a question points at and that are neither here nor told of."""
     *before, last = sentences_of(line) or [""]
     known = view.words() | known_words(*before, *(turn.heard for turn in earlier), *(turn.said for turn in earlier))
     if asks_of_self(line):
@@ -267,7 +270,7 @@ def _absent(line: str, view: View, earlier: Sequence[Turn]) -> tuple[str, ...]:
 
 
 def _wanted(line: str, view: View, facts: Sequence[str]) -> tuple[frozenset[str], ...]:
-    """The groups of words of which an answer needs one each."""
+    """Return the groups of words of which an answer needs one each."""
     known = set(words_of(" ".join([*facts, view.persona, line])))
     if _COLOUR_ASKED.search(line):
         groups = [_COLOURS & known]

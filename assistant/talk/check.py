@@ -1,6 +1,6 @@
-"""What is wrong with an answer before anybody hears it: repeats, other voices, things that are not there. Pure.
+"""Finds what is wrong with an answer before anybody hears it: repeats, other voices, things not there. Pure.
 
-Decision 15 (docs/decisions) says why each rule is there.
+Decision 15 (docs/decisions/0015-plain-turns-for-small-models.md) says why each rule is there.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from assistant.talk.words import likeness, runs, sentences_of, words_of
 MAX_LIKENESS, COPIED_WORDS = 0.75, 6
 #: Words in a row that an answer may not share with an example or the persona.
 EXAMPLE_WORDS, PERSONA_WORDS = 5, 6
-#: Words of an example from which it may not be said as a whole.
+#: An example with at least this many words must not be said as a whole.
 WHOLE_EXAMPLE = 4
-#: A line of fewer words may be returned ("Good morning"), and one of fewer is too short to be recognised.
+#: A line of fewer words than the first may be returned ("Good morning"); one of fewer than the second is too short to
+#: be recognised.
 GREETING_WORDS, SHORT_WORDS = 5, 3
-#: From this likeness on an answer is the same as an earlier one.
+#: From this likeness on, an answer is the same as an earlier one.
 _SAME = 0.9
 
 _YES_OR_NO = re.compile(
@@ -63,7 +64,7 @@ class Heard:
     own: Sequence[str] = ()
     examples: Sequence[str] = ()
     persona: str = ""
-    #: What was told the model for this turn: an answer taken from it may be given twice.
+    #: What the model was told for this turn: an answer taken from it may be given twice.
     facts: Sequence[str] = ()
     #: The character's own name, and those of the people there.
     name: str = ""
@@ -91,7 +92,7 @@ def fault_of(answer: str, heard: Heard) -> Fault | None:
 
 
 def _wrong_part(answer: str, words: list[str], heard: Heard) -> Fault | None:
-    """What is wrong with who speaks, and how."""
+    """Return what is wrong with who speaks, and how; None for nothing."""
     if runs(words, PERSONA_WORDS) & runs(words_of(heard.persona), PERSONA_WORDS) or _second_person(answer, heard):
         return Fault.PERSONA
     if _takes_itself_for(answer, heard.people):
@@ -104,14 +105,14 @@ def _wrong_part(answer: str, words: list[str], heard: Heard) -> Fault | None:
 
 
 def _unheard(heard: Heard) -> list[list[str]]:
-    """The words of each example that nobody said."""
+    """Return the words of each example that nobody said."""
     said = [" ".join(words_of(line)) for line in (*heard.now, *heard.earlier)]
     examples = [words_of(line) for line in heard.examples]
     return [words for words in examples if not any(" ".join(words) in line for line in said)]
 
 
 def is_yes_or_no(line: str) -> bool:
-    """Whether a line ends with a question that its own words answer: "Is the sea safe?"."""
+    """Tell whether a line ends with a question that may be answered in its own words: "Is the sea safe?"."""
     return _YES_OR_NO.search(line) is not None
 
 
@@ -152,7 +153,7 @@ _ORDER = re.compile(
 
 
 def _orders_obeyed(words: list[str], now: Sequence[str]) -> bool:
-    """Whether the answer begins with the very words that a line told it to say."""
+    """Tell whether the answer begins with the very words that a line told it to say."""
     for line in now:
         for order in _ORDER.finditer(line):
             wanted = words_of(order["what"])
@@ -163,7 +164,7 @@ def _orders_obeyed(words: list[str], now: Sequence[str]) -> bool:
 
 
 def _grounded(words: list[str], heard: Heard) -> bool:
-    """Whether the answer to a question is mostly made of what was told the model for it."""
+    """Tell whether the answer to a question consists mostly of what the model was told for it."""
     if not any("?" in line for line in heard.now) or not heard.facts:
         return False
     known = set(words_of(" . ".join((*heard.facts, *heard.now))))
@@ -175,7 +176,7 @@ def _same(words: list[str], other: list[str]) -> bool:
 
 
 def _second_person(answer: str, heard: Heard) -> bool:
-    """Whether the answer tells the listener what the persona tells the character: "You are the ferryman"."""
+    """Tell whether the answer tells the listener what the persona tells the character: "You are the ferryman"."""
     persona = {tuple(run) for run in runs(words_of(heard.persona), 4) if "you" in run}
     return bool(persona & runs(words_of(answer), 4))
 
@@ -192,7 +193,10 @@ def _takes_itself_for(answer: str, people: Sequence[str]) -> bool:
 
 
 def _speaks_of_itself(answer: str, name: str) -> bool:
-    """Whether the character tells of itself by its name: "Sage knows it". A name may be a word: "sage is green"."""
+    """Tell whether the character speaks of itself by its name: "Sage knows it".
+
+    A name may be a word: "sage is green".
+    """
     verbs = "says|said|knows|thinks|wants|likes|lives|keeps|does not know|is talking|is not sure"
     return bool(name) and re.search(rf"\b{re.escape(name)} (?:{verbs})\b", answer) is not None
 

@@ -1,7 +1,7 @@
-"""Asks a small model which deed a line in another language asks for: one of a few, held to them by a JSON schema.
+"""Asks a small model which deed a line in another language asks for. A JSON schema limits it to a few.
 
-The rules of `acts.py` are English. What is chosen is counted only when the line names its object or its direction, and
-a line that only tells how something is asks for nothing.
+The rules of `acts.py` are English. A deed is offered only when the line names its object or its direction. A line that
+only tells how something is asks for no deed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RULES = (
     "Somebody says a line to you. Choose what the line asks you to do. "
     "Choose talk when it only tells or asks something."
 )
-#: Lines with what may be chosen and what is right, in several languages; their things are those of hardly any room.
+#: Lines with what may be chosen and what is right, in several languages. Hardly any room has their things.
 _EXAMPLES = (
     ("Nimm den Krug und gib ihn mir.", ("take Krug", "give Krug to Ann", "look at Krug"), "give Krug to Ann"),
     ("Wie komme ich nach Norden?", ("go Norden",), TALK),
@@ -39,10 +39,10 @@ _log = Logger()
 
 
 async def chosen_deed(mind: Mind, run: Run, asked: Asked) -> tuple[Deed | None, Usage]:
-    """Return the deed that the line asks for, None for none, and what asking took.
+    """Return the deed that the line asks for, None for none, and the usage of asking.
 
-    No model is asked about an English line. One that cannot be asked so chooses nothing. Cancelling closes the
-    connection.
+    No model is asked about an English line. A model that cannot be asked in this way chooses nothing. Raises LLMError
+    when the request may succeed later. Cancelling closes the connection.
     """
     deeds = possible_deeds(asked)
     if not deeds:

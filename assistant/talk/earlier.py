@@ -1,7 +1,7 @@
 """Reads the latest turns of a conversation out of the perception stream. Pure.
 
-The lines are the ones `assistant/events.py` writes; players' words stand in them between quotation marks, on one line.
-A line without speech (a pose, a gift, an arrival) is a turn when it is what was answered.
+`assistant/events.py` writes the lines; players' words stand in them between quotation marks, on one line. A line
+without speech (a pose, a gift, an arrival) is a turn when it is what was answered.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def earlier_turns(parts: Sequence[Part], names: Sequence[str], now: Collection[s
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """One line that may be answered; `who` is empty for one without speech."""
+    """One line that may be answered; `who` is empty for a line without speech."""
 
     who: str
     text: str
@@ -56,7 +56,7 @@ class _Waiting:
 
 
 def _heard(line: str, called: re.Pattern[str], names: Sequence[str]) -> _Waiting | None:
-    """What a line tells; None for one that is empty or tells of the scene."""
+    """Return what a line tells; None for a line that is empty or tells of the scene."""
     found = _LINE.match(line)
     if found is not None:
         to_me = found["how"] != "says" or called.search(found["text"]) is not None
@@ -67,7 +67,7 @@ def _heard(line: str, called: re.Pattern[str], names: Sequence[str]) -> _Waiting
 
 
 def _said(message: Message) -> str:
-    """The words of a message, or what stands for its deeds; empty for neither."""
+    """Return the words of a message, or what stands for its deeds; empty for neither."""
     words = [str(call.arguments.get(_SPEECH[call.name], "")) for call in message.tool_calls if call.name in _SPEECH]
     if words or not message.tool_calls:
         return " ".join(filter(None, [*words, message.text if not words else ""]))
@@ -75,9 +75,10 @@ def _said(message: Message) -> str:
 
 
 def _answered(waiting: Sequence[_Waiting], said: str) -> list[Turn]:
-    """The lines that waited as turns: the last that was to the character has the answer, else the last that was spoken.
+    """Return the lines that waited as turns, one of them with the answer.
 
-    Where there is neither it is the last of all; another line without speech is no turn.
+    It is the last line to the character, else the last that was spoken, else the last of all. Any other line without
+    speech is not a turn.
     """
     meant = [one for one in waiting if one.to_me] or [one for one in waiting if one.is_speech] or waiting[-1:]
     return [

@@ -14,9 +14,9 @@ from assistant.talk.attend import PLAIN_WORDS, Turn
 from assistant.talk.words import sentences_of, singular, words_of
 from tools.clean import one_line
 
-#: How many of them are told at once, the latest.
+#: How many deeds are told at once, the latest.
 MAX_TOLD = 3
-#: How deeds are answered, each a deed of {who} and the answer.
+#: Example answers to deeds: each a deed of {who} and the answer.
 _EXAMPLES = (
     ("{who} sneezes.", "Bless you, {who}!"),
     ("{who} claps for you.", "Too kind, {who}, I hardly deserve it."),
@@ -27,7 +27,7 @@ _EXAMPLES = (
 _THANKS, _WELCOME, _WELL_MET = "Thank you, {who}.", "Welcome, {who}.", "Well met, {who}."
 #: What is done by rule when somebody posed.
 _NOD = "nods to {who}."
-#: Words of an example that is recognised: shorter ones are what everybody says.
+#: How many words an example needs to be recognised: shorter ones are what everybody says.
 _RECOGNISED = 4
 #: How a deed is told back; "You are kind" is an answer.
 _RETELLS = re.compile(
@@ -42,7 +42,7 @@ def words_in(event: Event) -> str:
 
 
 def happened(events: Iterable[Event], names: Sequence[str]) -> str:
-    """Return what was done without speech, in sentences to the character who has these names; empty for nothing."""
+    """Return what was done without speech, in sentences to the character with these names; empty for nothing."""
     return " ".join([_to_you(told(event), names) for event in events if is_unspoken(event)][-MAX_TOLD:])
 
 
@@ -66,17 +66,20 @@ def by_rule(event: Event, grant: Collection[str]) -> tuple[str, str]:
 
 
 def is_deed(line: str, names: Sequence[str]) -> bool:
-    """Whether a line of the stream, which is no speech, was done to the character who has these names."""
+    """Tell whether a line of the stream without speech was done to the character with these names."""
     return _GIFT.search(line) is not None or _to_you(line, names) != _whole(line)
 
 
 def as_turn(line: str, names: Sequence[str]) -> str:
-    """Return a line of the stream, which is no speech, as the model is shown it again."""
+    """Return a line of the stream without speech as the model is shown it again."""
     return f"({_to_you(line, names)})"
 
 
 def fit_to_say(said: str, who: str, deed: str, examples: Iterable[str]) -> str:
-    """Return the first sentence of an answer; empty when it tells the `deed` of `who` back, or is one of `examples`."""
+    """Return the first sentence of an answer.
+
+    It is empty when the sentence tells the `deed` of `who` back, or is one of `examples`.
+    """
     first = next(iter(sentences_of(said)), "")
     if any(len(words_of(line)) >= _RECOGNISED and words_of(line) == words_of(first) for line in examples):
         return ""
@@ -86,12 +89,12 @@ def fit_to_say(said: str, who: str, deed: str, examples: Iterable[str]) -> str:
 
 
 def _to_you(line: str, names: Sequence[str]) -> str:
-    """The sentence with "you" for the character's own name."""
+    """Return the sentence with "you" for the character's own name."""
     called = "|".join(re.escape(name) for name in names if name)
     line = re.sub(rf"(?<!\w)@?(?:the )?(?:{called})['\u2019]s(?!\w)", "your", line, flags=re.IGNORECASE)
     return _whole(re.sub(rf"(?<!\w)@?(?:the )?(?:{called})(?!\w)", "you", line, flags=re.IGNORECASE))
 
 
 def _whole(line: str) -> str:
-    """The line with the mark that ends a sentence."""
+    """Return the line with a mark that ends a sentence."""
     return line if line.endswith((".", "!", "?", "\u2026")) else f"{line}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assistant.talk.words import words_of
 
-#: Words so common in a language that two of them, and more of them than English ones, tell it.
+#: Common words of each language. Two of them in a line, and more of them than English ones, tell the language.
 _COMMON = {
     "French": "je suis oui non et vous tu est pas bien merci bonjour peu parle mon ma le la les des avec ici que qui",
     "German": "ich bin und nicht ja der die das guten tag ein eine hier mein den ist kein danke wie geht du was wer",
@@ -40,7 +40,7 @@ _ASKING_TEXT = """
     waarom hoe gdzie kto kiedy dlaczego jak onde quem quando var vad vem när varför hur
 """
 _ASKING = frozenset(_ASKING_TEXT.split())
-#: What a character says that has little of a language.
+#: What a character says that knows little of a language.
 SPEAKS_A_LITTLE = {
     "French": "Je parle un peu français, mais pas bien.",
     "German": "Ich spreche nur ein wenig Deutsch.",
@@ -62,7 +62,7 @@ _MIN_WORDS, _MIN_COMMON = 3, 2
 
 
 def language_of(line: str) -> str:
-    """Return the language of `line` by its English name, empty for English, for a short line and for any other."""
+    """Return the language of `line` by its English name; empty for English, a short line and any other language."""
     words = words_of(line)
     if len(words) < _MIN_WORDS:
         return ""
@@ -72,7 +72,7 @@ def language_of(line: str) -> str:
 
 
 def is_foreign(line: str) -> bool:
-    """Whether a line is plainly in another language, or at least has no word that English has."""
+    """Tell whether a line is plainly in another language, or at least has no English word."""
     if language_of(line):
         return True
     words = words_of(line)
@@ -80,7 +80,10 @@ def is_foreign(line: str) -> bool:
 
 
 def tells_how_it_is(line: str) -> bool:
-    """Whether a line in another language tells or asks how something is, and wants no deed: "La linterna está rota"."""
+    """Tell whether a line in another language tells or asks how something is: "La linterna está rota".
+
+    Such a line asks for no deed.
+    """
     words = set(words_of(line))
     return bool(words & _TELLING) or ("?" in line and bool(words & _ASKING))
 

@@ -11,9 +11,9 @@ from assistant.talk.words import sentences_of, words_of
 from tools import Executed, Status
 from tools.clean import one_line
 
-#: Hits of a search that are shown, and the characters of each.
+#: How many hits of a search are shown, and the most characters of each.
 MAX_HITS, MAX_HIT_CHARS = 2, 400
-#: Words that an answer shares with a hit, at least, when it has its fact from there.
+#: The fewest words that an answer shares with a hit when it has its fact from there.
 _SHARED_WORDS = 2
 _DONE = {
     "take": "You have just taken the {thing}.",
@@ -44,13 +44,13 @@ def outcomes_of(executed: Sequence[Executed]) -> list[str]:
 
 
 def hits_of(executed: Sequence[Executed]) -> list[Hit]:
-    """Return the first hits of the searches among these calls; none of a result that cannot be read."""
+    """Return the first hits of the searches among these calls. A result that cannot be read gives none."""
     found: list[Hit] = []
     for done in executed:
         if done.call.name != "web_search" or done.status is not Status.DONE:
             continue
         try:
-            # An advice of the run may stand behind the JSON.
+            # The run's advice may follow the JSON.
             results = json.JSONDecoder().raw_decode(done.result.text)[0]["results"]
         except (ValueError, KeyError, TypeError):
             continue
@@ -62,7 +62,7 @@ def hits_of(executed: Sequence[Executed]) -> list[Hit]:
 
 
 def with_source(said: str, hits: Sequence[Hit]) -> str:
-    """Return an answer with the number of the hit it has its fact from, where it names none itself."""
+    """Return the answer with the number of the hit its fact comes from, unless it cites one itself."""
     if "[" in said or not said:
         return said
     words = _content(said)

@@ -1,4 +1,7 @@
-"""Turns a speaker's first person into the second: a small model copies "my feet" from whose feet they are. Pure."""
+"""Turns a speaker's first person into the second: a small model repeats "my feet" when the feet are the speaker's.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _POLITE = re.compile(
     r"|\byou (?:know|remember)\b",
     re.IGNORECASE,
 )
-#: Second words that say nothing of whose deed it is: "I am", "I do", "I know".
+#: Words after "I" that do not tell whose deed it is: "I am", "I do", "I know".
 _COMMON_TEXT = """
     am was have had do did will would can could shall should may might must know think see hear like love hope
     i'm don't not feel believe guess mean say said wish want need
@@ -59,19 +62,19 @@ def to_first(text: str) -> str:
 
 
 def asks_of_self(line: str) -> bool:
-    """Whether a question is about who asks it and not about the one who is asked: "What did I sell?"."""
+    """Tell whether a question is about the person who asks it, not about the one who is asked: "What did I sell?"."""
     last = next((one for one in reversed(sentences_of(line)) if one.endswith("?")), "")
     return bool(last) and _ABOUT_ME.search(last) is not None and _ABOUT_YOU.search(_POLITE.sub("", last)) is None
 
 
 def facts_told(lines: Sequence[str]) -> list[str]:
-    """Return what each line tells of who speaks, in the second person: no questions, and no lines about others."""
+    """Return what each line tells of its speaker, in the second person: no questions, and no lines about others."""
     stated = [[one for one in sentences_of(line) if not one.endswith("?")] for line in lines]
     return [" ".join(map(to_second, line)) for line in stated if any(_ABOUT_ME.search(one) for one in line)]
 
 
 def unmirrored(answer: str, line: str, earlier: Sequence[str]) -> str:
-    """Return `answer` with what it took over from the speaker's own first person turned to "you" and "your"."""
+    """Return `answer` with the first person that it took over from the speaker turned to "you" and "your"."""
     lines = (line, *earlier)
     if asks_of_self(line):
         own = [_nouns(one, lines) if _ABOUT_YOU.search(one) else to_second(one) for one in sentences_of(answer)]
@@ -89,7 +92,7 @@ def unmirrored(answer: str, line: str, earlier: Sequence[str]) -> str:
 
 
 def _asks_of_you(line: str) -> bool:
-    """Whether a line asks the one who is spoken to about themselves: "Are you hungry?"."""
+    """Tell whether a line asks the listener about themselves: "Are you hungry?"."""
     return line.endswith("?") and _ABOUT_YOU.search(line) is not None and _ABOUT_ME.search(line) is None
 
 
@@ -108,13 +111,13 @@ def _copies_deed(sentence: str, theirs: Sequence[Sequence[str]]) -> bool:
 
 
 def _retells(sentence: str, own: set[str]) -> bool:
-    """Whether a sentence in the first person tells what the speaker told of themselves, in about the same words."""
+    """Tell whether a first-person sentence repeats what the speaker told of themselves, in about the same words."""
     shared = {word for word in words_of(sentence) if word in own and len(word) > 3}  # noqa: PLR2004
     return len(shared) > 1 and _ABOUT_ME.search(sentence) is not None
 
 
 def _nouns(sentence: str, lines: Sequence[str]) -> str:
-    """The sentence with "my NOUN" as "your NOUN" where the speaker said "my NOUN"."""
+    """Return the sentence with "my NOUN" as "your NOUN" where the speaker said "my NOUN"."""
     for noun in {match[1].casefold() for line in lines for match in re.finditer(r"\bmy (\w+)", line, re.IGNORECASE)}:
         sentence = re.sub(rf"\bmy ({re.escape(noun)})\b", r"your \1", sentence)
         sentence = re.sub(rf"\bMy ({re.escape(noun)})\b", r"Your \1", sentence, flags=re.IGNORECASE)

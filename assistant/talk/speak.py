@@ -1,6 +1,7 @@
-"""What a small model is asked with: persona, rules and scene, a few neutral example turns, the last turns. Pure.
+"""Builds the prompt of a small model: persona, rules and scene, a few neutral example turns, the last turns. Pure.
 
-Everything before the last turns stays the same while the character stays where it is, so a local server keeps it read.
+Everything before the last turns stays the same while the character stays where it is, so a local server keeps it in its
+cache.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from assistant.talk.words import words_of
 from llm import Message, system, user
 from llm.messages import Role, Text
 
-#: Earlier turns that are shown.
+#: The most earlier turns that are shown.
 MAX_TURNS = 6
 RULES = """{persona}
 Your name is {name}. You talk with a visitor. Answer what they say in one or two short sentences, as {name}, \
@@ -25,7 +26,7 @@ Ways out: {ways}."""
 #: Stands for what the character did without words.
 _DEED = "Yes."
 
-#: Each way of talking, with nouns to choose from: those in the scene are passed over, so no example can be true of it.
+#: Nouns to choose from for the examples: those in the scene are passed over, so no example can be true of it.
 _NOUNS = (("mules", "mule"), ("windows", "window"), ("fences", "fence"), ("yaks", "yak"))
 _SMALL = (("pebble", "thimble"), ("walnut", "shoelace"), ("acorn", "bobbin"))
 _ODD = ("elephant", "lighthouse", "volcano")

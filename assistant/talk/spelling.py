@@ -1,6 +1,6 @@
 """Writes out what people type in a hurry: "whats in ur sack" becomes "What's in your sack?". English. Pure.
 
-Rules and small models know the written forms; a line in another language is left as it is.
+Rules and small models know the written forms. A line in another language is left as it is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _AUXILIARY = (
     rf"|(?:do|does|did|can|could|will|would|shall|should|may|have|has|had|don't|didn't|doesn't|haven't|can't|won't)"
     rf"\s+(?:{_PRONOUN}|any(?:one|body)))"
 )
-#: What may stand before a question: a call, a sigh, a link; one word more may be the name of who is asked.
+#: What may stand before a question: a call, a sigh, a link. One more word may be the name of the person who is asked.
 _BEFORE = (
     r"(?:(?:hey|hi|hello|ok|okay|so|and|but|well|oh|ah|um|er|please|tell me|say|now|then|sir|madam|friend|also)\W+)*"
 )
@@ -42,7 +42,7 @@ _LAST_SENTENCE = re.compile(r"(?:^|(?<=[.!?\u2026])\s+)([^.!?\u2026]+)$")
 
 
 def written_out(line: str) -> str:
-    """Return `line` with short forms written out, a capital to begin with, and a mark at its end."""
+    """Return `line` with short forms written out, a capital at its beginning, and a mark at its end."""
     line = " ".join(line.split())
     if not line or language_of(line):
         return line

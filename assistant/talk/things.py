@@ -1,7 +1,7 @@
-"""Notices things and numbers that are asked for or told of and are not there. English. Pure.
+"""Finds things and numbers that are asked for or told of and are not there. English. Pure.
 
-A word may stand here when it names something one could point at in a room, and hardly ever means anything else.
-Words that are often figures of speech or parts of bodies and landscapes (hand, heart, sea, road, light) are left out.
+A word is listed here when it names something one could point at in a room, and hardly ever means anything else. Words
+that are often figures of speech or parts of bodies and landscapes (hand, heart, sea, road, light) are left out.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _BEING_HERE = frozenset({"here", "there", "behind", "beside", "keep", "have", "g
 
 
 def absent_things(line: str, known: frozenset[str]) -> list[str]:
-    """Return the things `line` points at as if they were here, none of which is `known`, in the order of mention."""
+    """Return the things `line` points at as if they were here and that are not `known`, in the order of mention."""
     words = words_of(line)
     pointers = _POINTED_AT | _ONE_OF_THEM if _BEING_HERE.intersection(words) else _POINTED_AT
     found: dict[str, None] = {}
@@ -78,7 +78,7 @@ _DENIES = re.compile(
 
 
 def invented_things(answer: str, known: frozenset[str]) -> list[str]:
-    """Return the things that `answer` tells of and that are not `known`; sentences that deny are left out."""
+    """Return the things that `answer` tells of and that are not `known`. Sentences that deny are left out."""
     told = [one for one in sentences_of(answer) if not _DENIES.search(one)]
     names = [singular(word) for one in told for word in words_of(one)]
     return [name for name in names if name in THINGS and name not in known]
@@ -88,7 +88,7 @@ _COUNTED = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nin
 _MORE_NUMBERS = (
     "thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty hundred thousand dozen"
 )
-#: "One" is left out, which is often no number.
+#: "One" is left out, because it often is not a number.
 _NUMBERS = frozenset(_COUNTED[1:]) | frozenset(_MORE_NUMBERS.split())
 
 

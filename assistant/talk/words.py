@@ -1,4 +1,4 @@
-"""Words of a line compared with words of another: likeness, runs in common, names that occur. Pure."""
+"""Compares the words of two lines: likeness, runs in common, names that occur. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002])[\"'\u201d\u2019)]*\s+")
-#: Letters of a word that may have lost its plural ending.
+#: The fewest letters of a word whose plural ending is removed: this many for -s, more for -es.
 _SHORT = 4
 #: Words that a thing's name may begin with in a line, and that say nothing about which thing is meant.
 _ARTICLES = frozenset({"the", "a", "an", "your", "my", "this", "that", "his", "her", "their", "our"})
@@ -23,12 +23,12 @@ _TO_TELL = re.compile(
 
 
 def is_question(line: str) -> bool:
-    """Whether a line wants to be told something: a question, or "tell me what ..."."""
+    """Tell whether a line wants to be told something: a question, or "tell me what ..."."""
     return "?" in line or _TO_TELL.search(line) is not None
 
 
 def is_open_question(line: str) -> bool:
-    """Whether yes or no is no answer to the line."""
+    """Tell whether yes or no would not answer the line."""
     straight = line.replace("\u2019", "'")
     return _OPEN_QUESTION.search(straight) is not None or _TO_TELL.search(straight) is not None
 
@@ -51,7 +51,10 @@ def likeness(one: Sequence[str], other: Sequence[str]) -> float:
 
 
 def is_like(one: Sequence[str], other: Sequence[str], least: float) -> bool:
-    """Whether two lists of words are more alike than `least`; quick where their lengths or their words tell."""
+    """Tell whether two lists of words are more alike than `least`.
+
+    Quick where their lengths or their words decide it.
+    """
     if not one or not other or 2 * min(len(one), len(other)) <= least * (len(one) + len(other)):
         return False
     matcher = SequenceMatcher(None, one, other, autojunk=False)
@@ -64,7 +67,10 @@ def runs(words: Sequence[str], size: int) -> set[tuple[str, ...]]:
 
 
 def names_in(text: str, names: Iterable[str]) -> list[str]:
-    """Return those of `names` that `text` mentions, whole or by their last word, plural or not, as they come."""
+    """Return those of `names` that `text` mentions, in its order.
+
+    The whole name or its last word counts, plural or not.
+    """
     words = [singular(word) for word in words_of(text)]
     found: list[tuple[int, int, str]] = []
     for name in names:
