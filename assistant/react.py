@@ -47,8 +47,8 @@ async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outco
     """Deal with what is in the inbox. Return the outcome once it and every step are journalled.
 
     A run that an earlier process left open is resumed first, where it stopped. `on_more` is called when events of the
-    inbox still wait: after such a run, and when some are to be answered in a run of their own. Raises only what the
-    journal raises. Cancelling it gives the outcome Cancelled.
+    inbox still wait: because such a run comes first, or because some of them need a run of their own. Raises only what
+    the journal raises. Cancelling it gives the outcome Cancelled.
     """
     if (left := await _left_open(mind)) is not None:
         mind.history.rewind()
