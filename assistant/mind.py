@@ -1,4 +1,4 @@
-"""What a run depends on, the state of one run, and which events a run deals with."""
+"""The dependencies of a run, its state, and the choice of the events that it deals with."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """What a run depends on to think and act. The composition root makes it once."""
+    """The dependencies with which a run thinks and acts. The composition root makes it once."""
 
     me: Principal
     world: World
@@ -123,7 +123,7 @@ class Run:
     web: WebTurn
     #: The ids of the people whose events the run deals with: what it adds to the stream may speak of them.
     people: frozenset[str] = field(init=False)
-    #: Everybody whose words woke the run, in the order they spoke.
+    #: The principals whose words woke the run, in the order they spoke.
     askers: tuple[Principal, ...] = field(init=False)
     #: Those who hear the answer, None for everybody. What they may not be told is masked in the prompt.
     hearers: Audience = field(init=False)

@@ -169,6 +169,6 @@ def _check_json(value: object, depth: int = 0) -> None:
         for item in value:
             _check_json(item, depth + 1)
     elif not isinstance(value, str | int | float | bool | None):
-        raise ValueError("a request holds text, numbers, yes and no, lists and tables: write anything else in quotes")  # noqa: TRY004  (pydantic tells ValueErrors)
+        raise ValueError("a request holds text, numbers, yes and no, lists and tables: write anything else in quotes")  # noqa: TRY004  (pydantic reports only ValueErrors)
     elif isinstance(value, int) and not -_MAX_NUMBER <= value <= _MAX_NUMBER:
         raise ValueError("a number is too large")

@@ -19,7 +19,7 @@ A_MINUTE = "answers in a minute"
 
 
 class MinuteCounts:
-    """How often each person was answered in the last minute, by all assistants of the process. `now` gives seconds."""
+    """The answers that each person got in the last minute from all assistants of the process. `now` gives seconds."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now

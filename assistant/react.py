@@ -181,7 +181,7 @@ async def _take_up(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Out
         if not answer.response.is_beginning:
             run.meter.take_up(run.meter.steps + 1, answer.response.usage)
         elif place < len(left):
-            if answer.past:  # else it was refused, and the whole was, or is, acted on
+            if answer.past:  # else it was refused, and the whole answer was, or will be, acted on
                 await _recall(mind, run, answer)
             continue
         is_granted = is_granted_step(run, past)

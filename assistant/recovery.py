@@ -44,7 +44,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What is still to be done of an answer that was begun early.
+    """The part of an answer that is still to be done after its beginning was said early.
 
     `calls` and `past` are for the dispatcher. `index` is the index of the call that was begun, None when what was said
     early is part of no call. `settled` is the result of that call when nothing is left of it.

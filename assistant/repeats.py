@@ -35,7 +35,7 @@ _TO_SAY = re.compile(
 
 
 class Repeat(StrEnum):
-    """What an answer repeats. The value completes "You only repeated ..."."""
+    """The source of a repeated answer. The value completes "You only repeated ..."."""
 
     HEARD = "what you heard"
     SELF = "what you said before"

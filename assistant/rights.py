@@ -13,7 +13,7 @@ from tools import Note, Notes, Principal
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What an assistant remembers of a player: its notes, and how many entries of its stream name them."""
+    """An assistant's memory of a player: its notes, and how many entries of its stream name them."""
 
     notes: tuple[Note, ...]
     entries: int

@@ -1,4 +1,4 @@
-"""What a run reports about itself as it goes: for `/trace`, for `--json`, for an operator who watches."""
+"""Reports the progress of a run: for `/trace`, for `--json`, for an operator who watches."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Doorstep:
 
         Raises InboxFullError or JournalUnwritable when a trigger cannot be written. Raises Fenced.
         """
-        attention = classify(event, self._manners, is_rested=False)  # a mere wave needs no excuse
+        attention = classify(event, self._manners, is_rested=False)  # a mere pose gets no excuse
         if attention.verdict is Verdict.IGNORE or event.who.id in self._muted:
             return Attention(Verdict.IGNORE, attention.importance)
         try:

@@ -28,7 +28,7 @@ def told_to_the_log(reactor: Any, environment: Mapping[str, str]) -> MakeServed:
     told: list[Phase] = []
 
     def show(step: Progress) -> None:
-        if step.phase not in told:  # a download tells of every piece
+        if step.phase not in told:  # a download reports every piece
             told.append(step.phase)
             _log.info("the embedded model: {phase} {note}", phase=step.phase, note=step.note)
 
