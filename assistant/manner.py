@@ -1,9 +1,9 @@
-"""Answers in the manner of the question, whatever a model chose: aloud, by whisper, by page, on the channel. Pure.
+"""Turns an answer to the manner of the question, whatever the model chose: aloud, whisper, page or channel. Pure.
 
-asked aloud, and it whispers or pages who asked   -> said aloud, unless they asked for that
-asked by whisper or page, and it speaks aloud     -> whispered, or paged, to who asked
-asked on a channel, and it speaks elsewhere       -> said on the channel
-an emote that is speech                           -> speech
+asked aloud, and it whispers to or pages the asker   -> said aloud, unless they asked for privacy
+asked by whisper or page, and it speaks aloud        -> whispered to the asker, or paged
+asked on a channel, and it speaks elsewhere          -> said on the channel
+an emote that is speech                              -> speech
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from llm import ToolCall
 from tools.names import plain
 from tools.wrapping import acted
 
-#: Words of somebody who wants an answer in private.
+#: Words of a player who wants an answer in private.
 _IN_PRIVATE = re.compile(
     r"\b(?:whisper|secret|secretly|quiet|quietly|private|privately|discreet|discreetly|confidential|page|message"
     r"|alone|my ear|just (?:to|for|between)|only (?:to|for) me|in confidence)\b",
@@ -25,7 +25,7 @@ _IN_PRIVATE = re.compile(
 _IN_QUOTES = '["\u201c\u00ab\u201e](?P<words>[^"\u201c\u201d\u00ab\u00bb\u201e]+)["\u201d\u00bb\u201c]\\W*\\Z'
 _QUOTED = re.compile(rf"\A{_IN_QUOTES}")
 _REPORTED = re.compile(rf"\A(?:says|replies|answers|responds)(?: to \w+)?[,:]?\s*{_IN_QUOTES}", re.IGNORECASE)
-#: How speech begins and no act does. Acts begin with a verb, or with "with", "in", "slowly" and the like.
+#: Beginnings that only speech has. Acts begin with a verb, or with "with", "in", "slowly" and the like.
 _FIRST_PERSON = re.compile("\\A(?:I|my|we|our)(?:['\u2019](?:m|ve|ll|d|re))?\\b(?!-)", re.IGNORECASE)
 _SENTENCE = re.compile(
     "\\A(?:The|This|That|That['\u2019]s|These|Those|There|There['\u2019]s|Here|It|It['\u2019]s|You|You['\u2019](?:re|ve|ll|d)|Your|"
@@ -37,9 +37,10 @@ _SENTENCE = re.compile(
 def in_manner(
     call: ToolCall, event: Event | None, grant: Collection[str], name: str, *, is_here: bool = True
 ) -> ToolCall:
-    """Return the call as it is to be made by the assistant `name` that answers `event`; itself where it is fitting.
+    """Return the call that the assistant `name` makes to answer `event`; a call that fits is returned unchanged.
 
-    `is_here` says whether who asked would hear it speak aloud: one who has left is reached as the model chose.
+    `is_here` says whether the asker would hear it speak aloud. An asker who has left is reached the way the model
+    chose.
     """
     if call.problem:
         return call
@@ -66,7 +67,7 @@ def in_manner(
 
 
 def _spoken_by(call: ToolCall, name: str) -> str | None:
-    """Return the words of an emote that is speech, None for an act and for any other call."""
+    """Return the words of an emote that is speech; None for an act and for any other call."""
     text = call.arguments.get("text")
     if call.name != "emote" or not isinstance(text, str):
         return None

@@ -1,4 +1,4 @@
-"""How an assistant behaves in company: the settings of conversations, of manners and of what wakes it without words."""
+"""The settings for company: conversations, manners, and what wakes an assistant besides speech."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assistant.config_types import Settings
 
 
 class MannerConfig(Settings):
-    """The part of an assistant's settings that is about company."""
+    """The settings that say how an assistant behaves in company."""
 
     #: How long a conversation goes on without its name: so long after the last exchange, what the same player says is
     #: for it, unless they speak to somebody else, say farewell, or somebody else answers them. 0: never.

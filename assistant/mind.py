@@ -1,4 +1,4 @@
-"""What a run thinks and acts with, and the state of one run."""
+"""The dependencies of a run, its state, and the choice of the events that it deals with."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from tools.trust import Audience
 from tools.web.seen import SeenUrls
 from tools.web.turn import WebTurn
 
-#: Who has a right to be forgotten.
+#: The kinds of principal that have a right to be forgotten.
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """What a run thinks and acts with: made once by the composition root."""
+    """The dependencies with which a run thinks and acts. The composition root makes it once."""
 
     me: Principal
     world: World
@@ -48,63 +48,64 @@ class Mind:
     registry: Registry
     #: What the assistant may do, and on whose word.
     rules: Rules
-    #: What it has asked leave for. The same as in the rules.
+    #: The calls it has asked leave for. The same object as in the rules.
     approvals: Approvals
     journal: Journal
     history: History
     #: Whether the model is asked in plain turns, as a small one is (`assistant/talk/`), and not with tools.
     plain: bool
-    #: Whether it is asked so as well when its calls turn out to be unreadable.
+    #: Whether the model is asked in plain turns as well once its calls turn out to be unreadable.
     may_turn_plain: bool
-    #: How the model's window is shared by what stands before the stream, the stream, and the answer.
+    #: How the model's context window is divided between the front of the prompt, the stream, and the answer.
     window: Window
     settings: AssistantConfig
     model: ModelConfig
     clock: IReactorTime
-    #: Shared with the other assistants of the process: where a run begins, and where it goes on with each answer.
+    #: Shared with the other assistants of the process: a run waits here to begin, and to go on after each answer.
     turnstile: Turnstile
     random: Random
     observer: Observer
     purse: Purse
-    #: The addresses that stood in a search result or in a player's words: those that may be opened.
+    #: The addresses that may be opened: those that stood in a search result or in a player's words.
     seen: SeenUrls
-    #: Gives a text back without the keys in it.
+    #: Returns a text without the keys in it.
     scrub: Callable[[str], str]
     #: Keeps it from telling a key piece by piece.
     pieces: KeyPieces
-    #: Done when the model cannot be asked, when the budget of the day is used up, and when a player asks too often.
+    #: What the character does when the model cannot be asked (`excuse`), when the budget of the day is used up
+    #: (`tired`), and when a player asks too often (`hurried`).
     excuse: Excuse
     tired: Excuse
     hurried: Excuse
-    #: Told that somebody waits while the model was never heard yet.
+    #: Told that a player waits while the model has never answered yet.
     waking: Waking
-    #: Tells a player one sentence outside the story, where they are: nothing happens for one who is away.
+    #: Tells a player one sentence outside the story, where they are. A player who is away is told nothing.
     notify: Callable[[Principal, str], None]
-    #: Whom it follows.
+    #: The player it follows.
     following: Following
-    #: Who is who among those whose words and names were met: to say whose lower what it may do.
+    #: Those whose words and names it met, to tell whose words lower what it may do.
     voices: Voices = field(default_factory=Voices)
-    #: With whom it talks.
+    #: The conversations it is in.
     talk: Conversations = field(default_factory=lambda: Conversations(lambda: 0.0, 0.0))
-    #: Keeps it from repeating what it heard, itself or an example.
+    #: Keeps it from repeating what it heard, what it said, or an example of the prompt.
     repeats: Repeats = field(default_factory=Repeats)
-    #: Shared with the other assistants of the process: who of them speaks when.
+    #: Shared with the other assistants of the process: says which of them speaks when.
     floor: Floor | None = None
     #: The identity of the room it is in, empty when that is not known.
     where: Callable[[], str] = str
 
     @property
     def is_asked_plainly(self) -> bool:
-        """Whether the model is asked in plain turns, by its size or by what its calls have been like."""
+        """Whether the model is asked in plain turns, because it is small or because its calls were unreadable."""
         return self.plain or (self.may_turn_plain and is_hopeless(self.client.record.calls))
 
     def room_turn(self) -> Awaitable[None] | None:
-        """Take the next turn to speak where it is; None for at once."""
+        """Take the next turn to speak in the room it is in. Return None when it may speak at once."""
         return None if self.floor is None else self.floor.turn(self.where(), self.settings.room_pause_seconds)
 
     @property
     def front(self) -> Sequence[Message]:
-        """What stands before the stream in every prompt and never changes: persona, rules, examples."""
+        """The messages before the stream in every prompt, which never change: persona, rules, examples."""
         return self.window.front.messages
 
 
@@ -116,48 +117,48 @@ class Run:
     events: Sequence[Accepted]
     meter: Meter
     dispatcher: Dispatcher
-    #: The lowest label of all that the model is shown.
+    #: The lowest trust label of all that the model is shown.
     sight: Sight
     #: What the run knows of the web.
     web: WebTurn
-    #: The ids of those whose words the run answers: what it adds to the stream may speak of them.
+    #: The ids of the people whose events the run deals with: what it adds to the stream may speak of them.
     people: frozenset[str] = field(init=False)
-    #: Everybody whose words woke the run, in the order they spoke.
+    #: The principals whose words woke the run, in the order they spoke.
     askers: tuple[Principal, ...] = field(init=False)
-    #: Who hears the answer, None for everybody; what they may not be told is masked in the prompt.
+    #: Those who hear the answer, None for everybody. What they may not be told is masked in the prompt.
     hearers: Audience = field(init=False)
     #: The events that are answered.
     _woken_by: list[Accepted] = field(init=False)
-    #: The most important event that asks for an answer and is paid for, the last of equals.
+    #: The most important event that asks for an answer and is paid for; of equal ones the last.
     trigger: Accepted | None = field(init=False)
     #: The approved call that the run is there to make, None for any other run.
     granted: Pending | None = field(init=False)
-    #: How many steps are written down: the answers of the model, and first sentences that were spoken before the rest.
+    #: How many steps are recorded: answers of the model, and first sentences spoken before the rest of an answer.
     written: int = 0
     #: What the assistant saw round it when the run began, None when it could not see.
     scene: Scene | None = None
-    #: The first sentence of an answer whose rest was not acted on yet, and whether there was any in this run.
+    #: The first sentence of an answer whose rest was not acted on yet, and whether this run spoke any sentence early.
     said: Said | None = None
     spoke_early: bool = False
-    #: Whether the approved call of this run was begun, and whether it is the one that is being made.
+    #: Whether the approved call of this run was begun, and whether the call being made now is that one.
     granted_begun: bool = False
     making_granted: bool = False
     #: Whether a call of the last step was only the rest of what had been said early.
     went_on: bool = False
     nudge: bool = False
-    #: What came of the calls of the last step.
+    #: The results of the calls of the last step.
     executed: Sequence[Executed] = ()
     #: How often the prompt was cut because the server found it too long.
     cuts: int = 0
-    #: The calls made so far with what came of them: a model that repeats one is told so.
+    #: The calls made so far with their results: a model that repeats one is told so.
     known: set[str] = field(default_factory=set)
-    #: Those for whom nothing more is spent today, or not now.
+    #: The ids of players for whom nothing more is spent today, or not now.
     broke: set[str] = field(default_factory=set)
-    #: For whom it was counted that they are answered.
+    #: The id of the player whose answer was already counted.
     counted: str = ""
 
     def __post_init__(self) -> None:
-        """Find what follows from the events."""
+        """Derive people, audience, askers and trigger from the events."""
         self.people = frozenset(heard.event.who.id for heard in self.events if heard.event.who.kind in _PEOPLE)
         self.hearers = _hearers(self.events)
         woken_by = self._woken_by = self._triggers()
@@ -166,15 +167,15 @@ class Run:
         self.granted = granted_by(self.trigger) if self.trigger else None
 
     def next_step(self) -> int:
-        """The number under which the next answer is written down."""
+        """Return the number under which the next answer is recorded, and count it."""
         self.written += 1
         return self.written
 
     @property
     def requester(self) -> Principal | None:
-        """On whose behalf the run acts, None when nobody asked. An approved call is made for who had asked for it.
+        """The principal on whose behalf the run acts, None when nobody asked.
 
-        So is one that is made by rule.
+        An approved call, and a call by rule, are made for the principal who asked for them.
         """
         if self.trigger is None:
             return None
@@ -184,11 +185,11 @@ class Run:
 
     @property
     def by_rule(self) -> ByRule | None:
-        """The call that the run is there to make without asking a model, None for any other run."""
+        """The call that the run makes without asking a model, None for any other run."""
         return self.trigger.event.by_rule if self.trigger is not None else None
 
     def goes_without(self, who: Principal) -> None:
-        """Nothing more is spent for them today: the run is for the next who asked, if anybody did."""
+        """Spend nothing more for this player today, and turn the run to the next asker, if there is one."""
         self.broke.add(who.id)
         self.trigger = _most_important([heard for heard in self._woken_by if heard.event.who.id not in self.broke])
 
@@ -203,20 +204,21 @@ class Run:
 
     @property
     def texts(self) -> list[str]:
-        """The words that were heard before the run, without who said them."""
+        """The words that were heard before the run, without their speakers."""
         return [text for heard in self.events if (text := spoken_text(heard.event))]
 
     @property
     def needed_ids(self) -> list[str]:
-        """The ids of the events that those lines tell of."""
+        """The ids of the events that the lines of `needed` tell of."""
         return [heard.event.id for heard in self._woken_by]
 
 
 def _for_one_asker(events: Sequence[Accepted]) -> Sequence[Accepted]:
-    """Return the events of one run: it answers one person, before one audience; what others want waits for its own run.
+    """Return the events of one run, which answers one person before one audience. The others wait for their own runs.
 
-    The first who asked comes first, with all they said there. What others asked waits, and with it what they said
-    since. What they said before other ears, in private or aloud, waits for a run of its own too: it is answered there.
+    The first asker comes first, with all they said to that audience. What other askers want waits, together with what
+    they said since. What the first asker said to another audience, in private or aloud, waits for a run of its own
+    too, so that it is answered there.
     """
     triggers = _triggers_in(events)
     if not triggers:
@@ -241,21 +243,26 @@ def _triggers_in(events: Sequence[Accepted]) -> list[Accepted]:
 
 
 def _hearers(events: Sequence[Accepted]) -> Audience:
-    """Return who hears the answer. A run of an older version may have triggers of several kinds: then everybody."""
+    """Return those who hear the answer, None for everybody.
+
+    A run that an older version began may have triggers for several audiences. When one of them is everybody, the answer
+    is for everybody.
+    """
     heard_by = [hearers_of(heard.event) for heard in _triggers_in(events)]
     return heard_by[0] if heard_by and None not in heard_by else None
 
 
 def granted_by(heard: Accepted) -> Pending | None:
-    """The call that this event gives leave for, None for any other event."""
+    """Return the call that this event approves, None for any other event."""
     return heard.event.granted if isinstance(heard.event, Noticed) else None
 
 
 def of_one_run(heard: Sequence[Accepted], talk: Conversations | None = None) -> Sequence[Accepted]:
-    """Return the events that one run deals with: an approved call has a run of its own, and so has each asker.
+    """Return the events that one run deals with. An approved call has a run of its own, and so has each asker.
 
-    A line to everybody waits until it is known who answers it; one that another assistant answers is only overheard. A
-    call by rule has a run too, after what was to be answered before it and with what was overheard until then.
+    A line to everybody waits until it is known which assistant answers it. A line that another assistant answers is
+    only overheard. A call by rule has a run of its own too: it comes after the questions before it, and takes in what
+    was overheard until then.
     """
     if talk is not None:
         heard = [

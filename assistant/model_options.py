@@ -1,4 +1,4 @@
-"""The settings of a model that only some providers take, and those that go into its requests as they are. Pure."""
+"""The model settings that only some providers take, and those that go into requests unchanged. Pure."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _WHOLE = re.compile(r"-?\d+")
 _HEADER_TEXT = re.compile(r"[!-~](?:[ -~]{0,198}[!-~])?")
 _VERSION = re.compile(r"\d{4}-\d\d-\d\d")
 _BETA = re.compile(r"[\w.-]{1,100}")
-#: The member of an MCP server that is a key: given by reference, as every key.
+#: The field of an MCP server that is a key. It is given by reference, as every key is.
 _TOKEN = "authorization_token"  # noqa: S105  (a name)
-#: Deeper than any API wants it, and shallow enough for every reader of JSON.
+#: Deeper than any API needs, and shallow enough for every JSON parser.
 _MAX_DEPTH = 32
 _MAX_NUMBER = 2**63 - 1
 
 
 def _taken(value: object, info: ValidationInfo) -> object:
-    """The value, when the provider takes this setting. Raises ValueError that names the providers that do."""
+    """Return the value if the provider takes this setting. Raises ValueError, which names the providers that do."""
     provider, setting = info.data.get("provider", ""), str(info.field_name)
     if value not in (None, "", ()) and not takes(provider, setting):
         raise ValueError(f"the provider '{provider}' does not take it; those that do: {', '.join(takers(setting))}")
@@ -76,13 +76,13 @@ def _unset(value: object) -> object:
 
 
 def _several(value: object) -> object:
-    """A list of what may be given as one alone."""
+    """Return a sequence for a setting that may also be given as a single value."""
     return (value,) if isinstance(value, str | dict) and value else value or ()
 
 
 # Any: tables as the provider's API has them.
 def _tools(tools: tuple[str | dict[str, Any], ...], info: ValidationInfo) -> tuple[str | dict[str, Any], ...]:
-    """The server tools, each known by its short name or told in full. Raises ValueError."""
+    """Return the server tools if each is a known short name or a table with a type. Raises ValueError."""
     known = server_tools_of(info.data.get("provider", ""))
     for tool in tools:
         if isinstance(tool, str):
@@ -97,7 +97,7 @@ def _tools(tools: tuple[str | dict[str, Any], ...], info: ValidationInfo) -> tup
 
 
 def _params(params: dict[str, Any]) -> dict[str, Any]:
-    """What is added to requests, without parts that are the program's own. Raises ValueError."""
+    """Return the parameters that are added to requests. Raises ValueError when one is set by the program itself."""
     for name in _OWN_PARTS:
         if name in params:
             raise ValueError(f"'{name}' is set by the program and cannot be replaced")
@@ -108,34 +108,34 @@ def _params(params: dict[str, Any]) -> dict[str, Any]:
 
 
 _TAKEN = AfterValidator(_taken)
-#: How long something is kept: Go's form of a duration, or seconds; None when it is not set.
+#: How long something is kept: a duration in Go's form, or a number of seconds; None when it is not set.
 Duration = Annotated[str | int | None, AfterValidator(_duration), _TAKEN]
 #: Text that goes into a header of a request.
 HeaderText = Annotated[str, AfterValidator(_header_text), _TAKEN]
-#: Text that only some providers have a use for.
+#: Text that only some providers take.
 SpecialText = Annotated[str, _TAKEN]
-#: Names of features that a provider tries out.
+#: Names of a provider's beta features.
 Betas = Annotated[tuple[Annotated[str, AfterValidator(_beta)], ...], BeforeValidator(_several), _TAKEN]
 #: A version that is a date, empty when it is not set.
 ApiVersion = Annotated[str, AfterValidator(_version), _TAKEN]
-#: A bound in tokens, None when it is not set.
+#: A limit in tokens, None when it is not set.
 ThinkingTokens = Annotated[int | None, Field(ge=0, le=200_000), BeforeValidator(_unset), _TAKEN]
 #: Tools that a provider runs itself.
 ServerTools = Annotated[tuple[str | dict[str, Any], ...], BeforeValidator(_several), _TAKEN, AfterValidator(_tools)]
-#: What is added to requests.
+#: Parameters that are added to requests.
 ExtraParams = Annotated[dict[str, Any], AfterValidator(_params)]
-#: How a server is asked to hold text that must be JSON.
+#: How a server is asked to keep an answer to JSON.
 Form = Annotated[Structured, AfterValidator(_form)]
 
 
 # Any: what a request holds.
 def token_references(params: Mapping[str, Any]) -> list[str]:
-    """Where the keys of the MCP servers in these parameters are, each once."""
+    """Return the references to the keys of the MCP servers in these parameters, each once."""
     return list(dict.fromkeys(str(server[_TOKEN]) for server in _mcp_servers(params) if server.get(_TOKEN)))
 
 
 def with_tokens(params: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]:
-    """The parameters with the keys of their MCP servers in the place of the references."""
+    """Return the parameters with the references of their MCP servers replaced by the keys."""
     if not keys:
         return dict(params)
     servers = [
@@ -152,14 +152,14 @@ def _mcp_servers(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 # Any: tables as the provider's API has them.
 def expanded_tools(provider: str, tools: tuple[str | dict[str, Any], ...]) -> tuple[JSONObject, ...]:
-    """The server tools as requests have them; a name that the provider does not know is left out."""
+    """Return the server tools as requests have them. A name that the provider does not know is left out."""
     known = server_tools_of(provider)
     told = [known.get(tool) if isinstance(tool, str) else tool for tool in tools]
     return tuple(tool for tool in told if tool is not None)
 
 
 def _check_json(value: object, depth: int = 0) -> None:
-    """Refuse what a request cannot carry. Raises ValueError."""
+    """Reject a value that a request cannot carry. Raises ValueError."""
     if depth > _MAX_DEPTH:
         raise ValueError("it is nested too deep")
     if isinstance(value, Mapping):
@@ -169,6 +169,6 @@ def _check_json(value: object, depth: int = 0) -> None:
         for item in value:
             _check_json(item, depth + 1)
     elif not isinstance(value, str | int | float | bool | None):
-        raise ValueError("a request holds text, numbers, yes and no, lists and tables: write anything else in quotes")  # noqa: TRY004  (pydantic tells ValueErrors)
+        raise ValueError("a request holds text, numbers, yes and no, lists and tables: write anything else in quotes")  # noqa: TRY004  (pydantic reports only ValueErrors)
     elif isinstance(value, int) and not -_MAX_NUMBER <= value <= _MAX_NUMBER:
         raise ValueError("a number is too large")

@@ -1,4 +1,4 @@
-"""Blocking work away from the reactor's thread, which may never end."""
+"""Runs blocking work, which may never end, outside the reactor's thread."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 # Any: the reactor has no one interface for time and threads.
 def in_daemon_thread(reactor: Any, seconds: float, work: Callable[[], T]) -> Deferred[T]:
-    """What `work` gives or raises, or DeadlineExceeded after `seconds`.
+    """Return what `work` returns or raise its error; raise DeadlineExceeded after `seconds`.
 
-    A thread of its own and not one of the reactor's pool: the program's end waits for the pool, and would wait for a
-    keyring that asks somebody for a password. Cancelling, and the deadline, leave the work to itself.
+    The work has a thread of its own instead of one of the reactor's pool. The program waits for the pool when it ends,
+    and would wait for a keyring that asks for a password. Cancelling and the deadline do not stop the work.
     """
     done: Deferred[T] = Deferred()
 

@@ -1,4 +1,4 @@
-"""Which of the local models that can be fetched is used when the owner names none, and what is said before it is."""
+"""Chooses between the local models that can be fetched when the owner names none, and words the choice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SMALL, BETTER = "small", "better"
 
 
 def hint() -> str:
-    """One line for who was not asked: that there is a better model, and what it needs."""
+    """Return one line for an owner who was not asked: there is a better model, and this is what it needs."""
     return (
         f"A better local model exists: --model {BETTER} ({QWEN_CODER_BETTER.cost}; it wants "
         f"{BETTER_BYTES // _GB} GB of free memory and {BETTER_CORES} processors, or {FAST_CORES} fast ones)."
@@ -21,7 +21,7 @@ def hint() -> str:
 
 
 def question(machine: Machine) -> str:
-    """What is told before the owner chooses, where both models will do."""
+    """Return the text shown before the owner chooses, on a machine that can run both models."""
     memory = f"{(machine.free_bytes or 0) / _GB:.0f} GB of memory are free"
     return (
         "No local model is here yet. One is fetched once and kept:\n"
@@ -32,19 +32,22 @@ def question(machine: Machine) -> str:
 
 
 def there(folder: Path | None = None) -> list[str]:
-    """The names of the models that are in the data folder, the small one first. Blocks."""
+    """Return the names of the models that are in the data folder, the small one first. Blocks."""
     files = {SMALL: DEFAULT_MODEL, BETTER: QWEN_CODER_BETTER}
     return [name for name, model in files.items() if _is_whole(model, folder or default_data_dir())]
 
 
 def needed(now: Callable[[], float]) -> tuple[list[str], Machine | None]:
-    """The models that are there; and this machine when none is and the choice is still to be made. Blocks."""
+    """Return the models that are there, and the measured machine when there are none and a choice is needed. Blocks."""
     names = there()
     return names, None if names else measured(now)
 
 
 def kept(names: list[str]) -> Path | None:
-    """The file for who names no model: of the models that are there the small one, else the better one."""
+    """Return the model file for an owner who names no model.
+
+    None, for the small model, unless the better model is the only one in the data folder.
+    """
     return pinned_path(BETTER) if names == [BETTER] else None
 
 

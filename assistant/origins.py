@@ -1,8 +1,8 @@
-"""Whose words a text repeats: those who said what it holds, in the run or earlier in the stream. Pure.
+"""Finds whose words a text repeats, among those heard in the run or earlier in the stream. Pure.
 
-A note that is made in one player's run may hold another's words. It is told by the words themselves: each that the
-player did not use is looked for with the others. A text of which most is found nowhere was said in other words, and
-may come from anybody in view.
+A note that is made in one player's run may hold another player's words. The words themselves tell: each word that the
+player did not use is looked for in what the others said. When most words of a text are found nowhere, it was
+rephrased, and may come from anyone in view.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from assistant.entries import Entry
 from llm.messages import Message
 from tools.principal import Principal
 
-#: Words that tell nothing of where a text is from.
+#: Words that say nothing about where a text is from.
 _COMMON = frozenset(
     [
         "a",
@@ -105,23 +105,24 @@ _COMMON = frozenset(
     ]
 )
 _ENDINGS = ("'s", "ing", "ies", "ed", "es", "s", "e", "y")
-#: Letters that are left of a word without its ending, at least.
+#: The fewest letters that remain of a word when its ending is removed.
 _LEAST = 3
-#: Tokens of the stream that are read, the newest; beyond them a word that is found nowhere may be anybody's.
+#: How many of the newest tokens of the stream are read. When some are left unread, a word that is found nowhere may be
+#: anyone's.
 _MOST_TOKENS = 32_000
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the telling words of a text, without their endings."""
+    """Return the words of a text without endings, except the common ones."""
     return frozenset(map(_stem, re.findall(r"[\w']+", text.casefold()))) - _STEMMED_COMMON
 
 
 def sources_of(
     text: str, requester: Principal | None, heard: Sequence[tuple[str, str]], entries: Sequence[Entry]
 ) -> frozenset[str]:
-    """Return the ids of those whose words the text repeats, the requester's always among them.
+    """Return the ids of those whose words the text repeats; the requester's is always among them.
 
-    `heard` are the lines of the run, each with who caused it; `entries` are what else is in view.
+    `heard` holds the lines of the run, each with the id of its speaker. `entries` holds what else is in view.
     """
     mine = {requester.id} if requester else set()
     wanted = words_of(text) - (words_of(requester.name) if requester else frozenset())
@@ -147,7 +148,7 @@ def sources_of(
 
 
 def _texts(messages: Iterable[Message]) -> Iterable[str]:
-    """All text of the messages."""
+    """Yield all text of the messages."""
     for message in messages:
         yield message.text
         for call in message.tool_calls:

@@ -1,4 +1,4 @@
-"""How a run ended. A union, not exceptions: every end has a name, and the journal keeps it."""
+"""The ways a run can end: a union instead of exceptions, since each end has a name that the journal records."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Limit(StrEnum):
-    """What a run ran out of."""
+    """The limit that a run reached."""
 
     STEPS = "steps"
     TIME = "time"
@@ -27,14 +27,14 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class NothingToDo:
-    """Nothing called for an act, or the model chose none."""
+    """Nothing required an act, or the model chose none."""
 
 
 @dataclass(frozen=True, slots=True)
 class LimitReached:
-    """The run used up what it was given; `cause` says more where there is more to say.
+    """The run reached a limit. `cause` adds details where there are any.
 
-    `account` is whose budget is used up, empty for any other limit.
+    `account` names the account whose budget is used up; it is empty for any other limit.
     """
 
     limit: Limit
@@ -47,7 +47,7 @@ class Failed:
     """The model could not be asked. The events stay pending; `retry_at` is in clock seconds when the provider named it.
 
     `lasting` is True when waiting alone will not help: a key, a model name or a setting must change. `bug` is True
-    when the fault is ours: such runs count towards the emergency stop.
+    when the fault is in this program: such runs count towards the emergency stop.
     """
 
     cause: str
@@ -65,5 +65,5 @@ Outcome = Answered | NothingToDo | LimitReached | Failed | Cancelled
 
 
 def settles(outcome: Outcome) -> bool:
-    """Whether the events of the run are dealt with; those of a failed or cancelled one are tried again."""
+    """Tell whether the events of the run are dealt with. Those of a failed or cancelled run are tried again."""
     return not isinstance(outcome, Failed | Cancelled)

@@ -1,7 +1,7 @@
-"""What a run perceives: the new events, and the scene when it changed, go to the end of the one stream.
+"""Appends what a run perceives to the end of the stream: the new events, and the scene when it changed.
 
-What was said in private becomes an entry of its own, for those who know it. Much overheard talk is cut to a share of
-the window here, the oldest lines first; `trimming.py` makes room for the rest.
+What was said in private becomes an entry of its own, for those who heard it. Long overheard talk is cut to a share of
+the window here, the oldest lines first. `trimming.py` makes room for the rest.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from llm import user
 from tools import Kind, Label, ToolFailed, label_of
 from tools.trust import Audience, Source, bounded, may_hear
 
-#: No scene, or none that is new.
+#: No scene, or no new one.
 _UNSEEN: tuple[str, Sequence[Label]] = ("", ())
 
 _log = Logger()
 
 
 async def perceive(mind: Mind, run: Run) -> None:
-    """Append what is new, make it fit the model's window, and note what is in view."""
+    """Append the new events and scene, fit the stream into the model's window, and note what is in view."""
     mind.history.begin()
     fresh = _fresh(mind, run)
     scene, labels = await _scene(mind, run) if run.trigger is not None else _UNSEEN
@@ -49,7 +49,7 @@ async def perceive(mind: Mind, run: Run) -> None:
 
 
 def _groups(run: Run, fresh: Sequence[Accepted]) -> dict[Audience, list[Accepted]]:
-    """Return the events by their audience, last those among which the run has its question."""
+    """Return the events by their audience. The group that holds the run's question comes last."""
     groups: dict[Audience, list[Accepted]] = {}
     for heard in fresh:
         groups.setdefault(audience_of(heard.event), []).append(heard)
@@ -60,7 +60,7 @@ def _groups(run: Run, fresh: Sequence[Accepted]) -> dict[Audience, list[Accepted
 
 
 def _fresh(mind: Mind, run: Run) -> list[Accepted]:
-    """Return the events that are not in the stream since an earlier run; what waits for an answer must be in words."""
+    """Return the events that no earlier run put into the stream, and those to be answered whose words were lost."""
     known = {heard.event.id: heard for heard in run.events if mind.history.knows(heard.event.id)}
     asked = {id_: told(heard.event) for id_, heard in known.items() if heard.attention.verdict is Verdict.TRIGGER}
     lost = mind.history.lost(asked)
@@ -68,7 +68,7 @@ def _fresh(mind: Mind, run: Run) -> list[Accepted]:
 
 
 async def _scene(mind: Mind, run: Run) -> tuple[str, Sequence[Label]]:
-    """Return the scene with its labels, when it is not what the stream shows; cut to a share of the window."""
+    """Return the scene, cut to a share of the window, with its labels; empty when the stream already shows it."""
     try:
         seen = await mind.world.look()
     except ToolFailed as failed:
@@ -85,7 +85,7 @@ async def _scene(mind: Mind, run: Run) -> tuple[str, Sequence[Label]]:
 
 
 def _append(mind: Mind, group: Sequence[Accepted], scene: str, scene_is: Sequence[Label], share: float) -> None:
-    """Append events that are for the same audience as one entry; `share` is theirs of what was heard."""
+    """Append events for the same audience as one entry. `share` is their part of all text that was heard."""
     history, world_text = mind.history, mind.rules.world_text
     events = [heard.event for heard in group]
     lines = [told(event) for event in events]
@@ -116,7 +116,7 @@ def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:
 
 
 def _look(mind: Mind, run: Run) -> None:
-    """Note for the policy what the model is going to be shown."""
+    """Note for the policy what the model will be shown."""
     history, sight = mind.history, run.sight
     asker = run.requester.id if run.requester else ""
     sight.look_up = lambda level: mind.voices.lowered_by(history, level, asker)

@@ -1,4 +1,4 @@
-"""What becomes of an answer that is text and no tool call (design.md 4.3, setting `plain_text`). Pure."""
+"""Decides what to do with an answer that is text without a tool call, by the setting `plain_text`. Pure."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from llm import ToolCall
 
 PlainText = Literal["think", "speak", "speak_if_addressed"]
 
-#: Characters of a thought that a noop keeps.
+#: How many characters of a thought a noop keeps.
 _MAX_REASON = 400
 
 
 def call_for_text(
     text: str, setting: PlainText, event: Event | None, *, addressed: bool, call_id: str, grant: Collection[str]
 ) -> ToolCall | None:
-    """The call the text stands for: speech to whoever asked, or a noop with the text as its reason; None without text.
+    """Return the call the text stands for: speech to the asker, or a noop with the text as its reason.
 
-    A whisper is answered with a whisper, a page with a page, and what was said on a channel there. Where the tool for
-    that is not granted, a page or a channel is not answered: those in the room heard no question.
+    Return None without text. A whisper is answered with a whisper, a page with a page, and a line on a channel on that
+    channel. Where the tool for a page or a channel is not granted, there is no answer: the room heard no question.
     """
     text = text.strip()
     if not text:
@@ -43,9 +43,9 @@ def call_for_text(
 
 
 def answer_by(event: Event | None, grant: Collection[str]) -> str:
-    """The granted tool that answers where the event was, empty for what happened in the room and where there is none.
+    """Return the granted tool that answers where the event was.
 
-    Who spoke on a channel can also be paged.
+    Empty for an event in the room, and when no such tool is granted. A player who spoke on a channel can also be paged.
     """
     match event:
         case Paged():

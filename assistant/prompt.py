@@ -1,7 +1,7 @@
-"""What a model is shown: persona and rules, examples, then the perception stream. Pure.
+"""Builds what a model is shown: persona and rules, examples, then the perception stream. Pure.
 
-The front never changes from call to call (no time, no room, no memory in it), so that providers can keep it cached;
-what changes is appended at the end. Players' words stand in the stream as quoted data, never as instructions.
+The front holds no time, no room and no memory, and so never changes from call to call: providers can keep it cached.
+What changes is appended at the end. Players' words stand in the stream as quoted data, never as instructions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tools.clean import clean_heard, one_line
 from tools.context import Person, Scene, Thing
 from tools.trust import Label, Source
 
-#: Longest name and longest description of a room in a scene, in characters.
+#: The longest name and the longest room description in a scene, in characters.
 _MAX_NAME, _MAX_SCENE = 80, 2000
 
 RULES = """You are {name}, a character in a text game. {persona}
@@ -42,15 +42,15 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """What was perceived, and what a good character did about it."""
+    """A perceived line, and the calls with which a good character answers it."""
 
     heard: str
     acts: tuple[Act, ...]
 
 
 _SAID = "You said it. Everybody in the room heard you."
-#: Models with little practice are right with these and wrong without: greet, look round, find out and then tell,
-#: whisper back. Their nouns are those of hardly any world, and an answer that repeats one is refused (`repeats.py`).
+#: Weak models choose well with these examples and badly without: greet, look round, find out and then tell, whisper
+#: back. Hardly any world has their nouns, and an answer that repeats one is refused (`repeats.py`).
 EXAMPLES: tuple[Example, ...] = (
     Example(
         'Ann says: "Good morning! Who are you?"',
@@ -86,7 +86,7 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
 )
-#: The same for facts from outside the game; only where the web is.
+#: Examples for facts from outside the game, used only with the web tools.
 WEB_EXAMPLES: tuple[Example, ...] = (
     Example(
         'Ann says: "How deep is Lake Baikal?"',
@@ -117,7 +117,7 @@ WEB_EXAMPLES: tuple[Example, ...] = (
 
 
 def system_message(name: str, persona: str, tool_names: Collection[str]) -> Message:
-    """The unchanging front of every prompt."""
+    """Return the system message, which begins every prompt and never changes."""
     rules = RULES.format(name=name, persona=" ".join(persona.split()))
     more = [ELSEWHERE] if {"page", "channel"} <= set(tool_names) else []
     more += [WEB] if "web_search" in tool_names else []
@@ -126,7 +126,10 @@ def system_message(name: str, persona: str, tool_names: Collection[str]) -> Mess
 
 
 def example_messages(name: str, tool_names: Collection[str], voice: Mapping[str, str]) -> list[Message]:
-    """Past turns that show how to act and, by the owner's `voice`, how to talk; those of other tools are left out."""
+    """Return past turns that show how to act and, from the owner's `voice`, how to talk.
+
+    Examples with a tool that is not in `tool_names` are left out.
+    """
     messages: list[Message] = []
     spoken = [Example(f'Ann says: "{line}"', (Act("say", {"text": said}, _SAID),)) for line, said in voice.items()]
     for number, example in enumerate((*_shown_examples(tool_names), *spoken)):
@@ -138,7 +141,7 @@ def example_messages(name: str, tool_names: Collection[str], voice: Mapping[str,
 
 @lru_cache(maxsize=64)
 def example_sayings(tool_names: frozenset[str]) -> tuple[str, ...]:
-    """Return what the examples let the character say, with {name} for its name."""
+    """Return what the character says in the examples, with {name} in place of its name."""
     acts = [act for example in _shown_examples(tool_names) for act in example.acts]
     return tuple(act.arguments["text"] for act in acts if "text" in act.arguments)
 
@@ -156,9 +159,9 @@ def _shown(act: Act, call_id: str, name: str) -> list[Message]:
 
 
 def scene_line(scene: Scene) -> str:
-    """Tell the scene as one line of the perception stream.
+    """Describe the scene in one line of the perception stream.
 
-    Strangers wrote its names and descriptions: they are cleaned and cut, and cannot end the line or its brackets.
+    Strangers wrote its names and descriptions. They are cleaned and cut, and cannot end the line or its brackets.
     """
     parts = [
         f"You are in {_sentence(_name(scene.room))} {_sentence(_plain(clean_heard(scene.description, _MAX_SCENE)))}"
@@ -174,7 +177,7 @@ def scene_line(scene: Scene) -> str:
 
 
 def scene_labels(scene: Scene, world_text: int) -> list[Label]:
-    """List the labels of the scene's texts: the game's own, and that of each player or assistant trusted less."""
+    """Return the labels of the scene's texts: the game's own, and one for each player or assistant trusted less."""
     own = world_text if scene.authority is None else min(scene.authority, world_text)
     seen: tuple[Person | Thing, ...] = (*scene.people, *scene.things, *scene.carried)
     levels = [(one.authority, one.id) for one in seen]
@@ -188,12 +191,12 @@ def _names(items: Sequence[Person | Thing]) -> str:
 
 @lru_cache(maxsize=2048)
 def _name(name: str) -> str:
-    """A name in a scene, which is met again in every run."""
+    """Return a name as the scene shows it. Cached, since the same names come in every run."""
     return _plain(one_line(name, max_chars=_MAX_NAME))
 
 
 def _plain(text: str) -> str:
-    """The text without the brackets that stand round what no player says."""
+    """Return the text with round brackets for square ones, which mark what no player says."""
     return text.replace("[", "(").replace("]", ")")
 
 

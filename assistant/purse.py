@@ -1,4 +1,4 @@
-"""Who pays for a model call: all assistants together, the assistant, and the player it answers."""
+"""The accounts that pay for a model call: all assistants together, the assistant, and the player it answers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tools import Kind, Principal
 
 #: The account of all assistants of the process.
 TOTAL = "all assistants"
-#: Whose use is counted as a player's: another assistant pays for itself, and things pay nothing.
+#: The kinds of principal that have a player's account: another assistant pays for itself, and things pay nothing.
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 _MINUTE = 60.0
-#: What somebody has used up who asks too often.
+#: The limit that a player who asks too often has reached.
 A_MINUTE = "answers in a minute"
 
 
 class MinuteCounts:
-    """How often each person was answered in the last minute, by all assistants of the process. `now` gives seconds."""
+    """The answers that each person got in the last minute from all assistants of the process. `now` gives seconds."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -51,7 +51,7 @@ class Purse:
         self._player = _allowance(budget.player)
 
     def caller(self, me: Principal, requester: Principal | None) -> Caller:
-        """On whose behalf the assistant asks its model. A person who waits comes first."""
+        """Return the caller on whose behalf the assistant asks its model. A person who waits comes first."""
         is_person = requester is not None and requester.kind in _PEOPLE
         accounts = [self._total, Account(me.id, self._assistant)]
         if requester is not None and is_person:
@@ -59,7 +59,7 @@ class Purse:
         return Caller(me.id, is_urgent=is_person, accounts=tuple(accounts))
 
     def too_often(self, requester: Principal | None) -> str:
-        """Why a person is not answered now, empty when they are, which counts as one answer of theirs."""
+        """Return why a person is not answered now. Empty when they are, and then one answer to them is counted."""
         if self._per_minute is None or self._minutes is None or requester is None or requester.kind not in _PEOPLE:
             return ""
         wait = self._minutes.take(requester.id, self._per_minute)

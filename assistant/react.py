@@ -37,18 +37,18 @@ from resilience import Deadline
 from tools import NOTHING_YET, Dispatcher, Sight
 from tools.web.turn import WebTurn
 
-#: How a run ends that was cut off by the death of the process once too often; its events are parked.
+#: The outcome of a run that the death of the process cut off three times. Its events are parked.
 POISONED = Failed("it was cut off by a crash of the game for the third time, and what woke it is put aside")
 
 _log = Logger()
 
 
 async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outcome:
-    """Deal with what is in the inbox; the outcome comes after it and every step were journalled.
+    """Deal with what is in the inbox. Return the outcome once it and every step are journalled.
 
-    A run that an earlier process left open is taken up first, where it stopped; `on_more` is called then, because what
-    is in the inbox still waits, and when something of it is to be answered before other ears. Raises only what the
-    journal raises. Cancelling gives Cancelled.
+    A run that an earlier process left open is resumed first, where it stopped. `on_more` is called when events of the
+    inbox still wait: because such a run comes first, or because some of them need a run of their own. Raises only what
+    the journal raises. Cancelling it gives the outcome Cancelled.
     """
     if (left := await _left_open(mind)) is not None:
         mind.history.rewind()
@@ -83,7 +83,7 @@ async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outco
 
 
 async def _left_open(mind: Mind) -> InterruptedRun | None:
-    """The run to be taken up; one that has cost three lives is closed unread on the way, its events are parked."""
+    """Return the run to resume. Close a run that was cut off three times, without acting on it, and park its events."""
     while (left := await mind.journal.interrupted()) is not None and left.poisoned:
         _log.error("{name}: {run} is given up: {why}", name=mind.me.name, run=left.id, why=POISONED.cause)
         await mind.journal.close_run(left.id, POISONED)
@@ -91,10 +91,10 @@ async def _left_open(mind: Mind) -> InterruptedRun | None:
 
 
 async def _end(mind: Mind, run: Run, outcome: Outcome) -> Outcome:
-    """Write the outcome down with all the run added to the stream; a cancelled run waits to be taken up again.
+    """Record the outcome with all the run added to the stream. A cancelled run waits to be resumed.
 
-    A run that spoke before its answer broke off has answered: to begin anew would be to say it twice. So has one that
-    did what was approved.
+    A run that spoke before its answer broke off counts as answered: starting again would say it twice. So does a run
+    that began an approved call and then failed.
     """
     if run.spoke_early and not isinstance(outcome, Answered | Cancelled):
         _log.warn("{name}: only the beginning of {run} was said: {how}", name=mind.me.name, run=run.id, how=outcome)
@@ -114,7 +114,7 @@ async def _end(mind: Mind, run: Run, outcome: Outcome) -> Outcome:
 
 
 async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outcome:
-    """Steps until the assistant has answered, has nothing to do, or a limit is reached; those `left` come first."""
+    """Take steps until the assistant answered, has nothing to do, or reached a limit. The steps `left` come first."""
     await perceive(mind, run)
     if run.trigger is None or not can_answer(mind, run):
         return NothingToDo()
@@ -138,7 +138,10 @@ async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outco
 
 
 async def _without_asking(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outcome | None:
-    """Do what takes no model: the steps that are `left`, a call by rule, an approved call. None to ask one then."""
+    """Do what needs no model: the steps that are `left`, a call by rule, an approved call.
+
+    Return None when the model is to be asked afterwards.
+    """
     if (outcome := await _take_up(mind, run, left)) is not None:
         return outcome
     if (by_rule := run.by_rule) is not None:
@@ -149,7 +152,7 @@ async def _without_asking(mind: Mind, run: Run, left: Sequence[InterruptedStep])
 
 
 async def _step(mind: Mind, run: Run) -> Outcome | None:
-    """Ask the model once, write its answer down and act on it; the outcome when that ends the run."""
+    """Ask the model once, record its answer and act on it. Return the outcome when that ends the run."""
     started = mind.clock.seconds()
     mind.observer.thinking(run.id, run.meter.steps + 1)
     asked = await ask(mind, run)
@@ -169,16 +172,16 @@ async def _step(mind: Mind, run: Run) -> Outcome | None:
 
 
 async def _take_up(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outcome | None:
-    """Act on the steps an earlier process wrote down, as if nothing had been; the outcome when one of them ended it.
+    """Act on the steps that an earlier process recorded. Return the outcome when one of them ended the run.
 
-    What was said early of an answer that is there as a whole is a part of it; else it is all there is of it.
+    What was said early is part of the whole answer when that was recorded too, and else all there is of it.
     """
     for place, past in enumerate(left, 1):
         answer, run.written = _left_of(mind, past), past.number
         if not answer.response.is_beginning:
             run.meter.take_up(run.meter.steps + 1, answer.response.usage)
         elif place < len(left):
-            if answer.past:  # else it was refused, and the whole was, or is, acted on
+            if answer.past:  # else it was refused, and the whole answer was, or will be, acted on
                 await _recall(mind, run, answer)
             continue
         is_granted = is_granted_step(run, past)
@@ -192,14 +195,14 @@ async def _take_up(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Out
 
 
 def _left_of(mind: Mind, past: InterruptedStep) -> Answer:
-    """The recorded step as an answer, without a key that an earlier version wrote down."""
+    """Return the recorded step as an answer, without any key that an earlier version recorded."""
     answer = left_of(past)
     response = discreet(mind, answer.response)
     return replace(answer, response=response, calls=response.tool_calls or answer.calls)
 
 
 async def _recall(mind: Mind, run: Run, answer: Answer) -> None:
-    """Count what was said early in another process as said."""
+    """Count what an earlier process said early as said."""
     [executed] = await carry_out(mind, run, run.written, answer.calls, answer.past)
     if executed.status in MAYBE_HEARD:
         run.said = Said(str(executed.call.arguments["text"]), answer.response.message, executed)
@@ -207,13 +210,13 @@ async def _recall(mind: Mind, run: Run, answer: Answer) -> None:
 
 
 def _done(run: Run) -> Outcome:
-    """How a run ends that acted without a word, or had nothing to do."""
+    """Return the outcome of a run that acted without a word, or had nothing to do."""
     acts = tuple(done.call.name for done in run.executed if done.status in MAYBE_HEARD)
     return Answered(acts) if acts else NothingToDo()
 
 
 async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> bool:
-    """Whether the run goes on for another who waits, because the budget of the one it was for is used up."""
+    """Tell whether the run goes on for the next asker, because the budget of the one it was for is used up."""
     requester = run.requester
     if requester is None or spent.account != requester.id:
         return False

@@ -1,4 +1,4 @@
-"""What is left of an answer of which something was done already: by a dead process, or before the answer was whole.
+"""Finds what is left to do of an answer that was partly acted on, by a dead process or before it was complete.
 
 Every answer that was paid for is used, and nothing is said or done twice.
 """
@@ -16,9 +16,9 @@ from llm import assistant as assistant_message
 from tools import Begun, Executed, Past, Status
 from tools.clean import MAX_SPEECH_CHARS, clean_speech
 
-#: The tool whose words may begin before they are all there.
+#: The tool whose words may be spoken before all of them have arrived.
 SAY = "say"
-#: A speaking call that ended like this may have been heard, so it is not tried again.
+#: A speaking call with one of these statuses may have been heard, so it is not tried again.
 MAYBE_HEARD = frozenset({Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.UNKNOWN})
 
 _log = Logger()
@@ -44,10 +44,10 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What is still to be done of an answer that was begun early.
+    """The part of an answer that is still to be done after its beginning was said early.
 
-    `calls` and `past` are for the dispatcher. `index` is the call that was begun, None when what was said early is no
-    part of any; `settled` when there is nothing left of it.
+    `calls` and `past` are for the dispatcher. `index` is the index of the call that was begun, None when what was said
+    early is part of no call. `settled` is the result of that call when nothing is left of it.
     """
 
     calls: tuple[ToolCall, ...]
@@ -57,18 +57,18 @@ class Rest:
 
 
 def left_of(step: InterruptedStep) -> Answer:
-    """The recorded step as an answer to act on. What damage took of it is missing, and is not asked for again."""
+    """Return the recorded step as an answer to act on. What was lost to damage is missing and not asked for again."""
     known = [(call.call, call) for call in step.calls if call.call is not None]
     past = {at: done.executed or Begun() for at, (_, done) in enumerate(known) if done.intended or done.executed}
     if step.response is None:
         message = assistant_message(*(call for call, _ in known))
         return Answer(LLMResponse(message, FinishReason.STOP, Usage(), "", ""), message.tool_calls, past)
-    # Calls that plain text stood for are only in the intents.
+    # Calls made from plain text are only in the intents.
     return Answer(step.response, step.response.tool_calls or tuple(call for call, _ in known), past)
 
 
 def rest_of(calls: tuple[ToolCall, ...], past: Past, said: Said, text: str) -> Rest:
-    """The calls of an answer without the words that were `said` of it early. `text` is what stood beside the calls."""
+    """Return the calls of an answer without the words that were `said` early. `text` is the text beside the calls."""
     index = begun_call(calls, said.sentence, text)
     if index is None or index in past:
         return Rest(calls, past, index)
@@ -84,27 +84,27 @@ def rest_of(calls: tuple[ToolCall, ...], past: Past, said: Said, text: str) -> R
 
 
 def whole_text(call: ToolCall, text: str) -> ToolCall:
-    """The call that stands for all of a plain text; what was written down of it may be the rest of it only."""
+    """Return the call for all of a plain text. The recorded call may hold only the rest of it."""
     return replace(call, arguments={**call.arguments, "text": text.strip()}) if call.name == SAY else call
 
 
 def begun_call(calls: Sequence[ToolCall], sentence: str, text: str) -> int | None:
-    """The place of the call that began with the sentence, which was said early; None when it is of none of them."""
+    """Return the index of the call that began with the sentence said early; None when no call did."""
     for index, call in enumerate(calls):
         if call.name == SAY and words_of(call).startswith(sentence):
             return index
-    # A call that was cut off, or reads otherwise as a whole. What stood in the text beside the calls is none of theirs.
+    # The call was cut off, or reads differently now that it is complete. Text beside the calls belongs to none of them.
     is_other = bool(calls) and calls[0].name == SAY and not text.lstrip().startswith(sentence)
     return 0 if is_other else None
 
 
 def words_of(call: ToolCall) -> str:
-    """What the call says, without blanks before it."""
+    """Return what the call says, without leading blanks."""
     return str(call.arguments.get("text", "")).lstrip()
 
 
 def warn_of_unknown(name: str, run_id: str, executed: Sequence[Executed]) -> None:
-    """Tell the operator of each call of which nobody knows whether it happened."""
+    """Log a warning for each call of which it is unknown whether it happened."""
     for done in executed:
         if done.status is Status.UNKNOWN:
             _log.warn(

@@ -1,4 +1,4 @@
-"""Text without the keys: every known value is replaced, however it is written."""
+"""Replaces every known key in a text, in whatever form it is written."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from assistant.key_pieces import KeyPieces
 
 #: Replaces a secret.
 SHOWN = "[key]"
-#: A shorter value would be found in innocent words and garble them.
+#: The fewest characters of a secret. A shorter value would be found in innocent words and garble them.
 MIN_CHARS = 6
 
-#: The beginning of a secret of so many characters is replaced too: errors cut off what servers say.
+#: Of a secret of at least `_LONG` characters, its first `_BEGINNING` characters are replaced too: error messages cut
+#: off what servers say.
 _LONG = 20
 _BEGINNING = 12
-#: Where a secret that was cut off is over at the latest.
+#: Characters that end a secret that was cut off.
 _ENDS = frozenset(" \"'<>")
 _LAST_OF_LATIN_1 = 0xFF
 _SHORT_ESCAPES = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
@@ -29,26 +30,26 @@ _log = Logger()
 
 
 class Secrets:
-    """The values that must not be shown. They are kept in memory for as long as this is."""
+    """The values that must not be shown, kept in memory for as long as the instance lives."""
 
     def __init__(self) -> None:
         self._values: set[str] = set()
         self._text: re.Pattern[str] | None = None
         self._bytes: re.Pattern[bytes] | None = None
-        #: For texts without their white space: every way to write a key of at least 12 characters, and those keys.
+        #: For texts whose white space was removed: all spellings of keys of at least 12 characters, and those keys.
         self._closed: re.Pattern[str] | None = None
         self._closed_keys: list[str] = []
 
     def __bool__(self) -> bool:
-        """Whether there is anything to replace."""
+        """Tell whether there is anything to replace."""
         return self._text is not None
 
     def __repr__(self) -> str:
-        """How many there are; never a value."""
+        """Return how many secrets there are, and never a value."""
         return f"<Secrets: {len(self._values)}>"
 
     def add(self, value: str) -> bool:
-        """Whether the value is replaced from now on; one of fewer than 6 characters is not, with a warning."""
+        """Add a value and tell whether it is replaced from now on. Fewer than 6 characters are not, with a warning."""
         if len(value) < MIN_CHARS:
             if value:
                 _log.warn("a key of fewer than {least} characters cannot be taken out of logs", least=MIN_CHARS)
@@ -66,10 +67,10 @@ class Secrets:
         return True
 
     def scrub(self, text: str) -> str:
-        """The text with each secret replaced: plain, escaped for URL, JSON, HTML or Python, in hex, in base64.
+        """Return the text with each secret replaced: plain, escaped for URL, JSON, HTML or Python, in hex or base64.
 
-        What is not drawn, markup, accents and other forms of a letter do not hide it; of at least 12 characters it is
-        also found with white space between.
+        Invisible characters, markup, accents and other forms of a letter do not hide a secret. A secret of at least 12
+        characters is also found with white space in it.
         """
         if self._text is None:
             return text
@@ -78,11 +79,11 @@ class Secrets:
         return self._text.sub(SHOWN, text)
 
     def pieces(self) -> KeyPieces:
-        """Watch what one speaker says for keys in several pieces. Keys that are added later count as well."""
+        """Return a watcher that finds keys one speaker says in pieces. Keys that are added later count as well."""
         return KeyPieces(self._values, SHOWN)
 
     def _scrub_folded(self, text: str, *, markup: bool) -> str:
-        """The text without the secrets that something stands in that is not drawn, or that are drawn otherwise."""
+        """Replace the secrets that hold invisible characters, or are written with other forms of their letters."""
         folded = seen(text, markup=markup)
         if self._text is None or folded == text or not self._text.search(folded):
             return text
@@ -90,7 +91,7 @@ class Secrets:
         return replaced(text, (known.place(*match.span()) for match in self._text.finditer(known.text)), SHOWN)
 
     def _scrub_closed(self, text: str, *, markup: bool) -> str:
-        """The text without the secrets that stand in it with white space between, whole or cut off."""
+        """Replace the secrets that are written with white space in them, whole or cut off."""
         if self._text is None or self._closed is None:
             return text
         closed = closed_up(text, markup=markup)
@@ -102,17 +103,17 @@ class Secrets:
         folded = Folded(text, markup=markup, spaced=False)
         spans = [match.span() for match in self._closed.finditer(folded.text)]
         spans += [span for known in long for span in _cut_off(known, folded.text)]
-        # One that is cut off may go on escaped, where only the other search follows it.
+        # A secret that seems cut off may continue in an escaped form, which only the other search follows.
         places = [folded.place(*span) for span in spans] + [match.span() for match in self._text.finditer(text)]
         return replaced(text, places, SHOWN)
 
     def scrub_bytes(self, data: bytes) -> bytes:
-        """The same for bytes that hold text in UTF-8 or any encoding that agrees with it on the key's characters."""
+        """Replace secrets in bytes that hold text in UTF-8, or in an encoding that writes the keys the same way."""
         return self._bytes.sub(SHOWN.encode(), data) if self._bytes else data
 
 
 def _spellings(value: str) -> Iterator[str]:
-    """The patterns of a value: as text, and inside base64 at each of the three places a byte can have there."""
+    """Yield the patterns of a value: as text, in hex, and in base64 at each of its three byte offsets."""
     signs = [match.group() for match in re.finditer(r"\\+|[^\\]", value, re.DOTALL)]
     yield _in_a_row(signs)
     if len(value) >= _LONG:
@@ -131,7 +132,7 @@ def _spellings(value: str) -> Iterator[str]:
 
 
 def _whole_spellings(value: str) -> Iterator[str]:
-    """The same for a value that is there to its end."""
+    """Yield the patterns of a value that is not cut off."""
     data = value.encode("utf-8", "surrogatepass")
     yield _in_a_row([match.group() for match in re.finditer(r"\\+|[^\\]", value, re.DOTALL)])
     yield "".join(_hex(byte, 2) for byte in data)
@@ -139,15 +140,15 @@ def _whole_spellings(value: str) -> Iterator[str]:
 
 
 def _in_base64(data: bytes, before: int) -> str:
-    """The pattern of bytes in base64 with so many bytes before them."""
+    """Return the pattern of the bytes in base64, when `before` bytes come before them."""
     coded = b64encode(bytes(before) + data).decode()
     first, end = -(-8 * before // 6), 8 * (before + len(data)) // 6
-    # The last sign may share its bits with what follows the value.
+    # The last character may share its bits with what follows the value.
     return "".join(map(_written_base64, coded[first:end])) + "[A-Za-z0-9+/_-]?={0,2}"
 
 
 def _cut_off(value: str, text: str) -> Iterator[tuple[int, int]]:
-    """Where the beginning of the value is in the text, as far as it goes on; at least 12 characters."""
+    """Yield the spans of the text that begin like the value, each as long as it agrees; at least 12 characters."""
     start = text.find(value[:_BEGINNING])
     while start >= 0:
         size = _BEGINNING
@@ -158,7 +159,10 @@ def _cut_off(value: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _in_a_row(signs: list[str]) -> str:
-    """A pattern of the signs. A run of backslashes takes those of an escape after it, which must do without."""
+    """Return a pattern of the signs in a row.
+
+    A run of backslashes also takes the backslashes of an escape after it, so they are optional there.
+    """
     written = [_written(sign) for sign in signs]
     for at in range(1, len(signs)):
         if signs[at - 1].startswith("\\"):
@@ -167,7 +171,7 @@ def _in_a_row(signs: list[str]) -> str:
 
 
 def _beginning(signs: list[str]) -> list[str]:
-    """The first signs, of at least 12 characters together: what was cut off after them is a secret still."""
+    """Return the first signs that have at least 12 characters together. Cut off after them, it is still a secret."""
     size, count = 0, 0
     while size < _BEGINNING:
         size += len(signs[count])
@@ -176,16 +180,16 @@ def _beginning(signs: list[str]) -> list[str]:
 
 
 def _written_base64(sign: str) -> str:
-    """A pattern of one sign of base64, in either alphabet."""
+    """Return a pattern of one character of base64, in either alphabet."""
     other = {"+": "-", "/": "_"}.get(sign)
     return f"(?:{_written(sign)}|{_written(other)})" if other else sign
 
 
 def _written(sign: str) -> str:
-    r"""A pattern of a character, or of a run of backslashes, with all its escapes. Letters and digits nobody escapes.
+    r"""Return a pattern of a character, or of a run of backslashes, with all its escapes.
 
-    Escapes of escapes are read a few times over. Every run in it is bounded and taken whole, so that no text makes the
-    search go back and forth.
+    Letters and digits are never escaped. Escapes of escapes are recognised to a limited depth. Every repetition in the
+    pattern is bounded and possessive, so that no text makes the search backtrack.
     """
     if sign.isascii() and sign.isalnum():
         return sign
@@ -197,7 +201,7 @@ def _written(sign: str) -> str:
 
 
 def _escapes(char: str) -> set[str]:
-    """The patterns of a character's escapes."""
+    """Return the patterns of a character's escapes."""
     data = char.encode("utf-8", "surrogatepass")
     units = char.encode("utf-16-be", "surrogatepass")
     ways = {
@@ -220,5 +224,5 @@ def _escapes(char: str) -> set[str]:
 
 
 def _hex(number: int, digits: int) -> str:
-    """A pattern of a number in hexadecimal, in either case."""
+    """Return a pattern of a number in hexadecimal, in either case."""
     return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{number:0{digits}x}")

@@ -1,6 +1,6 @@
 """Refuses answers that only repeat: what was just heard, what the assistant said a moment ago, or an example. Pure.
 
-Holds for every model. `assistant/talk/check.py` asks more of small ones.
+It applies to every model. `assistant/talk/check.py` checks the answers of small models more strictly.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from assistant.talk.check import EXAMPLE_WORDS, MAX_LIKENESS, is_yes_or_no
 from assistant.talk.words import is_like, runs, words_of
 from llm import LLMResponse, ToolCall
 
-#: How many of its own sayings it must not repeat.
+#: How many of its own last sayings the assistant must not repeat.
 KEPT = 4
-#: Words of a line from which its repetition counts: shorter ones are greetings, which may be returned.
+#: The fewest words of a line whose repetition counts. Shorter lines are greetings, which may be returned.
 LEAST_WORDS = 3
-#: Words of a saying that are kept.
+#: How many words of a saying are kept.
 MOST_WORDS = 80
-#: From this likeness on two sayings are the same, and so are two questions.
+#: Two sayings, or two questions, of at least this likeness are the same.
 SAME = 0.9
 #: The argument of each tool that speaks.
 SPEECH = {"say": "text", "whisper": "text", "page": "text", "channel": "text"}
 
 
-#: A wish that something be said.
+#: Verbs of a request to say something.
 _TO_SAY = re.compile(
     r"\b(?:say|tell|whisper|repeat|announce|shout|call|cry|sing|recite|read|quote|pass on|page|message|greet|answer)\b",
     re.IGNORECASE,
@@ -35,7 +35,7 @@ _TO_SAY = re.compile(
 
 
 class Repeat(StrEnum):
-    """What an answer repeats. The value completes "You only repeated ..."."""
+    """The source of a repeated answer. The value completes "You only repeated ..."."""
 
     HEARD = "what you heard"
     SELF = "what you said before"
@@ -49,9 +49,9 @@ class _Said:
 
 
 class Repeats:
-    """Remembers what one assistant said lately, and tells when an answer is no more than a repetition.
+    """The last sayings of one assistant, with which it tells whether an answer is only a repetition.
 
-    `examples` are the sayings that its prompts show as examples. What was said is lost with the process.
+    `examples` are the sayings that its prompts show as examples. The sayings are lost when the process ends.
     """
 
     __slots__ = ("_examples", "_said")
@@ -63,7 +63,7 @@ class Repeats:
     def found_in(self, said: str, heard: Sequence[str], *, did: bool = False) -> Repeat | None:
         """Return what `said`, the answer to the lines `heard`, repeats; None when it has words of its own.
 
-        `did` says that something was done or looked up before: what came of it may be told in the same words again.
+        `did` says that something was done or looked up before. Its result may be told in the same words again.
         """
         words = words_of(said)
         for line in heard:
@@ -81,14 +81,14 @@ class Repeats:
         return bool(shared) and bool(shared - runs(words_of(asked), EXAMPLE_WORDS))
 
     def add(self, said: str, heard: Sequence[str]) -> None:
-        """Remember an answer that is going to be said."""
+        """Remember an answer that will be said."""
         self._said = (*self._said[1 - KEPT :], _Said(" ".join(heard), tuple(words_of(said)[:MOST_WORDS])))
 
     @staticmethod
     def _is_again(words: Sequence[str], asked: str, before: _Said) -> bool:
-        """Whether it said the same before, to something else.
+        """Tell whether it said the same before, in answer to something else.
 
-        Who asks the same again may get the same answer, and who wishes that it be said hears it.
+        A player who asks the same again may get the same answer. A player who asks for these very words hears them.
         """
         if not is_like(words[:MOST_WORDS], before.words, SAME) or asked == before.heard:
             return False
@@ -98,12 +98,12 @@ class Repeats:
 
 @lru_cache(maxsize=64)
 def _runs_of(examples: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
-    """Every run of words of the examples, which many assistants share."""
+    """Return every run of words of the examples. Cached, since many assistants share the examples."""
     return frozenset(run for example in examples for run in runs(words_of(example), EXAMPLE_WORDS))
 
 
 def words_said(response: LLMResponse) -> str:
-    """Return all that an answer says to anybody: the texts of its calls that speak, else its plain text."""
+    """Return all that an answer says: the texts of its calls that speak, or its plain text when it has no calls."""
     if not response.tool_calls:
         return response.content.strip()
     return " ".join(filter(None, (_text_of(call) for call in response.tool_calls)))
@@ -114,9 +114,9 @@ def _text_of(call: ToolCall) -> str:
 
 
 def _is_echo(words: Sequence[str], said: str, line: str) -> bool:
-    """Whether the words are nearly those of the line.
+    """Tell whether the words are nearly those of the line.
 
-    "The sea is safe." answers "Is the sea safe?" and is none; nor is "Tea is ready!" after "Say that tea is ready".
+    "The sea is safe." answers "Is the sea safe?" and is no echo. Nor is "Tea is ready!" after "Say that tea is ready".
     """
     theirs = words_of(line)
     if (wish := _TO_SAY.search(line)) is not None and not _TO_SAY.search(said):

@@ -1,13 +1,13 @@
-"""The first sentence of words that are still being written. Pure."""
+"""Finds the first sentence of a text that is still being written. Pure."""
 
 from __future__ import annotations
 
 import re
 from string import hexdigits
 
-#: Characters a first sentence has at least: after fewer the next one is waited for.
+#: The fewest characters of a first sentence. A shorter one waits for the next sentence.
 MIN_CHARS = 20
-#: Characters after which no first sentence is looked for any more.
+#: The most characters in which a first sentence is looked for.
 MAX_CHARS = 600
 
 _BLANKS = " \t\n\r"
@@ -19,25 +19,25 @@ _UNIT_CHARS = 6
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]+')
 _END = re.compile(
     "[.!?\u2026][\"'\u201d\u2019\u00bb)*]*(?=\\s)"
-    # Full-width marks stand without a blank behind them.
+    # Full-width marks have no blank after them.
     "|[\u3002\uff01\uff1f][\"'\u201d\u2019\u300d\u300f)]*(?=[^\"'\u201d\u2019\u300d\u300f)])"
 )
-#: Before a full stop these, a single letter and a number end no sentence.
+#: A full stop after one of these, a single letter or a number ends no sentence.
 _SHORT_FORM = re.compile(
     r"(?:^|\W)(?:\w|\d+|mr|mrs|ms|dr|prof|st|sr|jr|vs|etc|e\.g|i\.e|no|gen|capt|sgt)\.$", re.IGNORECASE
 )
-#: Characters of a mark that ends a sentence with all that may close behind it, and a blank.
+#: The most characters of a mark that ends a sentence, with closing marks and a blank after it.
 _LONGEST_END = 8
 _PAIRS = (("\u201c", "\u201d"), ("\u00ab", "\u00bb"), ("(", ")"), ("\u300c", "\u300d"))
 _TWINS = '"*'
 
 
 def first_sentence(text: str, start: int = 0) -> str | None:
-    """The first sentence of `text`, which begins with a word and goes on; empty while there is none.
+    """Return the first sentence of `text`, which begins with a word and is still growing; empty while there is none.
 
     None when there will be none: a line ends before it, or it is too long. A sentence does not end inside quotation
-    marks, brackets or asterisks, nor where the next word begins with a small letter. `start` is where to look on, when
-    so much of the text had none.
+    marks, brackets or asterisks, nor where the next word begins with a small letter. `start` is where to continue when
+    the text before it was already searched.
     """
     for match in _END.finditer(text, max(0, start - _LONGEST_END), MAX_CHARS + 1):
         sentence = text[: match.end()]
@@ -49,24 +49,25 @@ def first_sentence(text: str, start: int = 0) -> str | None:
 
 
 def _is_whole(sentence: str) -> bool:
-    """Whether nothing is left open in it, and its full stop is none of a short form."""
+    """Tell whether all its quotation marks and brackets are closed, and it does not end with an abbreviation."""
     if any(sentence.count(opening) > sentence.count(closing) for opening, closing in _PAIRS):
         return False
     return not any(sentence.count(mark) % 2 for mark in _TWINS) and not _SHORT_FORM.search(sentence)
 
 
 class GrowingArgument:
-    """Reads the one string argument of a call out of JSON that comes in pieces.
+    """The string value of a call's one argument, read from JSON that comes in pieces.
 
-    `text` is what is known of its value. `failed` when what came is not `{"NAME": "...`, nothing else before it: a lone
-    surrogate and a bare control character are no string either. `closed` when the value is whole.
+    `text` is the part of the value that is known. `failed` is True when the JSON does not begin with `{"NAME": "`, or
+    the string holds a lone surrogate or a bare control character. `closed` is True when the value is complete.
     """
 
     def __init__(self, name: str) -> None:
         self.text = ""
         self.failed = False
         self.closed = False
-        #: What must still come before the value, and how much of the first of it came; blanks may stand between.
+        #: The tokens that must still come before the value, and how many characters of the first of them came. Blanks
+        #: may stand between them.
         self._expected = ["{", f'"{name}"', ":", '"']
         self._matched = 0
         self._escape = ""
@@ -74,7 +75,7 @@ class GrowingArgument:
         self._room = (_UNIT_CHARS + 1) * MAX_CHARS
 
     def feed(self, piece: str) -> None:
-        """Take the next piece. So long that no first sentence is in it, it is not read to its end."""
+        """Read the next piece. Stop, and fail, once the value is too long for a first sentence."""
         at, end = 0, min(len(piece), self._room)
         self._room -= end
         while at < end and not self.failed and not self.closed:
@@ -125,7 +126,7 @@ class GrowingArgument:
             self._unit(unit)
 
     def _unit(self, unit: int) -> None:
-        """A UTF-16 unit: a character, or the half of one."""
+        """Add a UTF-16 unit, which is a character or half of one."""
         is_low = _LOW <= unit < _ABOVE
         if is_low != (self._high > 0):
             self.failed = True

@@ -1,6 +1,6 @@
-"""Say in words what a setting may be, and read a value as people type it. Pure.
+"""Says in words which values a setting may have, and reads values as people type them. Pure.
 
-The validator's own sentences and patterns are for programmers: owners are shown those of this file instead.
+The validator's own sentences and patterns are for programmers. Owners are shown the sentences of this file instead.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _TOO_FAR = 10**9
 
 
 def allowed(field: FieldInfo) -> str:
-    """What the setting may be, such as "a whole number from 1 to 10"."""
+    """Return which values the setting may have, such as "a whole number from 1 to 10"."""
     return field.description or _allowed(field.annotation, field.metadata)
 
 
 def example(field: FieldInfo) -> str:
-    """A value as somebody would type it: the one the field names, else one made from what it may be."""
+    """Return an example as a person would type it: the field's own, or else one made from its type and limits."""
     if field.examples:
         return written(field.examples[0])
     kind, metadata = _bare(field.annotation, field.metadata)
@@ -46,12 +46,15 @@ def example(field: FieldInfo) -> str:
 
 
 def read(field: FieldInfo, text: str) -> Any:
-    """The value that a person means by this text; the text itself where it cannot be read, for the check to refuse."""
+    """Return the value that a person means by this text.
+
+    A text that cannot be read is returned unchanged, so that the validation refuses it.
+    """
     return _read(field.annotation, text.strip())
 
 
 def written(value: Any) -> str:
-    """A value as a person would type it: `read` reads it back."""
+    """Return a value as a person would type it. `read` reads it back."""
     if isinstance(value, BaseModel):
         value = value.model_dump(exclude_none=True)
     match value:
@@ -73,9 +76,9 @@ def written(value: Any) -> str:
 
 
 def problem(model: type[BaseModel], path: Sequence[str | int], kind: str, message: str) -> str:
-    """What is wrong with the value at this path of the settings, and what would be right.
+    """Return what is wrong with the value at this path of the settings, or what would be right.
 
-    `kind` and `message` are the validator's; only a message of our own is repeated.
+    `kind` and `message` come from the validator. A message is repeated only when this program wrote it.
     """
     if kind == "value_error":
         said = message.removeprefix("Value error, ")
@@ -89,7 +92,7 @@ def problem(model: type[BaseModel], path: Sequence[str | int], kind: str, messag
 
 
 def field_at(model: type[BaseModel], path: Sequence[str | int]) -> FieldInfo | None:
-    """The innermost setting that a path leads to or through, None when there is none."""
+    """Return the innermost setting that a path leads to or through, None when there is none."""
     found: FieldInfo | None = None
     table: type[BaseModel] | None = model
     for part in path:
@@ -101,14 +104,14 @@ def field_at(model: type[BaseModel], path: Sequence[str | int]) -> FieldInfo | N
 
 
 def table_in(annotation: Any) -> type[BaseModel] | None:
-    """The table of settings that a field is, or is a list or an option of."""
+    """Return the table of settings in a field's type, which may be a list of it or a union with it; else None."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, (table_in(part) for part in get_args(annotation))), None)
 
 
 def _bare(annotation: Any, metadata: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """The type without "or none" and without its limits, and the limits."""
+    """Return the type without "or none" and without its limits, and the limits."""
     limits = [limit for one in metadata for limit in (one.metadata if isinstance(one, FieldInfo) else [one])]
     if get_origin(annotation) is Annotated:
         inner, *more = get_args(annotation)
@@ -119,7 +122,7 @@ def _bare(annotation: Any, metadata: Sequence[Any]) -> tuple[Any, list[Any]]:
 
 
 def _optional(annotation: Any) -> Any:
-    """What stands beside None in a union of two, None for anything else."""
+    """Return the type that forms a union with None, None for any other annotation."""
     parts = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else ()
     rest = [part for part in parts if part is not NoneType]
     return rest[0] if len(rest) == 1 and len(parts) > 1 else None
@@ -184,7 +187,7 @@ def _lengths(metadata: Sequence[Any]) -> str:
 
 
 def _other_number(kind: Any, metadata: Sequence[Any], default: Any) -> Any:
-    """A number within the limits, another than the default where there is one."""
+    """Return a number within the limits that differs from the default, if there is one."""
     least, above, most, below = _limits(metadata, "ge", "gt", "le", "lt")
     low = least if least is not None else (above + 1 if above is not None else 0)
     high = most if most is not None else (below - 1 if below is not None else _TOO_FAR)
@@ -235,7 +238,7 @@ def _kind_of(fields: Mapping[str, FieldInfo], name: str) -> Any:
 
 
 def _pairs(text: str, kind_of: Callable[[str], Any]) -> Any:
-    """A table from "move 0, say 1"; the text when it is none."""
+    """Return a table from a text such as "move 0, say 1"; the text itself when it is no table."""
     if text.casefold() in _NONE | {"(none)"}:
         return {}
     found = [(_PAIR.fullmatch(part.strip("{} ")), part) for part in _parts(text)]
@@ -245,12 +248,12 @@ def _pairs(text: str, kind_of: Callable[[str], Any]) -> Any:
 
 
 def _parts(text: str) -> list[str]:
-    """What stands between commas, without quotes."""
+    """Return the parts between the commas, without quotes."""
     return [bare for part in text.strip("[]").split(",") if (bare := part.strip().strip("\"'").strip())]
 
 
 def _toml(text: str) -> Any:
-    """The value that a text is in TOML, None when it is none."""
+    """Return the text's value in TOML, None when it is not TOML."""
     with suppress(tomllib.TOMLDecodeError):
         return tomllib.loads(f"value = {text}")["value"]
     return None

@@ -1,4 +1,4 @@
-"""Reads `assistant.toml`: the settings, or one sentence that says what is wrong and on which line."""
+"""Reads the settings from `assistant.toml`. An error is one sentence that says what is wrong, and on which line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMES = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
 _TABLE = re.compile(rf"\s*(\[\[?)\s*({_NAMES})\s*\]")
 _KEY = re.compile(rf"\s*({_NAMES})\s*=")
 
-#: Where a setting stands: names of tables and keys, and numbers in lists, which count from 0.
+#: The path of a setting: names of tables and keys, and numbers in lists, which count from 0.
 _Path = tuple[str | int, ...]
 
 
@@ -32,7 +32,7 @@ class SettingsError(ValueError):
 
 
 def read_settings(path: Path | None, overrides: Mapping[str, Mapping[str, Any]]) -> Config:
-    """The settings of a file with `overrides` (by table) laid over them.
+    """Return the settings of a file with `overrides` (by table) merged over them.
 
     No path means `assistant.toml` in this folder, if there is one. Raises SettingsError. Blocks: for start-up only.
     """
@@ -46,7 +46,7 @@ def read_settings(path: Path | None, overrides: Mapping[str, Mapping[str, Any]])
         mine = data.setdefault(table, {})
         if isinstance(mine, dict):
             if table == "model" and values.get("provider", "") not in {"", mine.get("provider", AUTO)}:
-                for option in left_behind(values["provider"], mine):  # the file's are for the provider it names
+                for option in left_behind(values["provider"], mine):  # those of the file are for its own provider
                     del mine[option]
             mine.update(values)
     try:
@@ -94,7 +94,7 @@ def _problem(kind: str, message: str, path: _Path) -> str:
 
 
 def _known(path: _Path) -> str:
-    """The settings of the table in which this one is not, empty when there is no such table."""
+    """Return the settings of the table that lacks this one, empty when there is no such table."""
     table: Any = Config
     for part in path[:-1]:
         if isinstance(part, str):
@@ -104,13 +104,13 @@ def _known(path: _Path) -> str:
 
 
 def _name_of(path: _Path) -> str:
-    """The path as its author writes it, and with its number in a list: fallback[1].model."""
+    """Return the path as the owner writes it, with numbers in lists: fallback[1].model."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return "".join(parts).removeprefix(".")
 
 
 def _line_of(text: str, path: _Path) -> int:
-    """The first line that sets this path, else that of the table it belongs in, else 1."""
+    """Return the number of the first line that sets this path, else that of its table, else 1."""
     best_line, best_length = 1, 0
     for number, found in _places(text):
         if path[: len(found)] == found and len(found) > best_length:
@@ -119,7 +119,7 @@ def _line_of(text: str, path: _Path) -> int:
 
 
 def _places(text: str) -> Iterator[tuple[int, _Path]]:
-    """Every line that begins a table or sets a key, with the path of it."""
+    """Yield the number of every line that begins a table or sets a key, with its path."""
     table: _Path = ()
     counts: Counter[_Path] = Counter()
     for number, line in enumerate(text.splitlines(), start=1):
@@ -134,7 +134,7 @@ def _places(text: str) -> Iterator[tuple[int, _Path]]:
 
 
 def _within(names: Sequence[str], counts: Mapping[_Path, int]) -> _Path:
-    """The path of a header's names, of which those before the last may be lists: their last entry is meant."""
+    """Return the path of a header's names. A name before the last that is a list means its last entry."""
     path: _Path = ()
     for name in names:
         if path and path in counts:
@@ -144,5 +144,5 @@ def _within(names: Sequence[str], counts: Mapping[_Path, int]) -> _Path:
 
 
 def _split(names: str) -> list[str]:
-    """The parts of a dotted name, without their quotes."""
+    """Return the parts of a dotted name, without quotes."""
     return [part.strip("\"'") for part in re.findall(_NAME, names)]

@@ -1,6 +1,7 @@
-"""Notices when another package named `llm`, `tools` or `resilience` stands in the way of ours.
+"""Notices when another package named `llm`, `tools` or `resilience` hides the one of this program.
 
-The names are generic: `llm` is also a well-known package's, `tools` is anybody's. Imports nothing of ours.
+The names are generic: a well-known package is called `llm` too, and many are called `tools`. This module imports
+nothing of this program.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ OURS = ("tools", "llm", "resilience")
 
 
 def shadowed() -> str:
-    """One sentence that names the package in the way and what to do; empty when each of ours is found."""
+    """Return one sentence that names the hidden package and what to do; empty when all of them are found."""
     home = Path(__file__).resolve().parents[1]
     for name in OURS:
         spec = find_spec(name)

@@ -1,6 +1,6 @@
-"""The entries of the stream in their order: the open ones as they are, those that are put away packed.
+"""Holds the entries of the stream in order: the open ones as objects, the others packed.
 
-An assistant that waits needs none of its entries as objects, and a call only their bytes.
+A waiting assistant needs none of its entries as objects, and a call needs only their bytes.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from llm.packed import Part
 from llm.packing import cuts, pack
 from tools.trust import Audience, may_hear
 
-#: Key, tokens, number in the journal; importance, authority, foreign authority; how many messages and events are in it,
-#: and the place of its sources.
+#: A packed entry: key, tokens, number in the journal; importance, authority, foreign authority; the counts of its
+#: messages and events, and the index of its sources.
 _ROW = Struct("<IIqBBBHII")
 _EVERYBODYS: tuple[Audience, str] = (None, "")
 
 
 @dataclass(slots=True)
 class _Stretch:
-    """The messages of entries in a row that are for the same audience, and what others are shown in their place."""
+    """The messages of consecutive entries for the same audience, and what others are shown in their place."""
 
     audience: Audience
     parts: list[Part] = field(default_factory=list)
@@ -35,25 +35,25 @@ class _Stretch:
 
 
 class Shelf:
-    """Entries by their keys, which grow. All that are put away stand before all that are open."""
+    """Entries by their keys, which only grow. All packed entries come before all open ones."""
 
     def __init__(self) -> None:
         self._open: dict[int, Entry] = {}
         self._last_away = 0
         self._stretches: list[_Stretch] = []
-        #: The audience of each private entry that is put away, and what others see of it, by its key.
+        #: The audience of each packed private entry, and what others see of it, by its key.
         self._private: dict[int, tuple[Audience, str]] = {}
         self._rows = b""
         self._event_ids: tuple[str, ...] = ()
-        #: Each set of sources once, with its place: few people are in many entries.
+        #: Each set of sources once, with its index: many entries have the same few people as sources.
         self._sources: dict[tuple[str, ...], int] = {}
 
     def __len__(self) -> int:
-        """How many entries there are."""
+        """Return how many entries there are."""
         return len(self._rows) // _ROW.size + len(self._open)
 
     def parts(self, hearers: Audience = None) -> list[Part]:
-        """The messages of all entries; masks in the place of those that these hearers may not be told of."""
+        """Return the messages of all entries. Entries that these hearers may not be told of are replaced by masks."""
         away = chain.from_iterable(stretch.seen_by(hearers) for stretch in self._stretches)
         opened = (
             message
@@ -63,21 +63,21 @@ class Shelf:
         return [*away, *opened]
 
     def entries(self) -> Iterator[Entry]:
-        """All entries, with their messages."""
+        """Yield all entries, with their messages."""
         return (replace(entry, messages=tuple(entry.messages)) for _, entry in self.items())
 
     def naming(self, principal_id: str) -> int:
-        """How many entries have this principal among their sources."""
+        """Return how many entries have this principal among their sources."""
         places = {place for sources, place in self._sources.items() if principal_id in sources}
         away = sum(row[-1] in places for row in _ROW.iter_unpack(self._rows)) if places else 0
         return away + sum(principal_id in entry.sources for entry in self._open.values())
 
     def add(self, key: int, entry: Entry) -> None:
-        """A new last entry; its key is above all others."""
+        """Add a last entry. Its key must be greater than all others."""
         self._open[key] = entry
 
     def opened(self, since: int = 0) -> dict[int, Entry]:
-        """The entries by key, to be changed, with all that are there from `since` on."""
+        """Return open entries by key, to be changed. All from key `since` on are among them, unpacked if necessary."""
         if since <= self._last_away:
             entries = dict(self.items())
             self.clear()
@@ -85,12 +85,12 @@ class Shelf:
         return self._open
 
     def clear(self) -> None:
-        """Keep nothing."""
+        """Remove all entries."""
         self._open, self._last_away, self._stretches, self._private = {}, 0, [], {}
         self._rows, self._event_ids, self._sources = b"", (), {}
 
     def put_away(self) -> None:
-        """Pack what is open."""
+        """Pack the open entries."""
         if not self._open:
             return
         entries = self._open.values()
@@ -105,7 +105,7 @@ class Shelf:
         self._open = {}
 
     def _pack(self, audience: Audience, entries: list[Entry]) -> None:
-        """Pack entries for the same audience, beside those before them when these are for it as well."""
+        """Pack entries for one audience, together with the entries before them if those have the same audience."""
         if not self._stretches or self._stretches[-1].audience != audience:
             self._stretches.append(_Stretch(audience))
         last = self._stretches[-1]
@@ -119,9 +119,9 @@ class Shelf:
         return _ROW.pack(key, entry.tokens, entry.seq, *levels, len(entry.messages), len(entry.event_ids), place)
 
     def items(self, since: int = 0) -> Iterator[tuple[int, Entry]]:
-        """The entries with their keys, with all that are there from `since` on.
+        """Yield entries with their keys. All entries from key `since` on are among them.
 
-        The messages of those that are put away are read when somebody looks.
+        The messages of packed entries are unpacked when they are used.
         """
         if since <= self._last_away:
             yield from self._away()

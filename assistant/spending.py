@@ -1,4 +1,4 @@
-"""The day's spending over restarts: read before the first call that has a limit, and written down as it changes."""
+"""Keeps the day's spending over restarts: reads it before the first limited call, and records each change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _log = Logger()
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """What one account spent on one day."""
+    """The spending of one account on one day."""
 
     day: date
     account: str
@@ -29,7 +29,7 @@ class UsageRow:
 
 
 async def usage_rows(usage: StoredUsage, since: int) -> list[UsageRow]:
-    """What each account spent on each day from `since` on, counted from 1970. Raises JournalError."""
+    """Return what each account spent on each day from day `since` on, counted from 1970. Raises JournalError."""
     rows = await usage.days(since)
     return [
         UsageRow(_EPOCH + timedelta(day), account, calls, tokens, money) for day, account, calls, tokens, money in rows
@@ -37,10 +37,10 @@ async def usage_rows(usage: StoredUsage, since: int) -> list[UsageRow]:
 
 
 class Usage(Protocol):
-    """Where the spending is kept; the methods raise JournalError."""
+    """A store for the spending. Its methods raise JournalError."""
 
     async def load_usage(self) -> dict[str, Any] | None:
-        """The newest day kept."""
+        """Return the newest day kept, None when there is none."""
         ...
 
     async def save_usage(self, exported: Mapping[str, Any]) -> None:
@@ -49,7 +49,7 @@ class Usage(Protocol):
 
 
 class Spending:
-    """What a `ledger` spent, kept in `usage`: `restore` at start, `keep` for the pipeline."""
+    """The link between a `ledger` and its store `usage`: `restore` is called at start, `keep` by the pipeline."""
 
     def __init__(self, ledger: Ledger, usage: Usage) -> None:
         self._ledger = ledger
@@ -57,7 +57,7 @@ class Spending:
         self._is_restored = False
 
     async def restore(self) -> None:
-        """Count what was spent today before. Why that cannot be read is logged; it is then read before `keep` writes.
+        """Count what was spent earlier today. When it cannot be read, log why; `keep` then reads it before it writes.
 
         A call that was on its way when the process was killed counts as spent.
         """
@@ -67,10 +67,10 @@ class Spending:
             _log.error("what was spent today cannot be read: {cause}", log_event="budget", cause=str(error))
 
     async def keep(self, exported: Mapping[str, Any]) -> None:
-        """Write the ledger's export down; one at a time, and not to be cancelled. Raises JournalError.
+        """Store the ledger's export. Call it once at a time, and do not cancel it. Raises JournalError.
 
-        It does so too when only now it could be read what was spent before: whatever was allowed without knowing of it
-        must not be believed.
+        It also raises JournalError when the earlier spending could only now be read, because the ledger allowed calls
+        without knowing of it.
         """
         if self._is_restored:
             await self._usage.save_usage(exported)

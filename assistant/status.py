@@ -1,4 +1,4 @@
-"""The state of the outside in plain words for an operator: servers, limits, budgets, what was put aside."""
+"""Words the state of servers, limits, budgets and parked events for an operator."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from resilience.budget import AccountState
 from resilience.snapshot import QuotaState, UpstreamState
 from tools.clean import clean_heard
 
-#: Events and effects that are shown, and characters of each cause.
+#: How many events and effects are shown, and how many characters of each cause.
 _SHOWN, _SHOWN_CHARS = 5, 160
-#: The least that a call uses: an account without room for it is used up.
+#: The least that a call uses. An account without room for it is used up.
 _SMALLEST = Amount(calls=1, tokens=1)
 
 
 def status_text(
     snapshot: Snapshot, origins: Collection[str] | None = None, names: Mapping[str, str] | None = None
 ) -> str:
-    """One line for each server, only those of `origins` when given, and one for each account with what it used today.
+    """Return one line for each server, and one for each account with what it used today.
 
-    `names` has the names of accounts by their ids; an account without one goes by its id.
+    `origins`, if given, limits the servers. `names` has the names of accounts by their ids; an account without a name
+    is shown with its id.
     """
     lines = servers_text(snapshot, origins)
     lines += [account_text(account, snapshot.at, names or {}) for account in snapshot.accounts]
@@ -31,7 +32,7 @@ def status_text(
 
 
 def servers_text(snapshot: Snapshot, origins: Collection[str] | None = None) -> list[str]:
-    """One line for each server, only those of `origins` when given."""
+    """Return one line for each server; `origins`, if given, limits them."""
     return [
         _server(upstream, [quota for quota in snapshot.quotas if quota.origin == upstream.origin], snapshot.at)
         for upstream in snapshot.upstreams
@@ -40,12 +41,12 @@ def servers_text(snapshot: Snapshot, origins: Collection[str] | None = None) -> 
 
 
 def key_refusals(snapshot: Snapshot) -> dict[str, str]:
-    """Why each server refuses its key, empty for one that does not."""
+    """Return why each server refuses its key, empty for a server that does not."""
     return {quota.origin: quota.barred for quota in sorted(snapshot.quotas, key=lambda quota: bool(quota.barred))}
 
 
 def account_text(account: AccountState, now: float, names: Mapping[str, str]) -> str:
-    """What an account used today, of how much, and until when it has no more."""
+    """Return what an account used today, of what limit, and how long it stays used up."""
     limits = account.allowance or Allowance()
     used = f"{_of('call', account.spent.calls, limits.calls)}, {_of('token', account.spent.tokens, limits.tokens)}"
     if account.spent.money or limits.money is not None:
@@ -57,7 +58,7 @@ def account_text(account: AccountState, now: float, names: Mapping[str, str]) ->
 
 
 def is_used_up(account: AccountState) -> bool:
-    """Whether not even the smallest call has room in the account."""
+    """Tell whether the account has no room even for the smallest call."""
     most = account.spent + account.reserved + _SMALLEST
     return account.allowance is not None and account.allowance.exceeded(most) is not None
 
@@ -67,7 +68,10 @@ def trouble_text(
     unknown: Sequence[UnknownEffect],
     more: str = "mud-assistant replay FILE --parked, --unknown",
 ) -> str:
-    """What an operator must know of the journal; empty when there is nothing. `more` shows what is left out."""
+    """Return what an operator must know of the journal, empty when there is nothing.
+
+    `more` names the command that shows what is left out.
+    """
     lines = [f"Put aside: {parked_text(event)}" for event in parked]
     lines += [
         f"It is not known whether this happened: {_call(effect)}. The program died while it was under way"
@@ -79,20 +83,20 @@ def trouble_text(
 
 
 def parked_text(parked: Parked) -> str:
-    """An event that was put aside: what was heard, and why it is not tried any more."""
+    """Describe a parked event: what was heard, and why it is not tried any more."""
     heard = "something that cannot be read" if parked.accepted is None else _short(told(parked.accepted.event))
     return f"{heard} ({_short(parked.reason)})"
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it: "20 s", "5 min", "3 h"."""
+    """Return a duration as people say it: "20 s", "5 min", "3 h"."""
     if seconds < 100:  # noqa: PLR2004  (100 seconds are still told as seconds)
         return f"{max(0.0, seconds):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"  # noqa: PLR2004  (the same)
 
 
 def _server(upstream: UpstreamState, quotas: Sequence[QuotaState], now: float) -> str:
-    """How a server is, in one line: what is wrong with it first."""
+    """Return the state of a server in one line, beginning with what is wrong."""
     said = list(dict.fromkeys(filter(None, map(_refusal, quotas))))
     last = next((ended for ended in reversed(upstream.recent) if ended.how != "given back"), None)
     why = f": {_short(last.cause)}" if last is not None and last.cause else ""
@@ -112,7 +116,7 @@ def _server(upstream: UpstreamState, quotas: Sequence[QuotaState], now: float) -
 
 
 def _refusal(quota: QuotaState) -> str:
-    """Why nothing is asked with a key or of a model now, empty when something is."""
+    """Return why a key or a model is not used now, empty when it is used."""
     if quota.barred:
         return f"{_alone(quota)}: refused the key ({_short(quota.barred)})"
     if quota.missing:
@@ -123,7 +127,7 @@ def _refusal(quota: QuotaState) -> str:
 
 
 def _alone(quota: QuotaState) -> str:
-    """How long what was refused is not asked for; new settings, a new key and `reload` end that at once."""
+    """Return how long a refused key or model is not used. New settings, a new key and `reload` end that at once."""
     if quota.barred_for:
         return f"left alone for {duration(quota.barred_for)}, or until its key or settings change"
     return "asked again with the next call"

@@ -1,4 +1,4 @@
-"""Where an assistant remembers things, opened and ready: a journal file for all of a process, or memory."""
+"""Opens the storage of assistants: one journal file for all assistants of a process, or memory."""
 
 from __future__ import annotations
 
@@ -38,29 +38,29 @@ _log = Logger()
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """What one assistant remembers things in."""
+    """The storage of one assistant."""
 
     journal: Journal
     notes: Notes
     mutes: Mutes
-    #: The stream as it was left.
+    #: The stream as the last process left it.
     stream: tuple[StreamEntry, ...] = ()
-    #: Grows with every start of this assistant: ids of events begin with it.
+    #: Grows with every start of this assistant. It is part of the ids of its events.
     life: int = 0
 
 
 def in_memory(now: Callable[[], float], inbox_limit: int) -> Storage:
-    """Storage that is gone with the process. `now` gives clock seconds."""
+    """Return storage that is lost when the process ends. `now` gives clock seconds."""
     return Storage(MemoryJournal(inbox_limit), MemoryNotes(now), MemoryMutes(now))
 
 
 class JournalFile:
     """One journal on disk, for all assistants of a process. `wall` gives seconds since 1970, on any thread.
 
-    `troubles` are told when it cannot be written or read.
+    `troubles` is told when the journal cannot be written or read.
     """
 
-    # Any: the reactor as clock and as what other threads call into.
+    # Any: the reactor as clock, and for calls from other threads.
     def __init__(
         self,
         path: Path,
@@ -75,20 +75,20 @@ class JournalFile:
         self._reactor = reactor
         self._wall = wall
         self._config = config
-        #: The journals of those who live, by assistant.
+        #: The journals of the running assistants, by assistant.
         self._journals: dict[str, SqliteJournal] = {}
         self._launcher = Launcher()
         self._next: IDelayedCall | None = None
 
     def open(self) -> Awaitable[Opened]:
-        """The state in which the file was found. Never fails for the file's sake."""
+        """Open the file and return the state in which it was found. A damaged or missing file raises no error."""
         return self.store.open()
 
     async def storage_of(self, assistant: str, inbox_limit: int, name: str = "") -> Storage:
-        """What this assistant remembers things in; any other process that lives as it is shut out from now on.
+        """Return the storage of this assistant. Any other process that runs the same assistant is shut out from now on.
 
-        The character's `name` is kept with it, for whoever reads the file.
-        Raises JournalError when nothing can be read from the file or written to it.
+        The character's `name` is stored too, for people who read the file. Raises JournalError when the file cannot be
+        read or written.
         """
         journal = SqliteJournal(self.store, assistant, inbox_limit, name)
         life = await journal.start()
@@ -102,20 +102,20 @@ class JournalFile:
         return Storage(journal, notes, StoredMutes(journal.lease), loaded.entries, life)
 
     def release(self, assistant: str) -> None:
-        """Look after the journal of this assistant no more: it does not live here any longer."""
+        """Stop pruning the journal of an assistant that no longer runs here."""
         self._journals.pop(assistant, None)
 
     async def erase(self, assistant: str) -> int:
-        """How many rows were removed of an assistant that does not live: all it heard, did and remembered.
+        """Delete all that an assistant heard, did and remembered, and return the number of rows. It must not run.
 
-        The file is rewritten, so that nothing of it is left there. Raises JournalError.
+        The file is rewritten, so that no trace of it is left there. Raises JournalError.
         """
         removed = await self.store.write(lambda db: erase(db, assistant))
         await self.store.compact()
         return removed
 
     async def close(self) -> None:
-        """Finish what was asked for and close the file."""
+        """Finish the pending work and close the file."""
         if self._next is not None and self._next.active():
             self._next.cancel()
         await self._launcher.stop()
@@ -125,7 +125,7 @@ class JournalFile:
         self._launcher.launch(self._prune(), "removing old runs from the journal")
 
     async def _prune(self) -> None:
-        """Remove what is old of every assistant, and set the time of the next round."""
+        """Remove old runs of every assistant, and schedule the next round."""
         removed = Pruned()
         for journal in tuple(self._journals.values()):
             try:

@@ -1,15 +1,15 @@
-"""When to think: a trigger wakes at once, bursts are joined, a timer comes round otherwise; one run at a time.
+"""Decides when to think: at once after a trigger, once for a burst, else by a timer; one run at a time.
 
     trigger, idle                     -> run now
     trigger, a run is going           -> run again when it is over
     trigger, join_seconds not over    -> run when they are
     many of the process at once       -> a few milliseconds later, when it is its turn (`turnstile.py`)
     timer (awake 5 s, asleep 60 s)    -> run, which takes in what was only overheard
-    the model could not be asked      -> pause: 5 s, doubling to 60 s, by chance up to a half shorter, or until a
-                                         little after the provider's own time; then run
+    the model could not be asked      -> pause: 5 s, doubling to 60 s, randomly up to a half shorter, or until a
+                                         little after the time the provider named; then run
     5 crashed runs in a row           -> emergency stop, until a person clears it
 
-The timer only wakes; that one run goes at a time is this class's own flag (design.md 4.4).
+The timer only wakes. A flag of `Tick` makes sure that only one run goes at a time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from assistant.outcome import Cancelled, Failed, Outcome
 from assistant.turnstile import Turn, Turnstile
 from resilience import Launcher
 
-#: Runs that crash in a row before the emergency stop.
+#: How many runs crash in a row before the emergency stop.
 MAX_CRASHES = 5
 #: First and longest pause after the model could not be asked, in seconds.
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
@@ -39,7 +39,7 @@ _log = Logger()
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The tick's times, in seconds."""
+    """The intervals of the tick, in seconds."""
 
     join_seconds: float = 0.25
     awake_seconds: float = 5.0
@@ -47,7 +47,7 @@ class Pace:
 
 
 class Tick:
-    """Decides when `run` is called. Everything it waits for is on `clock`.
+    """The scheduler of one assistant's runs, which calls `run`. All its timers are on `clock`.
 
     `turnstile` is shared with the other ticks of the process.
     """
@@ -69,7 +69,7 @@ class Tick:
         self._name = name
         self._launcher = Launcher()
         self._turnstile = turnstile
-        #: The timer for the next run, then its turn; None while a run goes, and when none is to come.
+        #: The timer for the next run, then its turn. None during a run, and when no run is to come.
         self._next: IDelayedCall | None = None
         self._turn: Turn | None = None
         self._started = False
@@ -107,7 +107,7 @@ class Tick:
         return self._crashes >= MAX_CRASHES
 
     def start(self, *, at_once: bool = False) -> None:
-        """Begin to tick; `at_once` with a run, for what an earlier life left."""
+        """Begin to tick. `at_once` begins with a run, for what an earlier process left."""
         if not self._started:
             self._turnstile.joins()
         self._started = True
@@ -115,12 +115,12 @@ class Tick:
         self._schedule()
 
     def stop(self) -> Deferred[None]:
-        """Stop ticking and cancel the run that goes; fires when it is over."""
+        """Stop ticking and cancel the current run. Fires when it is over."""
         self.halt()
         return self._launcher.stop()
 
     def halt(self) -> None:
-        """Begin no run any more; the one that goes may end."""
+        """Begin no more runs. The current run may go on to its end."""
         if self._started:
             self._turnstile.leaves()
         self._started = False
@@ -128,7 +128,7 @@ class Tick:
         self._cancel_next()
 
     def wake(self) -> None:
-        """A trigger was accepted: think as soon as it may be."""
+        """Run as soon as possible, because a trigger was accepted."""
         self._wanted = self._triggered = True
         self._last_trigger = self._clock.seconds()
         if self._turn is None or not self._turn.is_urgent:
@@ -140,13 +140,16 @@ class Tick:
         self._schedule()
 
     def resume(self) -> None:
-        """End a pause that the model's failure made: it may be asked again."""
+        """End a pause that began because the model failed, so that it is asked again."""
         if self.paused:
             self._pause = self._paused_until = 0.0
             self._schedule()
 
     def settled(self) -> Deferred[None]:
-        """Fires when no run is going and none is wanted now; a pause counts as settled, its run comes later."""
+        """Return a Deferred that fires when no run is going and none is wanted now.
+
+        A pause counts as settled, although its run comes later.
+        """
         waiter: Deferred[None] = Deferred()
         self._idle_waiters.append(waiter)
         self._tell_settled()
@@ -168,7 +171,7 @@ class Tick:
         return max(self._paused_until - now, self._pace.awake_seconds if awake else self._pace.asleep_seconds)
 
     def _enter(self) -> None:
-        """It is time: begin when it is its turn."""
+        """Begin a run when it is this assistant's turn."""
         self._next = None
         self._turn = self._turnstile.begin(self._begin, is_urgent=self._triggered)
 
@@ -202,7 +205,7 @@ class Tick:
             self._pause = min(LONGEST_PAUSE, max(FIRST_PAUSE, 2 * self._pause))
             now = self._clock.seconds()
             wish = outcome.retry_at if isinstance(outcome, Failed) and outcome.retry_at is not None else now
-            # By chance, so that assistants whom one outage stopped do not all come back in one moment.
+            # A random pause, so that assistants stopped by one outage do not all come back at the same moment.
             by_chance = self._random.uniform(0.5, 1.0) * self._pause
             self._paused_until = max(now + by_chance, wish + self._pause - by_chance)
             self._wanted = True

@@ -1,4 +1,4 @@
-"""What a run shows of itself while it goes: for `/trace`, for `--json`, for an operator who watches."""
+"""Reports the progress of a run: for `/trace`, for `--json`, for an operator who watches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tools import Executed
 
 @dataclass(frozen=True, slots=True)
 class StepTrace:
-    """One step: what was sent, what came back, what became of each call. `seconds` is the whole step."""
+    """One step: what was sent, what came back, and the result of each call. `seconds` is the time of the whole step."""
 
     run_id: str
     step: int
@@ -21,34 +21,34 @@ class StepTrace:
     response: LLMResponse
     executed: tuple[Executed, ...]
     seconds: float
-    #: How this model's calls came out lately.
+    #: How well this model's last calls could be read.
     record: CallRecord = field(default_factory=CallRecord)
 
 
 class Observer(Protocol):
-    """Told of a run's progress. Must not raise and must not wait."""
+    """A listener for a run's progress. Its methods must not raise and must not wait."""
 
     def thinking(self, run_id: str, step: int) -> None:
-        """The model is about to be asked."""
+        """Take note that the model is about to be asked."""
         ...
 
     def step(self, trace: StepTrace) -> None:
-        """A step is over."""
+        """Take note that a step is over."""
         ...
 
     def run_ended(self, run_id: str, outcome: Outcome) -> None:
-        """The run is over."""
+        """Take note that the run is over."""
         ...
 
 
 class NobodyWatches:
-    """The observer that looks away."""
+    """The observer that does nothing."""
 
     def thinking(self, run_id: str, step: int) -> None:
-        """Nothing is shown."""
+        """Do nothing."""
 
     def step(self, trace: StepTrace) -> None:
-        """Nothing is shown."""
+        """Do nothing."""
 
     def run_ended(self, run_id: str, outcome: Outcome) -> None:
-        """Nothing is shown."""
+        """Do nothing."""

@@ -1,11 +1,11 @@
-"""What of the stream goes when it is too long for the model's window, and in which order.
+"""Cuts a stream that is too long for the model's window, in this order.
 
     trimming, but for the last ten entries     long tool outputs are masked; the least important entries go
     squeezing, when that was not enough        long tool outputs of earlier runs; overheard lines, the oldest first; the
                                                least important entries; the run's own tool results and steps; last of
                                                all what was said to the assistant, and of that the newest line stays
 
-So whatever was overheard, the line that is to be answered is in the prompt.
+So the line that is to be answered is in the prompt, however much was overheard.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ from typing import Protocol
 from assistant.entries import Entry, masked
 from llm.messages import Message, Role, ToolResult, tool_results, user
 
-#: The share of the budget that the lines of one perception may take; what is overheard beyond that is left out.
+#: The share of the budget that the lines of one perception may take. Overheard lines beyond that are left out.
 PERCEIVED_SHARE = 1 / 3
-#: Stands for the lines that were left out.
+#: Replaces the lines that were left out.
 LEFT_OUT = "[{count} earlier lines are left out here]"
 _LEFT_OUT = re.compile(r"^\[(\d+) earlier lines are left out here\]$")
-#: From this importance on an entry holds something that was said to the assistant (`classify.py`).
+#: An entry of at least this importance holds something that was said to the assistant (`classify.py`).
 ADDRESSED = 9
-#: Characters to which tool results of the run that goes are cut, one after the other until it fits.
+#: Characters to which tool results of the current run are cut, one length after the other until the stream fits.
 _RESULT_CHARS = (4000, 2000, 1000, 500, 200, 60)
-#: Characters of a line by which it is known again when its end was cut, and that are kept of the line to be answered.
+#: How many characters identify a line whose end was cut; and the fewest that are kept of the line to be answered.
 KNOWN_BY = 60
 _LEAST_CHARS = 200
 _CUT = " ... [cut]"
-#: How often lines are dropped by estimate, which may be wrong where they are of several languages.
+#: How often lines are dropped by estimate, which may be wrong when they are in several languages.
 _ATTEMPTS = 4
 
 
-#: The places of those of an entry's lines that may go, from its key and its lines.
+#: Returns the indices of the lines that may be dropped, from an entry's key and its lines.
 MayGo = Callable[[int, Sequence[str]], Collection[int]]
 
 
 class Stream(Protocol):
-    """What is trimmed."""
+    """The stream that is trimmed."""
 
     tokens: int
     budget: int
 
     def change(self, key: int, messages: Sequence[Message]) -> None:
-        """Put these messages in the place of an entry's."""
+        """Replace the messages of an entry."""
         ...
 
     def remove(self, key: int) -> None:
-        """Take an entry out."""
+        """Remove an entry."""
         ...
 
 
 def trim(stream: Stream, entries: Mapping[int, Entry], old: Sequence[int], target: int) -> None:
-    """Mask and remove old entries until `target` tokens are left, or none of them may go any more."""
+    """Mask and remove old entries until `target` tokens are left, or all of them are removed."""
     for key in old:
         if stream.tokens <= target:
             return
@@ -75,7 +75,8 @@ def squeeze(
 ) -> None:
     """Cut inside all entries until the stream fits its budget or only the last of the `needed` lines is left.
 
-    `of_run` are the keys of what the run added. `keep` are the ids of the events that the needed lines tell of.
+    `of_run` are the keys of the entries that the run added. `keep` are the ids of the events that the needed lines tell
+    of.
     """
     held = {key for key, entry in entries.items() if not set(keep).isdisjoint(entry.event_ids)}
     held |= {key for key in of_run if key in entries and _is_perceived(entries[key])}
@@ -109,9 +110,9 @@ def squeeze(
 
 
 def fitted(lines: Sequence[str], overheard: Collection[int], room: int, count: Callable[[str], int]) -> list[str]:
-    """Return the lines without the oldest that were only `overheard`, with a mark in their place, to fit `room` tokens.
+    """Return the lines, cut to fit `room` tokens: a mark replaces the oldest ones that were only `overheard`.
 
-    `overheard` are places in `lines`. What was said to the assistant stays.
+    `overheard` holds indices of `lines`. What was said to the assistant stays.
     """
     kept = list(lines)
     spare = {lines[place] for place in overheard}
@@ -126,7 +127,7 @@ def fitted(lines: Sequence[str], overheard: Collection[int], room: int, count: C
 
 
 def _each(stream: Stream, keys: Collection[int], do: Callable[[int], None]) -> None:
-    """Do it to one after the other, the oldest first, until the stream fits."""
+    """Call `do` with one key after the other until the stream fits."""
     for key in list(keys):
         if stream.tokens <= stream.budget:
             return
@@ -150,7 +151,7 @@ def _drop_lines(
     *,
     whole: bool = False,
 ) -> None:
-    """Drop as many of the oldest lines that may go as are too many, or all of them."""
+    """Drop the oldest lines that may go until the stream should fit, or with `whole` all of them."""
     if not _is_perceived(entry) or (key not in held and entry.importance >= ADDRESSED):
         return
     lines = _lines(entry)
@@ -176,9 +177,9 @@ def _dropping(
 
 
 def _without(lines: Sequence[str], may_go: Collection[int], chars: int) -> list[str]:
-    """Return the lines without so many characters of those that may go, with a mark where the first of them stood.
+    """Return the lines with about `chars` characters of those that may go removed, and a mark where the first was.
 
-    `may_go` are places in `lines`.
+    `may_go` holds indices of `lines`.
     """
     kept: list[str] = []
     place, gone, dropped = 0, 0, 0
@@ -213,7 +214,7 @@ def _cut_result(result: ToolResult, most: int) -> ToolResult:
 
 
 def _place(entries: Mapping[int, Entry], held: Collection[int], needed: Sequence[str]) -> tuple[int, int] | None:
-    """Return the key and the place of the line that is to be answered first of all, None when it is not there."""
+    """Return the key and the index of the most important line to be answered, None when it is not there."""
     for key in sorted(held, reverse=True) if needed else ():
         lines = _lines(entries[key])
         for place in range(len(lines) - 1, -1, -1):
@@ -223,7 +224,7 @@ def _place(entries: Mapping[int, Entry], held: Collection[int], needed: Sequence
 
 
 def _shorten(stream: Stream, held: Collection[int], entries: Mapping[int, Entry], needed: Sequence[str]) -> None:
-    """Cut the end of the one line that is left."""
+    """Cut the end of the line that is to be answered, the only one left."""
     if (at := _place(entries, held, needed)) is None:
         return
     key, place = at

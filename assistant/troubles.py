@@ -1,6 +1,6 @@
-"""What is wrong and takes a person to mend: kept for the process, told once as it begins and once as it ends.
+"""Keeps the troubles of a process that only a person can mend, and tells of each when it begins and when it ends.
 
-A trouble is known by its kind and its subject. It begins once, however often it is noticed, and ends once.
+A trouble is identified by its kind and its subject. It begins once, however often it is noticed, and ends once.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from twisted.logger import Logger
 
 from assistant.purse import TOTAL
 
-#: The subject of what concerns every assistant.
+#: The subject of troubles that concern every assistant.
 EVERYBODY = TOTAL
 
 _log = Logger()
 
 
 class Kind(StrEnum):
-    """What kind of trouble it is."""
+    """The kind of a trouble."""
 
     EMERGENCY = "emergency stop"
     PARKED = "put aside"
@@ -35,8 +35,8 @@ class Kind(StrEnum):
 class Trouble:
     """Something a person must see to. `subject` is the id of an assistant, the origin of a server, or EVERYBODY.
 
-    `name` is the name of the assistant that met it, empty for none; `sentence` says what is wrong, without a key in
-    it. What to do is for the surface to say: each has its own commands.
+    `name` is the name of the assistant that met it, empty for none. `sentence` says what is wrong, and holds no key.
+    The user interface says what to do about it, since each has its own commands.
     """
 
     kind: Kind
@@ -46,27 +46,27 @@ class Trouble:
 
     @property
     def key(self) -> tuple[Kind, str]:
-        """What makes it the same trouble."""
+        """The kind and subject, which identify the trouble."""
         return self.kind, self.subject
 
 
-#: Told of a trouble that began, and with True of one that is over. Must not raise and must not wait.
+#: Called with a trouble, and False when it begins or True when it is over. Must not raise and must not wait.
 Listener = Callable[[Trouble, bool], None]
 
 
 class Troubles:
-    """The troubles there are now, oldest first. Only on the reactor's thread."""
+    """The current troubles, oldest first. Use it only on the reactor's thread."""
 
     def __init__(self) -> None:
         self._current: dict[tuple[Kind, str], Trouble] = {}
         self.listeners: list[Listener] = []
 
     def __iter__(self) -> Iterator[Trouble]:
-        """Each trouble there is."""
+        """Iterate over the current troubles."""
         return iter(tuple(self._current.values()))
 
     def watch(self, listener: Listener) -> Callable[[], None]:
-        """Tell of the troubles there are and of each to come. Call what is returned to end that."""
+        """Tell the listener of the current troubles and of each change. Return a function that ends this."""
         self.listeners.append(listener)
         for trouble in self:
             listener(trouble, False)
@@ -78,12 +78,12 @@ class Troubles:
         return unwatch
 
     def restore(self, known: Iterable[Trouble]) -> None:
-        """Take up troubles that an earlier process left; nobody is told of them."""
+        """Add the troubles that an earlier process left, without telling the listeners."""
         for trouble in known:
             self._current.setdefault(trouble.key, trouble)
 
     def begin(self, trouble: Trouble) -> None:
-        """Note a trouble; the listeners are told when it is new."""
+        """Note a trouble, and tell the listeners if it is new."""
         is_new = trouble.key not in self._current
         self._current[trouble.key] = trouble
         if is_new:
@@ -91,20 +91,20 @@ class Troubles:
             self._tell(trouble, over=False)
 
     def end(self, kind: Kind, subject: str) -> None:
-        """Note that a trouble is over; the listeners are told when there was one."""
+        """Note that a trouble is over, and tell the listeners if there was one."""
         if (trouble := self._current.pop((kind, subject), None)) is not None:
             _log.info("{kind}: over: {sentence}", log_event="trouble", kind=kind, sentence=trouble.sentence)
             self._tell(trouble, over=True)
 
     def of_journal(self, sentence: str) -> None:
-        """Note what is wrong with the journal, nothing when `sentence` is empty."""
+        """Note what is wrong with the journal. An empty `sentence` ends the trouble."""
         if sentence:
             self.begin(Trouble(Kind.JOURNAL, EVERYBODY, "", sentence))
         else:
             self.end(Kind.JOURNAL, EVERYBODY)
 
     def of(self, subject: str) -> list[Trouble]:
-        """The troubles of one assistant, and those of everybody."""
+        """Return the troubles of one assistant, and those that concern all."""
         return [one for one in self if one.subject in {subject, EVERYBODY}]
 
     def forget(self, subject: str) -> None:

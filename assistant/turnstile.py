@@ -1,11 +1,11 @@
-"""Lets the work of a process's assistants go on a little at a time, so that many who wake in one moment stall nothing.
+"""Spreads the work of a process's assistants over time, so that the game does not stall when many wake at once.
 
-    a few wish to go on          -> each at once, with no timer and no delay
+    a few want to go on          -> each at once, with no timer and no delay
     many, after a common wake-up -> FEW at once, then EACH in one turn of the reactor, APART_SECONDS after the last
 
-After a start of the game, an outage, or a word that everybody hears, hundreds of runs would begin in one turn of the
-reactor, and hundreds of answers be acted on in another. Runs pass here when they begin, and again with each answer
-(docs/performance.md). Where no more than FEW assistants live, no run ever waits.
+After a start of the game, an outage, or a line that all hear, hundreds of runs would begin in one turn of the reactor,
+and hundreds of answers would be acted on in another. Runs pass here when they begin, and again with each answer
+(docs/performance.md). With at most FEW assistants, no run ever waits.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from collections.abc import Callable
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-#: How many go on at once where nobody did for a while.
+#: How many go on at once when none went on for LULL_SECONDS.
 FEW = 8
-#: How many of those who wait go on in one turn of the reactor.
+#: How many of those that wait go on in one turn of the reactor.
 EACH = 4
-#: How long after those the next ones do, in seconds: what has arrived meanwhile is dealt with first.
+#: The pause before the next ones go on, in seconds: what has arrived meanwhile is dealt with first.
 APART_SECONDS = 0.001
-#: The while, in seconds: far longer than what one does in its turn.
+#: How long none must have gone on before FEW may again, in seconds. Far longer than the work of one turn.
 LULL_SECONDS = 0.01
-#: How many of the urgent go on before one of the others does.
+#: How many urgent ones go on before one of the others does.
 URGENT_IN_A_ROW = 8
 
 
 class Turn:
-    """Somebody who waits."""
+    """A place in the queue."""
 
     def __init__(self, go: Callable[[], None], leave: Callable[[Turn], None], *, is_urgent: bool) -> None:
         self.go = go
@@ -36,22 +36,22 @@ class Turn:
         self._leave = leave
 
     def cancel(self) -> None:
-        """Go on never; nothing when it has gone."""
+        """Leave the queue. No effect once the turn was granted."""
         self._leave(self)
 
 
 class Turnstile:
-    """One for all assistants of a process. Holds a timer only while somebody waits.
+    """The scheduler that all assistants of a process share. It has a timer only while its queue is not empty.
 
-    The urgent are runs that somebody's word woke, and those that have an answer in their hands. They go first, but not
-    for ever; among equals the order is that of coming.
+    Urgent are runs that a trigger woke, and runs that got an answer from their model. They go first, but after
+    URGENT_IN_A_ROW of them one of the others goes. Equals go in order of arrival.
     """
 
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
         #: How many assistants there are.
         self._living = 0
-        #: Who waits, in order: dictionaries, because anybody may leave from the middle.
+        #: The queues, in order. They are dictionaries because a turn may leave from the middle.
         self._urgent: dict[Turn, None] = {}
         self._others: dict[Turn, None] = {}
         self._urgent_in_a_row = 0
@@ -62,7 +62,7 @@ class Turnstile:
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """How many turns wait."""
         return len(self._urgent) + len(self._others)
 
     @property
@@ -71,15 +71,15 @@ class Turnstile:
         return self._living
 
     def joins(self) -> None:
-        """Another assistant lives."""
+        """Count one more assistant."""
         self._living += 1
 
     def leaves(self) -> None:
-        """One lives no more."""
+        """Count one assistant less."""
         self._living -= 1
 
     def begin(self, run: Callable[[], None], *, is_urgent: bool) -> Turn | None:
-        """None when `run` was called at once; else the turn of somebody for whom it will be called later."""
+        """Call `run` at once and return None, or return the turn in which it will be called later."""
         if self._living > FEW and not self._has_room():
             return self._wait(run, is_urgent=is_urgent)
         self._room -= 1
@@ -88,11 +88,17 @@ class Turnstile:
         return None
 
     def step(self) -> Deferred[None] | None:
-        """None when a run may go on with the answer it got; else it fires when it may. Cancelling gives the turn up."""
+        """Return None when a run may go on with its answer at once, else a Deferred that fires when it may.
+
+        Cancelling the Deferred gives up the turn.
+        """
         return self._turn(is_urgent=True) if self._living > FEW else None
 
     def turn(self) -> Deferred[None] | None:
-        """The same for whoever has no run yet."""
+        """Return None when work outside a run may go on at once, else a Deferred that fires when it may.
+
+        Cancelling the Deferred gives up the turn.
+        """
         return self._turn(is_urgent=False)
 
     def _turn(self, *, is_urgent: bool) -> Deferred[None] | None:
@@ -105,7 +111,7 @@ class Turnstile:
         return come
 
     def _has_room(self) -> bool:
-        """Whether one more may go on in this turn of the reactor."""
+        """Tell whether one more may go on in this turn of the reactor."""
         if self._timer is not None:
             return False
         if self._clock.seconds() - self._last >= LULL_SECONDS:
@@ -131,7 +137,7 @@ class Turnstile:
             self._come_back()
 
     def _next(self) -> Turn:
-        """Whose turn it is, no longer waiting."""
+        """Take the next turn out of its queue and return it."""
         first = self._urgent if self._urgent_in_a_row < URGENT_IN_A_ROW else self._others
         line = first or self._urgent or self._others
         turn = next(iter(line))
@@ -140,7 +146,7 @@ class Turnstile:
         return turn
 
     def _come_back(self) -> None:
-        """Open again a little later, as long as somebody waits."""
+        """Start the timer when turns wait, and stop it when none does."""
         if self._timer is None and self.waiting:
             self._timer = self._clock.callLater(APART_SECONDS, self._open)
         elif self._timer is not None and not self.waiting:

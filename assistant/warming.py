@@ -1,4 +1,4 @@
-"""Lets a model read what every prompt of an assistant begins with, before anybody waits for it."""
+"""Lets a model read the beginning of all prompts of an assistant before a player waits for an answer."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from assistant.mind import Mind
 from assistant.talk.asked import front_of
 from llm import Busy, CallOptions, LLMError, Message, ToolSpec
 
-#: How long to wait for a server that is wanted for something else, in seconds.
+#: How long to wait for a server that is busy with other calls, in seconds.
 AGAIN_SECONDS = 5.0
 
 _log = Logger()
 
 
 class Warmer:
-    """Lets models read the unchanging front of prompts before anybody waits for it: each front once for each model.
+    """The record of the prompt fronts that models have read in advance: each front once for each model.
 
-    Shared by the assistants of a process. A server's cache keeps what it read, also of a reading that was cut off.
+    The assistants of a process share it. A server's cache keeps what was read, even when the reading was cut off.
     """
 
     def __init__(self) -> None:
         self._read: set[bytes] = set()
 
     async def warm(self, mind: Mind, chosen: ChosenModel) -> None:
-        """Have the front of this assistant's prompts read, unless that was done or its own first call does it.
+        """Have the model read the front of this assistant's prompts, unless it did or a first real call does it.
 
-        Nothing is written down and nobody pays. Cancelling closes the connection.
+        Nothing is recorded, and no account pays for it. Cancelling closes the connection.
         """
         beginning, tools = await beginning_of(mind)
         front = chosen.provider.build_request(beginning, tools, None, CallOptions())
@@ -41,17 +41,17 @@ class Warmer:
 
 
 async def beginning_of(mind: Mind) -> tuple[Sequence[Message], Sequence[ToolSpec]]:
-    """Return what every prompt of this assistant begins with, and the tools that are offered with it."""
+    """Return the messages that begin every prompt of this assistant, and the tools that are offered with them."""
     if mind.is_asked_plainly:
         return await front_of(mind), ()
     return mind.front, mind.registry.specs(mind.window.front.tools)
 
 
 async def read_ahead(mind: Mind, beginning: Sequence[Message], tools: Sequence[ToolSpec]) -> bool:
-    """Have the model read the beginning of prompts, unless its first real call comes before; whether it did.
+    """Have the model read the beginning of prompts, unless its first real call comes first. Return whether it did.
 
-    Any other call to the server goes before: this one is then ended, and made again later. A failure is only a matter
-    of speed and is logged. Cancelling closes the connection.
+    Any other call to the server has precedence: this one is then ended, and made again later. A failure costs only
+    speed, and is logged. Cancelling closes the connection.
     """
     while not mind.waking.has_answered:
         try:

@@ -1,4 +1,4 @@
-"""The web of a process: providers made from the settings, and for each assistant the two tools over them.
+"""Makes the web of a process: providers from the settings, and for each assistant the two tools that use them.
 
 tool -> quota of the assistant -> cache -> filter by host -> chain -> for each provider: pace -> provider
 """
@@ -36,9 +36,9 @@ from tools.web.search.options import Options
 from tools.web.url_policy import UrlOrigin
 from tools.web.web_search import web_search_tool
 
-#: Gives the key of the provider of this name as it is by now, empty when there is none to be had.
+#: Returns the current key of the provider of this name, empty when there is none.
 RereadKey = Callable[[str], Awaitable[str]]
-#: How often a provider may be asked in a minute when nobody says, by its name: what it gives away without a contract.
+#: How often a provider may be asked in a minute by default, by its name: what it allows without a contract.
 USUAL_PER_MINUTE = {
     "duckduckgo": 20.0,
     "tavily": 100.0,
@@ -47,14 +47,14 @@ USUAL_PER_MINUTE = {
     "brave": 60.0,
     "jina": 20.0,
 }
-#: For a server of one's own, and for pages that are read directly.
+#: The default for the owner's own servers, and for pages that are read directly.
 OTHERWISE_PER_MINUTE = 120.0
 
 
 class WebProviders:
-    """Makes the providers of the settings, by name. `keys` are the keys themselves, by provider."""
+    """The providers of the settings, made by name. `keys` holds the keys themselves, by provider."""
 
-    # Any: the reactor as clock, and as what makes connections, threads and processes.
+    # Any: the reactor as clock and as maker of connections, threads and processes.
     def __init__(
         self,
         config: WebConfig,
@@ -69,7 +69,7 @@ class WebProviders:
         self._wall = wall
         self._keys = dict(keys)
         self._reactor = reactor
-        # Whether the model may open a page at all is asked by its tool; a redirect leads to what nobody has seen.
+        # The tool checks whether the model may open a page at all. A redirect leads to an address not seen before.
         self._policy = replace(policy_of(config), url_origin=UrlOrigin.ANY)
         self._resolver = resolver or ThreadedResolver(reactor)
         self._extractor = Extractor(reactor, reactor)
@@ -77,7 +77,7 @@ class WebProviders:
         self._registered = Providers(self._shared, {name: self._settings(name) for name in config.providers})
 
     def give_key(self, name: str, key: str) -> bool:
-        """Let the provider of this name be made with another key from now on; False when it is the one it has."""
+        """Use another key for the provider of this name from now on. Return False for an empty key or the same one."""
         if not key or key == self._keys.get(name, ""):
             return False
         self._keys[name] = key
@@ -85,15 +85,18 @@ class WebProviders:
         return True
 
     def setting(self, name: str) -> WebProviderConfig:
-        """What the owner set for this provider."""
+        """Return the owner's settings for this provider."""
         return self._config.providers.get(name, WebProviderConfig())
 
     def search(self, name: str) -> SearchProvider:
-        """The search provider of this name. Raises ValueError with what is wrong with its settings."""
+        """Return the search provider of this name. Raises ValueError, which says what is wrong with its settings."""
         return self._registered.search(name)
 
     def read(self, name: str) -> ReadProvider:
-        """The reader of this name; one that is not us gets no URL that we would not open. Raises ValueError."""
+        """Return the reader of this name. Raises ValueError, which says what is wrong with its settings.
+
+        A reader outside this program gets no URL that this program would not open itself.
+        """
         settings = self._settings(name)
         match name:
             case "direct":
@@ -129,7 +132,7 @@ class WebProviders:
 
 
 class Web:
-    """What all assistants of a process share of the web: the providers of the settings, in order, paced and cached."""
+    """The web that all assistants of a process share: the providers of the settings, in order, paced and cached."""
 
     # Any: the reactor as clock.
     def __init__(
@@ -140,9 +143,9 @@ class Web:
         random: Random,
         reread_key: RereadKey | None = None,
     ) -> None:
-        """Raises SettingsError when a provider cannot work with its settings.
+        """Make the chains of providers. Raises SettingsError when a provider cannot work with its settings.
 
-        `reread_key` gives the key of a provider as it is by now, empty when there is none to be had.
+        `reread_key` returns the current key of a provider, empty when there is none.
         """
         self._reread_key = reread_key
         self._config = config
@@ -166,7 +169,7 @@ class Web:
         self._reading = CachedReader(self._reads, pages)
 
     def tools(self, assistant: str) -> tuple[Tool, ...]:
-        """The tools of one assistant, who has a quota of his own."""
+        """Return the tools of one assistant, which has its own quota."""
         now, config = self._now, self._config
         searches, pages = self._allotments(assistant)
         return (
@@ -181,12 +184,12 @@ class Web:
         )
 
     def left(self, assistant: str) -> tuple[int, int]:
-        """How many searches and pages this assistant has left in this hour."""
+        """Return how many searches and pages this assistant has left in this hour."""
         searches, pages = self._allotments(assistant)
         return searches.left, pages.left
 
     def _allotments(self, assistant: str) -> tuple[Allotment, Allotment]:
-        """The searches and pages of one assistant, the same for all its lives."""
+        """Return the quotas of searches and pages of one assistant. It keeps them when it is restarted."""
         now, config = self._now, self._config
         if assistant not in self._allotted:
             searches = Allotment(config.searches_per_hour, now, "searches", whose=assistant)
@@ -194,7 +197,7 @@ class Web:
         return self._allotted[assistant]
 
     async def settings_changed(self) -> None:
-        """Ask every provider anew, also one that refused its key; the keys are read again."""
+        """Read the keys again, and ask every provider again, including those that refused their key."""
         names = dict.fromkeys(provider.name for provider in self._paced)
         for name in names:
             self._forgive(name)
@@ -208,17 +211,17 @@ class Web:
         await self._providers.stop()
 
     def status(self) -> str:
-        """For the owner: what went wrong lately with each provider, a line for each; empty when nothing did."""
+        """Return for the owner what went wrong lately, with a line for each provider; empty when nothing did."""
         now = self._now()
         return "\n".join([*self._searches.troubles(now), *self._reads.troubles(now)])
 
     @property
     def _paced(self) -> list[PacedSearch | PacedReader]:
-        """Every provider, with the gate before it."""
+        """Every provider, with its rate limit."""
         return [*self._search, *self._readers]
 
     async def _has_new_key(self, name: str) -> bool:
-        """Read the key of this provider again, and use it from now on; True when it is another one."""
+        """Read the key of this provider again, and use it from now on. Return True when it has changed."""
         if self._reread_key is None or not self._providers.give_key(name, await self._reread_key(name)):
             return False
         for search in self._search:
@@ -231,7 +234,7 @@ class Web:
         return True
 
     def _forgive(self, name: str) -> None:
-        """Forget what was held against this provider, and what it wished."""
+        """Forget this provider's failures, and the pauses it asked for."""
         self._searches.configuration_changed(name)
         self._reads.configuration_changed(name)
         for provider in self._paced:

@@ -1,4 +1,4 @@
-"""The settings of the web: whether and how assistants search and read it."""
+"""The settings of the web, which say whether and how assistants search and read it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WebProviderConfig(Settings):
 
 
 def _host_name(written: str) -> str:
-    """A host as people write it, in its normal form."""
+    """Return the normal form of a host as people write it."""
     from tools.web.hosts import domains  # noqa: PLC0415  (only where such a name is set)
 
     try:
@@ -41,7 +41,7 @@ PrivateName = Annotated[str, AfterValidator(_host_name)]
 
 
 class WebConfig(Settings):
-    """Whether and how assistants search and read the web. Without a search provider they do neither."""
+    """The settings for searching and reading the web. Without a search provider assistants do neither."""
 
     #: duckduckgo, tavily, searxng, perplexity, brave: one, or several in the order in which they are tried.
     search_provider: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class WebConfig(Settings):
 
     @model_validator(mode="after")
     def _known(self) -> WebConfig:
-        """A name that no provider has is a mistake of the owner's, told with those there are."""
+        """Reject a name that no provider has. For searching and reading, the error lists the names there are."""
         for field, names in (("search_provider", SEARCH_PROVIDERS), ("read_provider", READ_PROVIDERS)):
             for name in getattr(self, field):
                 if name not in names:

@@ -1,4 +1,4 @@
-"""Which addresses of the web the settings allow."""
+"""Makes the URL policy that the settings of the web describe."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tools.web.url_policy import UrlOrigin, UrlPolicy
 
 
 def policy_of(config: WebConfig) -> UrlPolicy:
-    """Which addresses the settings allow."""
+    """Return the policy for the addresses that the settings allow."""
     return UrlPolicy(
         ports=frozenset(config.ports),
         allow_domains=frozenset(config.allow_domains),

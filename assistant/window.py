@@ -1,7 +1,7 @@
-"""How the model's window is shared: the unchanging front, the stream, and room for the answer.
+"""Divides the model's context window between the unchanging front, the stream, and the answer.
 
-The stream gets what the others leave. Where that is too little, the examples in the front go first, then the tools that
-an assistant can do without. What a server says of its window counts more than our settings and our estimate.
+The stream gets what the others leave. When that is too little, the examples in the front go first, then the tools that
+an assistant can do without. What a server says about its window overrides the settings and the estimate.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from twisted.logger import Logger
 from assistant.history import History
 from llm import ContextOverflow, Message, ModelChain
 
-#: Tokens the stream always has, however small the window is.
+#: The tokens that the stream always has, however small the window is.
 MIN_STREAM_TOKENS = 256
-#: With less than this for the stream, a smaller front is used.
+#: When the stream would have fewer tokens than this, a smaller front is used.
 ENOUGH_TOKENS = 768
-#: Times that one run cuts its prompt because the server found it too long.
+#: How often one run may cut its prompt because the server found it too long.
 MOST_CUTS = 12
 #: What the owner is told when nothing is left to cut.
 TOO_SMALL = (
@@ -32,9 +32,9 @@ _log = Logger()
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What stands before the stream, and the bytes of a request with nothing else in it: the tools mostly.
+    """The messages before the stream, and the size in bytes of a request with nothing else in it: mostly tools.
 
-    `tools` are the names of those that the model is offered.
+    `tools` holds the names of the tools that the model is offered.
     """
 
     messages: Sequence[Message]
@@ -43,7 +43,7 @@ class Front:
 
 
 class Answering(Protocol):
-    """A run, as far as its prompt must fit."""
+    """The part of a run that matters for fitting its prompt."""
 
     #: How often the prompt was cut because the server found it too long.
     cuts: int
@@ -55,12 +55,12 @@ class Answering(Protocol):
 
     @property
     def needed_ids(self) -> Collection[str]:
-        """The ids of the events that those lines tell of."""
+        """The ids of the events that the lines of `needed` tell of."""
         ...
 
 
 class Window:
-    """The shares of one assistant. `fronts` are the usual front and those to fall back on, none larger than the last.
+    """The context window of one assistant. `fronts` are the usual front and its fallbacks, in falling order of size.
 
     `window_tokens` and `answer_tokens` are those of the model with the least room.
     """
@@ -82,22 +82,22 @@ class Window:
             _log.warn("{why}", why=self.too_small())
 
     def fixed_tokens(self) -> int:
-        """Estimate the tokens of all of a request but the stream, whose own are counted as it grows."""
+        """Estimate the tokens of a request without its stream, whose tokens are counted as it grows."""
         return self._client.provider.tokens.of_bytes(self.front.request_bytes)
 
     def fit(self, run: Answering) -> None:
-        """Make the stream fit its share; what the run is to answer goes last."""
+        """Make the stream fit its share. The lines that the run is to answer are cut last."""
         self._history.trim()
         if self._history.tokens > self._history.budget:
             self._history.squeeze(run.needed, run.needed_ids)
 
     def shrink(self, overflow: ContextOverflow, run: Answering) -> bool:
-        """Give the stream less after the server found the prompt too long; False when nothing is left to cut."""
+        """Give the stream less room after the server found the prompt too long. Return False when no cut is left."""
         run.cuts += 1
         history = self._history
         before, front = history.tokens, self.front
         room = before // 2 if overflow.limit is None else self._room(overflow.limit)
-        room = min(room, before * 2 // 3)  # where that was no less, the estimate is wrong for this text
+        room = min(room, before * 2 // 3)  # always less: the estimate may be wrong for this text
         if room < ENOUGH_TOKENS:
             self._takes_less()
         budget, history.budget = history.budget, max(MIN_STREAM_TOKENS, min(history.budget, room))
@@ -106,13 +106,13 @@ class Window:
         return has_cut and run.cuts <= MOST_CUTS
 
     def too_small(self, limit: int | None = None) -> str:
-        """Return the sentence for the owner when even the least prompt does not fit."""
+        """Return the sentence for the owner that says that even the smallest prompt does not fit."""
         window = f"the model takes {limit} in all" if limit else f"the window is {self._window_tokens}"
         answer = f"{window}, {self._answer_tokens} of them for the answer"
         return TOO_SMALL.format(fixed=self.fixed_tokens(), window=answer)
 
     def _takes_less(self) -> bool:
-        """Go over to the next smaller front; False when there is none."""
+        """Switch to the next smaller front. Return False when there is none."""
         while self._smaller:
             smaller = self._smaller.pop(0)
             if smaller.request_bytes < self.front.request_bytes:

@@ -1,4 +1,4 @@
-"""Parts that a trial and a household of many assistants put together in the same way."""
+"""Builds the parts that a trial and a household of many assistants have in common."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ if TYPE_CHECKING:
     from assistant.character import Assistant
     from assistant.web import Web
 
-#: How long a key may take that somebody must unlock first, in seconds.
+#: How long reading a key may take, in seconds. A person may have to unlock it first.
 KEY_SECONDS = 60.0
 
 
-# Any: the reactor as clock and as what other threads call into.
+# Any: the reactor as clock, and for calls from other threads.
 def key_sources(reactor: Any, environment: Mapping[str, str], folder: Path, secrets: Secrets) -> KeySources:
-    """Where keys are found: read away from the reactor's thread, and known to `secrets` from then on."""
+    """Return the sources of keys. Keys are read outside the reactor's thread, and are then known to `secrets`."""
     return KeySources(environment, partial(in_daemon_thread, reactor, KEY_SECONDS), folder, secrets)
 
 
 def bindings_of(config: Config, folder: Path) -> list[KeyBinding]:
-    """Each key of the settings with the server it would go to."""
+    """Return each key of the settings with the server it would go to."""
     found = [binding for model in (config.model, *config.fallback) for binding in bindings_of_model(model, folder)]
     web = (binding_of_provider(name, provider, folder) for name, provider in config.web.providers.items())
     return [*found, *filter(None, web)]
 
 
 def load_web(config: WebConfig) -> None:
-    """Load the modules of the web when the settings have one. Blocks for that: for the start of a process only."""
+    """Load the modules of the web if the settings use it. Blocks: for the start of a process, or another thread."""
     if config.search_provider or config.providers:
         import assistant.web  # noqa: F401, PLC0415  (sixty modules that a process without the web never needs)
 
 
-# Any: the reactor as clock, and as what makes connections, threads and processes.
+# Any: the reactor as clock and as maker of connections, threads and processes.
 async def web_of(
     config: WebConfig,
     bound: BoundKeys,
@@ -65,10 +65,10 @@ async def web_of(
     random: Random,
     wall: Callable[[], float] | None = None,
 ) -> Web | None:
-    """The web of the settings, None when there is to be none. Raises SettingsError and KeyReferenceError."""
+    """Return the web of the settings, None when they use none. Raises SettingsError and KeyReferenceError."""
     if not config.search_provider:
         return None
-    from assistant.web import Web, WebProviders  # noqa: PLC0415  (a game has it since its start, by `load_web`)
+    from assistant.web import Web, WebProviders  # noqa: PLC0415  (`load_web` loaded it at the start of the game)
 
     async def key_of(name: str) -> str:
         provider = config.providers.get(name, WebProviderConfig())
@@ -91,14 +91,14 @@ async def web_of(
 
 
 async def warm(assistant: Assistant, _: IReactorTime) -> None:
-    """Let the model read the front of this assistant's prompts, and return when it has: for programs that measure.
+    """Let the model read the front of this assistant's prompts, and wait until it has: for programs that measure.
 
-    A failure is only a matter of speed, so none is raised. Cancelling ends the reading.
+    A failure costs only speed, so none is raised. Cancelling ends the reading.
     """
     await read_ahead(assistant.mind, *await beginning_of(assistant.mind))
 
 
-# Any: the reactor as clock, and as what makes processes.
+# Any: the reactor as clock and as maker of processes.
 def embedded_model(
     reactor: Any,
     environment: Mapping[str, str],
@@ -108,7 +108,7 @@ def embedded_model(
     show: Callable[[Progress], None],
     lost: Callable[[EmbeddedUnavailable], None],
 ) -> EmbeddedModel:
-    """The embedded model of a file (None for the usual one), not started; one whose file is pinned is fetched."""
+    """Return the embedded model of a file (None for the usual one), not started. A pinned file is fetched."""
     name = pinned_name(path)
     return EmbeddedModel(
         reactor,

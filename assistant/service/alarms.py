@@ -1,4 +1,4 @@
-"""Notices what is wrong and takes a person to mend, for each assistant and for what all share."""
+"""Notices troubles that only a person can mend, of each assistant and of what all assistants share."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from llm import LLMError
 from resilience import Pipeline
 from tools import Principal
 
-#: Tries to wake up before a cause that may pass by itself counts as trouble.
+#: How many failed attempts to wake up it takes until a cause that may pass by itself counts as trouble.
 _TRIES = 3
 
 
 class Lookout:
-    """Looks at what all assistants share, and notes the troubles there."""
+    """An observer of what all assistants share. It notes the troubles there."""
 
     def __init__(self, troubles: Troubles, scrub: Callable[[str], str], pipeline: Pipeline) -> None:
         self.troubles = troubles
@@ -33,7 +33,7 @@ class Lookout:
         self._pipeline = pipeline
 
     def look_at_keys(self, name: str) -> None:
-        """Notice which servers refuse their key though another one answered for them."""
+        """Note the servers that refuse their key while another model answers in their place."""
         for origin, why in key_refusals(self._pipeline.snapshot()).items():
             if why:
                 said = f"{origin} refuses its key ({why}); another model answers for it as long as one can"
@@ -43,7 +43,7 @@ class Lookout:
 
 
 class Alarms:
-    """Notices the troubles of one assistant. `launch` lets work go on by itself."""
+    """An observer of one assistant, which notes its troubles. `launch` starts work in the background."""
 
     def __init__(
         self, me: Principal, lookout: Lookout, launch: Callable[[Coroutine[Deferred[Any], Any, None], str], object]
@@ -58,14 +58,14 @@ class Alarms:
         self.cause = ""
 
     def cannot_wake(self, error: Exception) -> None:
-        """Note why it has no model or no storage; it is tried again by itself."""
+        """Note why it has no model or no storage. The member tries again by itself."""
         self.cause = self._lookout.scrub(str(error))
         self._tries += 1
         if self._tries >= _TRIES or _is_lasting(error):
             self._begin(Kind.NO_MODEL, f"{self._name} cannot think: {self.cause}")
 
     def awake(self, assistant: Assistant) -> None:
-        """It has a model, and thinks."""
+        """Note that the assistant has a model and thinks: end its troubles, and look for parked events."""
         self.cause, self._tries = "", 0
         self._journal = assistant.mind.journal
         assistant.tick.on_emergency = self._stopped
@@ -74,7 +74,7 @@ class Alarms:
         self._launch(self.look(), "looking for events that were put aside")
 
     def failed(self, failure: Failed | LimitReached) -> None:
-        """Note why a run failed. A player whose own budget is used up is no trouble of the assistant's."""
+        """Note why a run failed. A player's own budget that is used up is no trouble of the assistant."""
         if isinstance(failure, LimitReached):
             if failure.limit is not Limit.BUDGET or failure.account not in {self._id, TOTAL}:
                 return
@@ -93,7 +93,7 @@ class Alarms:
         try:
             count = len(await self._journal.parked())
         except JournalError:
-            return  # what is wrong with the journal is told elsewhere
+            return  # troubles of the journal are reported elsewhere
         if count:
             things = "1 thing" if count == 1 else f"{count} things"
             verb = "was" if count == 1 else "were"
@@ -105,17 +105,17 @@ class Alarms:
             self._troubles.end(Kind.PARKED, self._id)
 
     def lifted(self) -> None:
-        """The emergency stop was lifted."""
+        """Note that the emergency stop was lifted."""
         self._troubles.end(Kind.EMERGENCY, self._id)
 
     def thinking(self, run_id: str, step: int) -> None:
-        """The model is about to be asked."""
+        """Do nothing when the model is about to be asked."""
 
     def step(self, trace: StepTrace) -> None:
-        """A step is over."""
+        """Do nothing when a step is over."""
 
     def run_ended(self, run_id: str, outcome: Outcome) -> None:
-        """A run that went well ends the trouble; one that crashed may have put events aside."""
+        """End the troubles that a successful run disproves. After a crashed run, look for events that were parked."""
         if isinstance(outcome, Answered | NothingToDo):
             self.cause = ""
             self._troubles.end(Kind.MODEL, self._id)
@@ -136,7 +136,7 @@ class Alarms:
 
 
 def _is_lasting(error: Exception) -> bool:
-    """Whether waiting alone will not help."""
+    """Tell whether waiting alone will not help."""
     cause = error.__cause__
     if isinstance(cause, LLMError):
         return not cause.retryable

@@ -1,4 +1,4 @@
-"""Ending things within a time: whatever does not end by then is abandoned, and the log or the player is told."""
+"""Ends work within a time limit: what does not end by then is abandoned, and the log or the player is told."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from assistant.service.member import Member
 from resilience import Deadline, DeadlineExceeded
 from tools import Approvals
 
-#: Told to who asked for something that nobody has allowed yet when the process ends.
+#: Told to a player whose request still waits for approval when the process ends.
 GONE = "The game restarts, so nobody can allow what {name} was to do as number {number} any more: ask for it again."
 
 _log = Logger()
 
 
 async def within(clock: IReactorTime, seconds: float, work: Sequence[Awaitable[None]], what: str) -> None:
-    """Returns when all of `work`, begun together, is over, or after `seconds`; what goes wrong is logged as `what`."""
+    """Start all of `work` together and wait until it is over, or for `seconds`. Failures are logged as `what`."""
     begun = [Deferred.fromCoroutine(_awaited(each)) for each in work]
     for each in begun:
         each.addErrback(_told, what)
@@ -35,13 +35,13 @@ async def _awaited(work: Awaitable[None]) -> None:
 
 
 def _told(failure: Failure, what: str) -> None:
-    """What went wrong while something was ended keeps nothing else from ending."""
+    """Log a failure and consume it, so that it keeps nothing else from ending."""
     if failure.check(CancelledError) is None:
         _log.failure("{what} failed", failure, what=what)
 
 
 def tell_who_waits(members: Sequence[Member], approvals: Mapping[str, Approvals]) -> None:
-    """Tell everybody whose request waits for an approval that it ends with this process. Never raises."""
+    """Tell each player whose request waits for approval that it ends with this process. Raises only CancelledError."""
     for member in members:
         me = member.place.me
         for pending in approvals[me.id].pending() if me.id in approvals else ():
@@ -50,5 +50,5 @@ def tell_who_waits(members: Sequence[Member], approvals: Mapping[str, Approvals]
                     member.place.notify(pending.requester, GONE.format(name=me.name, number=pending.number))
             except CancelledError:
                 raise
-            except Exception:  # noqa: BLE001  (the border to the host: everything else must still be closed)
+            except Exception:  # noqa: BLE001  (the host's code may raise anything: all else must still be closed)
                 _log.failure("{name} could not tell that a request has ended", name=me.name)

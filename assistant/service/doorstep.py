@@ -1,4 +1,4 @@
-"""Takes in what is heard while there is no model yet, so that nothing is lost: it is dealt with when there is one."""
+"""Keeps what is heard while there is no model yet. It is dealt with when there is one, so nothing is lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _log = Logger()
 class Doorstep:
     """The inbox of an assistant that cannot think yet.
 
-    Those who want an answer are told that it is waking up, or get the `excuse` once there is no model to wake up with.
+    Players who want an answer are told that it is waking up, or see the `excuse` once no model can be used.
     """
 
     def __init__(
@@ -31,18 +31,18 @@ class Doorstep:
         self._somebody_waits = False
 
     async def cannot_think(self) -> None:
-        """There is no model now: whoever waits for an answer, or asks for one from now on, is shown the excuse."""
+        """Mark the model as unavailable: show the excuse now if a player waits, and to each who asks from now on."""
         self._is_excused = True
         self._waking.forget()
         if self._somebody_waits:
             await self._excuse.make()
 
     async def hear(self, event: Event) -> Attention:
-        """The attention the event got; when this returns, an event that was not ignored is in the journal.
+        """Write the event into the journal unless it is ignored, and return the attention it got.
 
-        Raises InboxFullError and JournalUnwritable for a trigger that is not, and Fenced.
+        Raises InboxFullError or JournalUnwritable when a trigger cannot be written. Raises Fenced.
         """
-        attention = classify(event, self._manners, is_rested=False)  # nobody is excused from a wave
+        attention = classify(event, self._manners, is_rested=False)  # a mere pose gets no excuse
         if attention.verdict is Verdict.IGNORE or event.who.id in self._muted:
             return Attention(Verdict.IGNORE, attention.importance)
         try:

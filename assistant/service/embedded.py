@@ -1,4 +1,4 @@
-"""The embedded model of a process: one server for each model file, however many assistants think with it."""
+"""Shares the embedded models of a process: one server for each model file, however many assistants use it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from llm.embedded.progress import Endpoint, Phase, Progress
 
 _log = Logger()
 
-#: Makes the server of a model file (None for the usual model), not started; it tells where it is after a restart.
+#: Makes the server of a model file (None for the usual model), not started. The callback gets its address after a
+#: restart.
 MakeServed = Callable[[Path | None, Callable[[Endpoint], None]], Served]
 
 
-# Any: the reactor as clock, and as what makes processes.
+# Any: the reactor as clock and as maker of processes.
 def told_to_the_log(reactor: Any, environment: Mapping[str, str]) -> MakeServed:
-    """What makes the real embedded model of a file; what it does goes to the log."""
+    """Return a function that makes the real embedded model of a file. The model reports to the log."""
     told: list[Phase] = []
 
     def show(step: Progress) -> None:
-        if step.phase not in told:  # a download tells of every piece
+        if step.phase not in told:  # a download reports every piece
             told.append(step.phase)
             _log.info("the embedded model: {phase} {note}", phase=step.phase, note=step.note)
 
@@ -41,7 +42,7 @@ def told_to_the_log(reactor: Any, environment: Mapping[str, str]) -> MakeServed:
 
 
 class _Shared:
-    """One server and those who use it."""
+    """One server and its users."""
 
     def __init__(self, make: MakeServed, path: Path | None) -> None:
         self.served = make(path, self._moved)
@@ -51,7 +52,7 @@ class _Shared:
         self._started = False
 
     def where(self) -> Deferred[Endpoint]:
-        """Where it answers; it is started for the first who asks."""
+        """Return where the server answers, and start it for the first user. Fails with EmbeddedUnavailable."""
         if self.endpoint is not None:
             return succeed(self.endpoint)
         waiter: Deferred[Endpoint] = Deferred(lambda gone: self.waiting.remove(gone) if gone in self.waiting else None)
@@ -68,7 +69,7 @@ class _Shared:
             waiter.callback(endpoint)
 
     def _failed(self, failure: Failure) -> None:
-        """Tell those who wait; the next one who asks begins with another server."""
+        """Fail for all users that wait. The next user begins with a new server."""
         waiting, self.waiting = self.waiting, []
         for waiter in waiting:
             waiter.errback(failure)
@@ -80,18 +81,18 @@ class _Shared:
 
 
 class EmbeddedPool:
-    """The servers in use, by model file. `make` makes one."""
+    """The servers in use, by model file. `make` makes a server."""
 
     def __init__(self, make: MakeServed) -> None:
         self._make = make
         self._shared: dict[Path | None, _Shared] = {}
 
     def lease(self, path: Path | None, moved: Callable[[Endpoint], None]) -> Lease:
-        """A use of the model of this file, not begun."""
+        """Return a lease of the model of this file, not started."""
         return Lease(self, path, moved)
 
     def taken(self, lease: Lease) -> Deferred[Endpoint]:
-        """Where the model answers, for one more user. Fails with EmbeddedUnavailable."""
+        """Add a user, and return where the model answers. Fails with EmbeddedUnavailable."""
         shared = self._shared.get(lease.path)
         if shared is None:
             shared = self._shared[lease.path] = _Shared(self._make, lease.path)
@@ -99,7 +100,7 @@ class EmbeddedPool:
         return shared.where()
 
     def returned(self, lease: Lease) -> Deferred[None]:
-        """Fires when the model is stopped, if this was its last user, else at once."""
+        """Remove a user, and stop the model after the last one. Fires when it is stopped, or at once if it goes on."""
         shared = self._shared.get(lease.path)
         if shared is None or lease not in shared.users:
             return succeed(None)
@@ -111,7 +112,7 @@ class EmbeddedPool:
 
 
 class Lease:
-    """One assistant's use of an embedded model: looks like the model itself."""
+    """One assistant's use of an embedded model, with the interface of the model itself."""
 
     def __init__(self, pool: EmbeddedPool, path: Path | None, moved: Callable[[Endpoint], None]) -> None:
         self._pool = pool
@@ -119,11 +120,11 @@ class Lease:
         self.moved = moved
 
     def start(self) -> Deferred[Endpoint]:
-        """Where the model answers. Fails with EmbeddedUnavailable; then, and when it is cancelled, it is not used."""
+        """Return where the model answers. Fails with EmbeddedUnavailable. A failure or cancelling ends the lease."""
         return self._pool.taken(self).addErrback(self._give_up)
 
     def stop(self) -> Deferred[None]:
-        """Fires when the model is not needed here any more, and stopped when it is needed nowhere."""
+        """End the lease. Fires at once, or when the model is stopped if no other assistant uses it."""
         return self._pool.returned(self)
 
     def _give_up(self, failure: Failure) -> Deferred[Endpoint]:

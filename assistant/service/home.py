@@ -1,4 +1,4 @@
-"""What a household is made from."""
+"""The settings and other inputs from which a household is made."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from assistant.web_config import WebConfig
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """What a household is made from.
+    """The inputs of a household.
 
     `config` holds the settings of the whole game: budget, journal and web, and what each member begins with. A
-    relative path of a key file starts from `folder`. `wall` gives seconds since 1970. Every key that is read goes into
-    `secrets`.
+    relative path of a key file starts from `folder`. `wall` gives seconds since 1970. Every key that is read is added
+    to `secrets`.
     """
 
     config: Config
@@ -26,5 +26,5 @@ class Home:
     wall: Callable[[], float]
     secrets: Secrets
     journal: Path
-    #: The settings of the web as their owner changed them since; None where those of `config` count.
+    #: The settings of the web as the owner has changed them since; None when those of `config` apply.
     web: WebConfig | None = None

@@ -1,4 +1,4 @@
-"""All assistants of one process, and what they share: a journal, the budget of the day, network, web and models."""
+"""All assistants of one process, with what they share: the journal, the daily budget, network, web and models."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Approvals, Registry
 from tools.world import ALL_WORLD_TOOLS
 
-#: How long closing may take: for the members to write down what they heard, and for the rest, in seconds.
+#: How long closing may take, in seconds: for the members to record what they heard, and for everything else.
 MEMBERS_SECONDS, REST_SECONDS = 0.25, 0.2
-#: How the owner of a game gives a key anew.
+#: How the owner of a game gives a key again.
 IN_THE_GAME = "name it again with the command that sets keys: {reference}"
-#: What it means that a model answered a question with a tool in words alone.
+#: What it means when a model answers in words although it was asked to call a tool.
 NO_TOOL_CALL = (
     "it did not call the tool it was asked to call: it may talk, and yet not walk, look or use commands, or say aloud "
     "what it should do; when it does so in the game, choose a model that is made for tools"
@@ -56,15 +56,15 @@ _log = Logger()
 
 
 class Household:
-    """The assistants of a process by their ids. `open` is called once, `close` ends everything."""
+    """The assistants of a process by their ids. Call `open` once; `close` ends everything."""
 
-    # Any: the reactor as clock, and as what makes connections, threads and processes.
+    # Any: the reactor as clock and as maker of connections, threads and processes.
     def __init__(self, reactor: Any, home: Home, random: Random, make: MakeServed | None = None) -> None:
-        """`make` makes the server of an embedded model; the real one when it is not given."""
+        """Take `make`, which makes the server of an embedded model; without it, a real server is made."""
         self.home = home
         self.members: dict[str, Member] = {}
         self.troubles = Troubles()
-        #: Why nobody can live here, in one sentence; empty when all is well.
+        #: Why no assistant can run, in one sentence; empty when all is well.
         self.trouble = ""
         self._reactor = reactor
         self._random = random
@@ -84,7 +84,7 @@ class Household:
         self._pool = EmbeddedPool(make or told_to_the_log(reactor, home.environment))
         web = home.web or home.config.web
         self.web = SharedWeb(web, self._keys, self._exchange, reactor=reactor, random=random, wall=home.wall)
-        #: What each member has asked leave for: it goes on waiting when the member is started anew.
+        #: The calls for which each member has asked approval. They go on waiting when the member is restarted.
         self._approvals: dict[str, Approvals] = {}
         self._launcher = Launcher()
         self._is_open = False
@@ -92,18 +92,18 @@ class Household:
 
     @property
     def clock(self) -> IReactorTime:
-        """Time."""
+        """The clock."""
         clock: IReactorTime = self._reactor
         return clock
 
     def open(self) -> None:
-        """Begin to open the journal; returns at once. Members may be started from now on."""
+        """Begin to open the journal, and return at once. Members may be started from now on."""
         self._launcher.launch(self._open(), "opening the journal")
 
     def start(self, place: Place, config: Config, entered: str = "") -> Member:
-        """An assistant, started or, when it lives already, started again with these settings.
+        """Start an assistant, or restart it with these settings if it runs already.
 
-        `entered` is the reference of a key that its owner gave just now: it may go to a new server.
+        `entered` is the reference of a key that the owner gave just now: that key may go to a new server.
         """
         previous = self.members.get(place.me.id)
         if previous is not None or entered:
@@ -114,7 +114,7 @@ class Household:
         return member
 
     def settings_changed(self) -> None:
-        """Ask whoever refused a key, or had not the model, anew: settings or keys are new. Keys of the web are read."""
+        """Ask servers again that refused a key or lacked a model, and read the web's keys: settings or keys are new."""
         self.pipeline.configuration_changed()
         for member in self.members.values():
             if member.assistant is not None:
@@ -122,7 +122,7 @@ class Household:
         self._launcher.launch(self.web.settings_changed(), "reading the keys of the web again")
 
     async def stop(self, member_id: str) -> None:
-        """Returns when this assistant lives no more; nothing when it did not."""
+        """Stop an assistant and wait until it has stopped. Return at once when it was not running."""
         member = self.members.pop(member_id, None)
         self.troubles.forget(member_id)
         if member is not None:
@@ -130,7 +130,7 @@ class Household:
             self._journal.release(member_id)
 
     async def erase(self, member_id: str) -> None:
-        """Returns when all that this assistant heard, did and remembered is gone from the journal; it is stopped first.
+        """Stop this assistant, and delete from the journal all that it heard, did and remembered.
 
         Raises JournalError.
         """
@@ -139,7 +139,7 @@ class Household:
         await self._journal.erase(member_id)
 
     async def close(self) -> None:
-        """Stop everybody and everything, within half a second: what does not end by then is abandoned."""
+        """Stop all members and all they share within half a second. What does not end by then is abandoned."""
         members = list(self.members.values())
         tell_who_waits(members, self._approvals)
         await within(self.clock, MEMBERS_SECONDS, [member.stop() for member in members], "stopping the assistants")
@@ -148,9 +148,10 @@ class Household:
         await within(self.clock, REST_SECONDS / 2, [self._journal.close()], "closing the journal")
 
     async def try_model(self, config: ModelConfig, entered: str = "") -> str:
-        """One sentence: which model answered a short question, and how fast. Raises NoModelError with cause and remedy.
+        """Return a sentence that says which model answered a short question, and how fast.
 
-        `entered` is the reference of a key given just now. Nothing is remembered of either.
+        `entered` is the reference of a key given just now. Neither the settings nor the key are remembered. Raises
+        NoModelError with cause and remedy.
         """
         await self._ready()
         self.settings_changed()
@@ -169,19 +170,19 @@ class Household:
         return self.scrub(f"{chosen.why}: it answered in {self.clock.seconds() - began:.1f} s{tools}")
 
     async def give_key(self, config: Config, entered: str) -> None:
-        """Let the key of this reference, given just now, go where these settings say, also for one who does not live.
+        """Allow the key of this reference, given just now, to go where these settings say.
 
-        Raises JournalError.
+        The assistant need not run. Raises JournalError.
         """
         await self._ready()
         self.settings_changed()
         await self._admit(config, entered)
 
     async def change_web(self, web: WebConfig, entered: str = "") -> None:
-        """Use other settings of the web from now on; assistants have them when they are started anew.
+        """Use other settings of the web from now on. Assistants get them when they are restarted.
 
         `entered` is the reference of a key given just now. Raises SettingsError, KeyReferenceError and JournalError,
-        and changes nothing then.
+        and then changes nothing.
         """
         await self._ready()
         config = Config(web=web)
@@ -192,12 +193,12 @@ class Household:
         await self._admit(config, entered)
 
     async def usage(self, days: int) -> list[UsageRow]:
-        """What each account spent on the last `days` days, newest first. Raises JournalError."""
+        """Return what each account spent on the last `days` days, newest first. Raises JournalError."""
         await self._ready()
         return await usage_rows(self._journal.usage, self._ledger.day - days + 1)
 
     async def doctor(self, member: Member, show: Callable[[Finding], None]) -> bool:
-        """Whether no check of this member's settings found anything wrong; each finding is shown as it comes."""
+        """Check this member's settings, showing each finding as it comes. Return True when nothing is wrong."""
         journal = member.config.journal.model_copy(update={"file": str(self.home.journal)})
         visit = Visit(
             member.config.model_copy(update={"journal": journal}),
@@ -212,18 +213,18 @@ class Household:
         return await examine(self._reactor, visit) == 0
 
     def scrub(self, text: str) -> str:
-        """The text without keys."""
+        """Return the text without keys."""
         return self.home.secrets.scrub(text)
 
     async def storage_of(self, member: str, inbox_limit: int, name: str) -> Storage:
-        """What this member remembers in. Raises JournalError."""
+        """Return the storage of this member. Raises JournalError."""
         await self._ready()
         if self.trouble:
             raise JournalRefused(self.trouble)
         return await self._journal.storage_of(member, inbox_limit, name)
 
     async def choose(self, config: Config, entered: str) -> list[ChosenModel]:
-        """The models a member thinks with. Raises NoModelError, KeyReferenceError and JournalError."""
+        """Return the models a member thinks with. Raises NoModelError, KeyReferenceError and JournalError."""
         await self._admit(config, entered)
 
         def left_out(why: str) -> None:
@@ -232,7 +233,7 @@ class Household:
         return await self._chooser(self._bound).choose_all(config.model, config.fallback, left_out)
 
     async def surroundings(self, place: Place, config: Config, storage: Storage, watch: Observers) -> Surroundings:
-        """What a member is built from. Raises SettingsError and KeyReferenceError."""
+        """Return what a member is built from. Raises SettingsError and KeyReferenceError."""
         found = await self.web.tools(place.me.id, self._bound)
         return Surroundings(
             me=place.me,
@@ -258,7 +259,7 @@ class Household:
         )
 
     async def _open(self) -> None:
-        """Open the journal, and learn what was spent and which key goes where."""
+        """Open the journal, and read what was spent and which key goes to which server."""
         opened = await self._journal.open()
         if not isinstance(opened, Sound) or opened.new:
             _log.warn("{sentence}", sentence=opened.sentence)
@@ -278,14 +279,14 @@ class Household:
             waiter.callback(None)
 
     async def _ready(self) -> None:
-        """Returns when the journal was opened, or could not be."""
+        """Wait until the journal was opened, or could not be."""
         if not self._is_open:
             waiter: Deferred[None] = Deferred(self._waiting.remove)
             self._waiting.append(waiter)
             await waiter
 
     async def _admit(self, config: Config, entered: str) -> None:
-        """Let new keys go where the settings say, and remember it. Keys of all members count, not only of this one."""
+        """Allow new keys to go where the settings say, and remember it. The keys of all members are considered."""
         folder = self.home.folder
         game = self.home.config.model_copy(update={"web": self.web.config})
         configs = [config, game, *(member.config for member in self.members.values())]

@@ -1,10 +1,10 @@
 """One assistant of a household: it hears from the moment it is started, and thinks as soon as it has a model.
 
 start -> OPENING   its storage is opened, its model chosen; what is heard waits, then goes into the journal
-      -> WAITING   no model can be used now: it is tried again by itself, events are kept, `trouble` says why
+      -> WAITING   no model can be used now: it tries again by itself, events are kept, `trouble` says why
       -> AWAKE     it hears, thinks and acts
-stop  -> STOPPED   the run that goes is suspended, and taken up at the next start
-LOST               another process lives as this assistant
+stop  -> STOPPED   the current run is suspended, and resumed at the next start
+LOST               another process runs this assistant
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from resilience import Launcher
 
 #: First and longest pause before a model is looked for again, in seconds.
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
-#: Events that wait at most for the storage to open.
+#: The most events that wait for the storage to open.
 MAX_UNHEARD = 500
 
 #: Makes an event from its id and the time it happened, in clock seconds.
@@ -49,7 +49,7 @@ _log = Logger()
 
 
 class State(StrEnum):
-    """How far an assistant has come."""
+    """The state of an assistant's life cycle."""
 
     OPENING = "opening"
     WAITING = "waiting"
@@ -59,44 +59,44 @@ class State(StrEnum):
 
 
 class Shared(Protocol):
-    """What a household gives to each member."""
+    """The part of a household that each member uses."""
 
     @property
     def clock(self) -> IReactorTime:
-        """Time."""
+        """The clock."""
         ...
 
     @property
     def turnstile(self) -> Turnstile:
-        """Where the members go on in turn."""
+        """The scheduler that lets the members work in turn."""
         ...
 
     @property
     def lookout(self) -> Lookout:
-        """What looks for troubles of everybody."""
+        """The observer that notes troubles of all assistants."""
         ...
 
     async def storage_of(self, member: str, inbox_limit: int, name: str) -> Storage:
-        """What this member remembers in. Raises JournalError."""
+        """Return the storage of this member. Raises JournalError."""
         ...
 
     async def choose(self, config: Config, entered: str) -> list[ChosenModel]:
-        """The models it thinks with. Raises NoModelError, KeyReferenceError and JournalError."""
+        """Return the models it thinks with. Raises NoModelError, KeyReferenceError and JournalError."""
         ...
 
     async def surroundings(self, place: Place, config: Config, storage: Storage, watch: Observers) -> Surroundings:
-        """What it is built from. Raises SettingsError and KeyReferenceError."""
+        """Return what it is built from. Raises SettingsError and KeyReferenceError."""
         ...
 
     def scrub(self, text: str) -> str:
-        """The text without keys."""
+        """Return the text without keys."""
         ...
 
 
 class Member:
-    """One assistant, started. `entered` is the reference of a key that its owner gave just now.
+    """One assistant and its life cycle. `entered` is the reference of a key that the owner gave just now.
 
-    `previous` is the same assistant as it lived until now: it is stopped first.
+    `previous` is the member that ran this assistant until now. It is stopped first.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Member:
         self._waking = Waking(place.world, shared.clock, config.assistant)
         self._state = State.OPENING
         self._heard = 0
-        #: What was perceived before the storage was open, with the time.
+        #: Makers of the events perceived before the storage was open, each with its time.
         self._unheard = previous.left_unheard() if previous else []
         self._on_the_way_in: set[Deferred[None]] = set()
         self._waiting: list[Deferred[None]] = []
@@ -125,12 +125,12 @@ class Member:
         self._succeeding = Launcher()
         self.alarms = Alarms(place.me, shared.lookout, self._living.launch)
         self.observers.add(self.alarms)
-        #: Fires when the life before is over; None until its end was begun, and when there was none.
+        #: Fires when the previous member has stopped. None until its stop is begun, and when there is none.
         self._succeeded: Deferred[None] | None = None
 
     @property
     def state(self) -> State:
-        """How far it has come."""
+        """The state of its life cycle."""
         if self._state is State.AWAKE and self.assistant is not None and not self.assistant.tick.started:
             return State.LOST
         return self._state
@@ -152,11 +152,11 @@ class Member:
             self.alarms.lifted()
 
     def start(self) -> None:
-        """Begin to live; returns at once."""
+        """Start in the background, and return at once."""
         self._living.launch(self._live(), f"the life of {self.place.me.name}")
 
     def hear(self, make: MakeEvent) -> None:
-        """Something was perceived now. It is in the journal before anything else is made of it."""
+        """Take in an event that was perceived now. It goes into the journal before anything else is done with it."""
         now = self._shared.clock.seconds()
         if self._state is State.STOPPED:
             return
@@ -168,12 +168,12 @@ class Member:
             _log.warn("{name} cannot take in more before its journal is open", name=self.place.me.name)
 
     def left_unheard(self) -> list[tuple[MakeEvent, float]]:
-        """What was perceived and never taken in, for a successor to take in."""
+        """Hand over what was perceived and never taken in, for the next member to take in."""
         unheard, self._unheard = self._unheard, []
         return unheard
 
     async def settled(self) -> None:
-        """Returns when it is awake and everything heard so far is dealt with, or waits for a model that is away."""
+        """Wait until it is awake and all it heard is dealt with, or waits for a model that cannot be reached."""
         while self._state in {State.OPENING, State.WAITING}:
             awake: Deferred[None] = Deferred()
             self._waiting.append(awake)
@@ -183,7 +183,7 @@ class Member:
             await self.assistant.settled()
 
     async def stop(self) -> None:
-        """Hear and think no more: what was heard is written down first, the run that goes is suspended."""
+        """Stop hearing and thinking. What was heard is recorded first, and the current run is suspended."""
         self._state = State.STOPPED
         await self._living.stop()
         await self._life_before()
@@ -205,7 +205,7 @@ class Member:
             try:
                 await self._wake_up()
             except (NoModelError, SettingsError, KeyReferenceError, JournalError) as error:
-                if self._state is State.STOPPED:  # a server that was asked took being cancelled for a failure
+                if self._state is State.STOPPED:  # a cancelled request was reported as a failure of the server
                     return
                 self._state = State.WAITING
                 self.alarms.cannot_wake(error)
@@ -218,7 +218,7 @@ class Member:
             pause = min(LONGEST_PAUSE, 2 * pause)
 
     async def _life_before(self) -> None:
-        """Returns when the life before is over. Cancelling gives up the wait and not the end, which is begun once."""
+        """Stop the previous member once, and wait for it. Cancelling ends the wait; the stop goes on."""
         if self._previous is not None:
             previous, self._previous = self._previous, None
             self._succeeded = self._succeeding.launch(previous.stop(), f"the end of {self.place.me.name}'s life before")
@@ -233,7 +233,7 @@ class Member:
             await over
 
     async def _wake_up(self) -> None:
-        """Open the storage, choose the model, and be awake."""
+        """Open the storage, choose the model, and start thinking."""
         shared, settings = self._shared, self.config.assistant
         if self._storage is None:
             storage = await shared.storage_of(self.place.me.id, settings.inbox_limit, self.place.me.name)
@@ -267,7 +267,7 @@ class Member:
             await turn
 
     def _open_door(self, storage: Storage) -> None:
-        """Take in what waited, in its order."""
+        """Take in what waited for the storage, in order."""
         self._storage = storage
         for make, at in self.left_unheard():
             self._take_in(storage, make, at)
@@ -286,7 +286,7 @@ class Member:
         try:
             await hearer.hear(event)
         except (InboxFullError, JournalUnwritable, Fenced):
-            return  # it was logged, and the excuse made or the world left to another
+            return  # logged already; the excuse was shown, or another process runs this assistant
         if self.assistant is not None and hearer is self._doorstep:
             self.assistant.tick.wake()
 

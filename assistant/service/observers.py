@@ -1,4 +1,4 @@
-"""Several who watch one assistant think."""
+"""Lets several observers watch one assistant."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from assistant.trace import Observer, StepTrace
 
 
 class Observers:
-    """Tells each of its observers what it is told; they come and go while the assistant lives."""
+    """An observer that passes everything on to others, which may be added and removed at any time."""
 
     def __init__(self) -> None:
         self._watching: list[Observer] = []
 
     def __contains__(self, observer: object) -> bool:
-        """Whether this one watches."""
+        """Tell whether this observer was added."""
         return observer in self._watching
 
     def add(self, observer: Observer) -> None:
-        """Let one more watch; nothing when it does already."""
+        """Add an observer. No effect when it was added already."""
         if observer not in self._watching:
             self._watching.append(observer)
 
     def remove(self, observer: Observer) -> None:
-        """Let one watch no more; nothing when it does not."""
+        """Remove an observer. No effect when it was not added."""
         if observer in self._watching:
             self._watching.remove(observer)
 
     def thinking(self, run_id: str, step: int) -> None:
-        """The model is about to be asked."""
+        """Report that the model is about to be asked."""
         for observer in tuple(self._watching):
             observer.thinking(run_id, step)
 
     def step(self, trace: StepTrace) -> None:
-        """A step is over."""
+        """Report that a step is over."""
         for observer in tuple(self._watching):
             observer.step(trace)
 
     def run_ended(self, run_id: str, outcome: Outcome) -> None:
-        """The run is over."""
+        """Report that the run is over."""
         for observer in tuple(self._watching):
             observer.run_ended(run_id, outcome)

@@ -1,4 +1,4 @@
-"""Settings of one assistant as its owner changes them in a game: tables laid over those of the whole game. Pure."""
+"""Changes the settings of one assistant in a game: its tables are merged over those of the whole game. Pure."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from assistant.setting_words import allowed, example, problem, read, written
 from assistant.settings import SettingsError
 from assistant.web_config import WebConfig
 
-#: The tables whose settings go without their table's name, in the order in which a name is looked for.
+#: The tables whose settings may be named without the table, in the order in which a name is looked up.
 _TABLES: dict[str, type[BaseModel]] = {"assistant": AssistantConfig, "model": ModelConfig}
-#: The tables that count for the whole game only.
+#: The tables that apply only to the whole game.
 _GAME_TABLES: dict[str, type[BaseModel]] = {"web": WebConfig}
 _NEAR = 5
-#: What is typed for settings of which neither the default nor the kind gives an example.
+#: Examples for settings for which neither the default nor the type gives one.
 _EXAMPLES = {
     "provider": "ollama",
     "model": "qwen3:4b",
@@ -60,9 +60,9 @@ _EXAMPLES = {
 
 
 class Option(NamedTuple):
-    """One setting as it stands: its name, value, meaning, and whether it was set here; and what it may be.
+    """One setting: its name, value and meaning, whether it was set here, and which values are allowed.
 
-    `value`, `default` and `example` are as a person types them.
+    `value`, `default` and `example` are written as a person types them.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Option(NamedTuple):
 
 
 def merged(base: Mapping[str, Any], *overrides: Mapping[str, Any]) -> Config:
-    """The settings of tables laid over each other, the last on top. Raises SettingsError with one sentence."""
+    """Return the settings of tables merged over each other, the last on top. Raises SettingsError with one sentence."""
     whole: dict[str, Any] = {}
     for layer in (base, *overrides):
         _lay(whole, layer)
@@ -90,9 +90,9 @@ def merged(base: Mapping[str, Any], *overrides: Mapping[str, Any]) -> Config:
 def with_option(
     overrides: Mapping[str, Any], name: str, text: str, tables: Mapping[str, type[BaseModel]] = _TABLES
 ) -> dict[str, Any]:
-    """Return the overrides with one setting more, read as people type it: `7`, `yes`, `old one, wizard`, `move 0`.
+    """Return the overrides with one more setting, read as people type it: `7`, `yes`, `old one, wizard`, `move 0`.
 
-    Raises SettingsError that says what is allowed and gives an example, or lists names like the one typed.
+    Raises SettingsError, which says what is allowed with an example, or lists names similar to the one typed.
     """
     table, field = _place(name, tables)
     info = tables[table].model_fields[field]
@@ -108,14 +108,17 @@ def with_option(
 
 
 def with_web_option(overrides: Mapping[str, Any], name: str, text: str) -> dict[str, Any]:
-    """Return the game-wide overrides with one setting of the web more. Raises SettingsError as `with_option` does."""
+    """Return the game-wide overrides with one more setting of the web. Raises SettingsError as `with_option` does."""
     return with_option(overrides, name, text, _GAME_TABLES)
 
 
 def without_option(
     overrides: Mapping[str, Any], name: str, tables: Mapping[str, type[BaseModel]] = _TABLES
 ) -> dict[str, Any]:
-    """The overrides without one setting: what the game says counts again. Raises SettingsError for no such setting."""
+    """Return the overrides without one setting, so that the game's value applies again.
+
+    Raises SettingsError when there is no such setting.
+    """
     table, field = _place(name, tables)
     changed = deepcopy(dict(overrides))
     changed.get(table, {}).pop(field, None)
@@ -125,17 +128,20 @@ def without_option(
 
 
 def without_web_option(overrides: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the game-wide overrides without one setting of the web. Raises SettingsError for no such setting."""
+    """Return the game-wide overrides without one setting of the web.
+
+    Raises SettingsError when there is no such setting.
+    """
     return without_option(overrides, name, _GAME_TABLES)
 
 
 def shown_options(config: Config, overrides: Mapping[str, Any]) -> list[Option]:
-    """Every setting that can be set for one assistant, with its value."""
+    """Return every setting that can be set for one assistant, with its value."""
     return [_option(config, overrides, table, name) for table, model in _TABLES.items() for name in model.model_fields]
 
 
 def web_options(config: Config, overrides: Mapping[str, Any]) -> list[Option]:
-    """Every setting of the web but those of single providers, with its value. They are the whole game's."""
+    """Return the web settings, which apply to the whole game, with their values; without those of single providers."""
     return [
         _option(config, overrides, "web", name)._replace(name=name)
         for name in WebConfig.model_fields
@@ -162,7 +168,7 @@ def _example(name: str, info: FieldInfo) -> str:
 
 
 def _lay(under: dict[str, Any], over: Mapping[str, Any]) -> None:
-    """Lay tables over tables; anything else replaces what was there."""
+    """Merge the tables of `over` into `under`, in place. A value that is no table replaces the old one."""
     for name, value in over.items():
         if isinstance(value, Mapping) and isinstance(under.get(name), dict):
             _lay(under[name], value)
@@ -171,7 +177,7 @@ def _lay(under: dict[str, Any], over: Mapping[str, Any]) -> None:
 
 
 def _place(name: str, tables: Mapping[str, type[BaseModel]]) -> tuple[str, str]:
-    """The table and the field of a name. Raises SettingsError."""
+    """Return the table and the field of a name. Raises SettingsError."""
     wanted = name.strip().casefold().replace("-", "_")
     table, dot, field = wanted.partition(".")
     if dot and table in tables and field in tables[table].model_fields:
@@ -186,7 +192,7 @@ def _place(name: str, tables: Mapping[str, type[BaseModel]]) -> tuple[str, str]:
 
 @cache
 def meanings(model: type[BaseModel]) -> dict[str, str]:
-    """The comment above each field of a settings class: what the owner is told of it."""
+    """Return the `#:` comment above each field of a settings class, which the owner is shown."""
     found: dict[str, str] = {}
     said: list[str] = []
     sources = [getsource(part) for part in model.__mro__ if issubclass(part, BaseModel) and part is not BaseModel]

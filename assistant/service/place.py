@@ -1,4 +1,4 @@
-"""Where one assistant lives."""
+"""The tie of one assistant to its game."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tools import Principal, Tool, World
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Who the assistant is in its game, and how it acts there.
+    """The identity of an assistant in its game, and how it acts there.
 
-    The id of `me` is for ever: what it remembers is kept under it. `tools` are those the world has beyond the usual.
-    `gathered` returns when somebody is there to be answered, or need not be waited for any longer; it is asked where an
-    earlier life left something to answer. `notify` tells a player one sentence outside the story, where they are.
-    `where` gives the identity of the room it is in, empty when that is not known.
+    The id of `me` never changes: the assistant's memory is kept under it. `tools` are the tools of this world beyond
+    the usual ones. `gathered` is called at start when events of an earlier process wait for an answer. It returns when
+    a player is there to be answered, or waiting for one has been long enough. `notify` tells a player one sentence
+    outside the story, where they are. `where` gives the identity of the room it is in, empty when that is not known.
     """
 
     me: Principal

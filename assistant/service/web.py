@@ -1,4 +1,4 @@
-"""The web of a process, which its owner may change while assistants live."""
+"""The web tools of a process, whose settings the owner may change while assistants run."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tools import Tool
 if TYPE_CHECKING:
     from assistant.web import Web
 
-#: How long loading the modules of the web may take when it is switched on while assistants live, in seconds.
+#: How long loading the web's modules may take when it is switched on while assistants run, in seconds.
 _LOAD_SECONDS = 60.0
 
 
 class SharedWeb:
-    """Makes the web of the settings at its first use, and another one when the settings change."""
+    """The web that all assistants share. It is made at its first use, and again when the settings change."""
 
-    # Any: the reactor as clock, and as what makes connections, threads and processes.
+    # Any: the reactor as clock and as maker of connections, threads and processes.
     def __init__(
         self,
         config: WebConfig,
@@ -44,21 +44,24 @@ class SharedWeb:
         self._reactor = reactor
         self._random = random
         self._web: Web | None = None
-        #: The webs of former settings: runs that go may still use them.
+        #: The webs of former settings. Runs that have begun may still use them.
         self._former: list[Web] = []
-        #: Held while a web is made, which may take a while.
+        #: Held while a web is made, which may take some time.
         self._making = DeferredLock()
         load_web(config)
 
     async def tools(self, assistant: str, bound: BoundKeys) -> tuple[Tool, ...]:
-        """The tools of one assistant, none without a search provider. Raises SettingsError and KeyReferenceError."""
+        """Return the tools of one assistant; none without a search provider.
+
+        Raises SettingsError and KeyReferenceError.
+        """
         async with self._making:
             if self._web is None:
                 self._web = await self._made(self.config, bound)
         return self._web.tools(assistant) if self._web else ()
 
     async def change(self, config: WebConfig, bound: BoundKeys) -> None:
-        """Use these settings from now on. Raises SettingsError and KeyReferenceError, and changes nothing then."""
+        """Use these settings from now on. Raises SettingsError and KeyReferenceError, and then changes nothing."""
         await in_daemon_thread(self._reactor, _LOAD_SECONDS, lambda: load_web(config))
         async with self._making:
             made = await self._made(config, bound)
@@ -67,22 +70,22 @@ class SharedWeb:
             self._web, self.config = made, config
 
     def left(self, assistant: str) -> tuple[int, int]:
-        """How many searches and pages the assistant has left in this hour."""
+        """Return how many searches and pages the assistant has left in this hour."""
         if self._web is None:
             return self.config.searches_per_hour, self.config.pages_per_hour
         return self._web.left(assistant)
 
     async def settings_changed(self) -> None:
-        """Ask every provider anew, also one that refused its key; the keys are read again."""
+        """Read the keys again, and ask every provider again, including those that refused their key."""
         if self._web is not None:
             await self._web.settings_changed()
 
     def status(self) -> str:
-        """Return what went wrong lately with the web, in lines for the owner; empty for nothing."""
+        """Return what went wrong lately with the web, in lines for the owner; empty when nothing did."""
         return self._web.status() if self._web else ""
 
     async def end_former(self) -> None:
-        """End what the webs of former settings need: nobody uses them any more."""
+        """End the threads and processes of the webs of former settings. Call it when no run uses them any more."""
         former, self._former = self._former, []
         for web in former:
             await web.stop()
