@@ -39,7 +39,7 @@ def sound(path: Path, now: float) -> str:
 
 
 def durable(path: Path) -> str:
-    """Check that a database in this folder has its commits on disk when it says so. Raises Trouble.
+    """Check that a commit in this folder is on disk when SQLite reports it as done. Raises Trouble.
 
     The check uses a scratch database beside the journal, because network file systems support no write-ahead log.
     """

@@ -40,7 +40,7 @@ _SHOWN = 10
 
 @dataclass(slots=True)
 class ModelChecks:
-    """The checks of one model, in order. `place` is the model's name in the settings."""
+    """The checks of one model, in order. `place` is its place in the settings, such as `fallback[0]`."""
 
     place: str
     config: ModelConfig

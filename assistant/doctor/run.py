@@ -32,7 +32,7 @@ SOMETHING_WRONG = 1
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What the doctor is to look at. `wall` returns seconds since 1970; `waiting` is called with what is slow."""
+    """The settings and files to examine. `wall` returns seconds since 1970; `waiting` is called with what is slow."""
 
     config: Config
     folder: Path

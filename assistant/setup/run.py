@@ -41,7 +41,7 @@ _MORE = "more"
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What is to be set up. `wall` returns seconds since 1970."""
+    """The settings file to write, and its surroundings. `wall` returns seconds since 1970."""
 
     path: Path
     environment: Mapping[str, str]

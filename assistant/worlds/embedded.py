@@ -31,7 +31,7 @@ _SHORT = {
     "sw": "southwest", "u": "up", "d": "down", "i": "in", "inside": "in", "o": "out", "outside": "out",
     "upstairs": "up", "downstairs": "down",
 }  # fmt: skip
-#: The channels that every player of the game listens to.
+#: The channels that every character of the game listens to.
 CHANNELS = ("public",)
 
 
@@ -243,7 +243,7 @@ class Body:
         self.world.tell(others[place : place + 1], lambda ears: ears.heard_page(self.principal, text))
 
     async def speak_on(self, channel: str, text: str) -> None:
-        """Speak on a channel; every other player of the game hears it."""
+        """Speak on a channel; every other character of the game hears it."""
         name = CHANNELS[pick(channel, CHANNELS, what="Your channels")]
         self.world.tell(self._all_others(), lambda ears: ears.heard_channel(self.principal, name, text))
 

@@ -1,7 +1,7 @@
 """The commands of the embedded game, as a table: `resolve` finds the command of a line, `run` runs it.
 
 The game checks no permissions. The policy (`tools/policy.py`) must refuse what may not happen before it comes here,
-and the tests rely on no other code doing so.
+and the tests rely on the policy being the only check.
 """
 
 from __future__ import annotations

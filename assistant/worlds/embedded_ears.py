@@ -14,7 +14,7 @@ _log = Logger()
 
 
 class Ears(Protocol):
-    """Told what a body perceives; a body never perceives its own acts. Called on the reactor, must not wait."""
+    """A listener that is told what a body perceives, but never its own acts. Called on the reactor, must not wait."""
 
     def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
         """Hear words spoken aloud in the room, to `target` if they are meant for one person."""
@@ -29,7 +29,7 @@ class Ears(Protocol):
         ...
 
     def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
-        """Hear words on a channel, which every player of the game hears."""
+        """Hear words on a channel, which every character of the game hears."""
         ...
 
     def saw_emote(self, actor: Principal, text: str) -> None:

@@ -211,8 +211,8 @@ def _is_open(channel: Any) -> bool:
 def _speaker(sender: Any, looker: Any) -> Principal:
     """Return who speaks, under the name that pages and channels show.
 
-    A player with one character is the same principal as in a room, so that they are remembered, and forgotten, as one
-    person.
+    A player who plays one character now is the same principal as in a room, so that they are remembered, and
+    forgotten, as one person.
     """
     if isinstance(sender, AssistantAccount):
         return principal_of(character_of(sender) or sender, looker)

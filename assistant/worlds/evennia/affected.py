@@ -1,8 +1,8 @@
 """Finds what a resolved line would act on: the place, then every object, account and channel its words may mean.
 
 The command itself takes the line apart (`parse`), as it does before it runs, and the game's own search finds what each
-part means for the character. A part that several things fit means all of them. For a command of a game's own that
-reads its words in another way, only the line and the place are known (docs/policy.md).
+part means for the character. A part that several things fit means all of them. A command of a game's own that
+reads its words in another way is bound to its line and the place alone (docs/policy.md).
 """
 
 from __future__ import annotations

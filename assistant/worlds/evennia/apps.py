@@ -1,4 +1,4 @@
-"""How Django knows the package. This runs in the launcher, the Portal and the Server, so it only checks."""
+"""The package as a Django app. It is loaded in the launcher, the Portal and the Server, so it only checks."""
 
 from __future__ import annotations
 

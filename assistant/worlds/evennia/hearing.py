@@ -35,7 +35,7 @@ _MOVES = {"move", "teleport", "traverse"}
 
 
 class Ears(Protocol):
-    """Told what a character perceives. Called on the reactor, must not wait."""
+    """A listener that is told what a character perceives. Called on the reactor, must not wait."""
 
     def hear(self, make: MakeEvent) -> None:
         """Take in an event: `make(id, at)` makes it."""

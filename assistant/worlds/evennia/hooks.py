@@ -1,4 +1,4 @@
-"""What is done at each start of the Server. Evennia calls it beside the game's own hooks."""
+"""The hooks that Evennia calls at each start of the Server, beside the game's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a character sees by the game's own visibility rules: the scene, single things, the people in the game."""
+"""Describes what a character sees by the game's own visibility rules: the scene, single things, people in the game."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Order:
         return self.character or self.account
 
     def say(self, text: str) -> None:
-        """Show the text to the player. It is escaped, so that nothing in it acts on their screen, and keys are cut out."""
+        """Show the text to the player, escaped so that nothing in it acts on their screen, and without keys."""
         if self.account.pk:
             self.account.msg(safe(scrub(text)))
 
