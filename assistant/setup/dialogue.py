@@ -100,7 +100,7 @@ class Dialogue:
                 self._say("\n")
             try:
                 if not answer.isprintable():
-                    raise ValueError("an answer is one line of plain characters")  # noqa: TRY301  (reported like the others)
+                    raise ValueError("an answer is one line of plain characters")  # noqa: TRY301  (shown like others)
                 return check(answer)
             except ValueError as error:
                 if not self._lines.typed:

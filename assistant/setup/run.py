@@ -198,7 +198,7 @@ class _Setup:
         def work() -> str:
             try:
                 import_module("keyring").set_password(SERVICE, key.entry, key.value)
-            except Exception as error:  # noqa: BLE001  (each system's keyring has its own errors, which may hold the key)
+            except Exception as error:  # noqa: BLE001  (each keyring has its own errors, which may hold the key)
                 return type(error).__name__
             return ""
 

@@ -56,7 +56,7 @@ def _is_listed() -> bool:
 
 
 def ai_mark(character: Any) -> str:
-    """Return the escaped mark shown after this character's name in a list; the usual one when nothing is set."""
+    """Return the escaped mark after this character's name in a list; the usual one when no assistant lives in it."""
     from assistant.worlds.evennia import house  # noqa: PLC0415  (the household is made after the typeclasses)
 
     member = house.member_of(character)

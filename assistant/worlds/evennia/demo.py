@@ -18,7 +18,7 @@ _log = Logger()
 def build_demo(name: str) -> None:
     """Turn the room that newcomers start in into a library with a hamlet round it, and put an assistant into it.
 
-    For the hook `at_initial_setup`: after an exception there Evennia hides it or does not start, so a fault is logged.
+    For the hook `at_initial_setup`: Evennia hides an exception there or does not start at all, so a fault is logged.
     """
     try:
         from assistant.worlds.evennia.creation import create_assistant  # noqa: PLC0415  (needs the game)

@@ -24,7 +24,7 @@ MAX_LINE = 500
 #: Stock commands evaluate these characters (inline functions, formatting) in any text that is typed.
 _EVALUATED = re.compile(r"[{}$]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-#: Speech has its own tools, which clean it, count it and keep it apart as spoken words.
+#: Speech has its own tools, which clean it, count it and keep it as a person's words.
 _SPEAKING = frozenset({"say", "whisper", "pose", "emote", "page", "tell", "channel"})
 USE_A_TOOL = "Use the tool say, whisper or emote to speak, not a command."
 

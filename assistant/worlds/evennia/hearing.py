@@ -134,7 +134,7 @@ class Hearing:
         return ", ".join(names)
 
     def _notice_room(self, speaker: Any) -> None:
-        """When the character itself has moved, note who is in the new room, so that they do not seem to arrive."""
+        """Note who is in the new room when the character itself has moved, so that they do not seem to arrive."""
         if self._me.location is not self._room:
             self._room = self._me.location
             self._present = _ids(self._room) - {getattr(speaker, "pk", None)}

@@ -117,7 +117,7 @@ def soon(work: Callable[[], object]) -> None:
 
 
 def hide_keys() -> None:
-    """Keep every key that is read out of the log of the server. Call it again for observers added since."""
+    """Let no key reach the log of the server. Call it again for observers added since."""
     log_redaction.install(globalLogPublisher, SECRETS)
 
 

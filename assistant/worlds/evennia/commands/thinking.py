@@ -147,7 +147,7 @@ def refuse_keys(words: Sequence[str], usage: str = KEY_USAGE) -> None:
 
 
 def _hide(key: str) -> None:
-    """Hide a key that was typed in spite of all from every log from now on."""
+    """Register a key that was typed after all, so that no log shows it from now on."""
     if len(key) >= _SHORTEST_TO_HIDE and " " not in key:
         house.SECRETS.add(key)
 
