@@ -1,4 +1,4 @@
-"""The one question a model is asked: to call a tool."""
+"""The one question the doctor asks a model: to call a tool."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assistant.config import ModelConfig
 from llm import LLMError, LLMProvider, LLMResponse, ToolSpec, UnifiedLLMClient, system, user
 from resilience import Deadline, HttpExchange, RetryConfig
 
-#: Enough for a model that thinks before it calls, and no more than a fraction of a cent anywhere.
+#: Enough for a model that thinks before it calls, and no more than a fraction of a cent at any provider.
 MAX_ANSWER_TOKENS = 400
 _GREET = ToolSpec(
     "greet",
@@ -33,7 +33,10 @@ _PROMPT = (
 async def asked(
     provider: LLMProvider, config: ModelConfig, exchange: HttpExchange, clock: IReactorTime
 ) -> LLMResponse | LLMError:
-    """The answer to the question, or why there is none. One request, and another where the server teaches us how."""
+    """Ask the question; return the answer, or the error that came instead.
+
+    Sends one request, and a second one where a refusal teaches the client how the server wants it.
+    """
     limits, seconds = limits_of(config, provider), question_seconds(config, provider)
     client = UnifiedLLMClient(provider, exchange, clock, limits=limits, retry=RetryConfig(max_attempts=1))
     required = "required" if config.tool_choice == "required" else None
@@ -50,7 +53,7 @@ async def asked(
 
 
 def options_set(config: ModelConfig) -> list[str]:
-    """The settings that add to requests what the owner wrote, as far as they are set."""
+    """Return the names of the settings that add to requests and that the owner has changed from their defaults."""
     names = sorted(known_providers.special_settings() | {"extra_params"})
     return [name for name in names if getattr(config, name) != ModelConfig.model_fields[name].default]
 
@@ -58,7 +61,7 @@ def options_set(config: ModelConfig) -> list[str]:
 async def refused_option(
     config: ModelConfig, ask: Callable[[ModelConfig], Awaitable[LLMResponse | LLMError]]
 ) -> tuple[str, LLMResponse] | None:
-    """The first option without which the question is answered, and that answer; None when there is no such."""
+    """Find the first option without which the question is answered. Return it and the answer; None if there is none."""
     for name in options_set(config):
         answer = await ask(config.model_copy(update={name: ModelConfig.model_fields[name].default}))
         if not isinstance(answer, LLMError):

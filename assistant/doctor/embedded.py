@@ -1,4 +1,4 @@
-"""The model that comes with the program: whether it can be started. It is neither fetched nor loaded for that."""
+"""Checks whether the embedded model can be started, without fetching or loading it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MB = 1_000_000
 
 
 def runs_here() -> str:
-    """That the package that runs it is there. Raises Trouble."""
+    """Check that the package that runs the embedded model is installed. Raises Trouble."""
     if find_spec("xllamacpp") is None:
         raise Trouble(
             "the embedded model needs a package that is not here: pip install 'mud-assistant[embedded]', "
@@ -23,7 +23,10 @@ def runs_here() -> str:
 
 
 def file_there(chosen: str, folder: Path) -> str:
-    """That its file is there. Raises Trouble, and Unclear for one that the first start would fetch. Blocks."""
+    """Check that the model's file and enough memory are there. Blocks.
+
+    Raises Trouble, or Unclear when the first start would fetch the file.
+    """
     if chosen and chosen not in MODELS:
         path = Path(chosen)
         if not path.is_file():

@@ -1,4 +1,4 @@
-"""Runs checks one after the other, each with a deadline, and shows what each found as soon as it did."""
+"""Runs checks one after the other, each with a deadline, and shows each result at once."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from twisted.internet.task import LoopingCall
 from assistant.doctor.finding import Finding, Show, Skipped, State, Trouble, Unclear, in_one_line
 from resilience import Deadline, DeadlineExceeded
 
-#: How long a check may take until it is said that it goes on, and said again, in seconds.
+#: After so many seconds a check is reported as still running, and again after as many.
 SLOW_SECONDS = 3.0
 
-#: A check gives the sentence of what is well. Raises Trouble, Unclear or Skipped.
+#: A check returns one sentence when all is well. Raises Trouble, Unclear or Skipped.
 Check = Callable[[], Coroutine[Deferred[Any], Any, str]]
 
 
 class Examination:
-    """The checks of one visit. `waiting` is told what is being waited for, and for how many seconds already."""
+    """The checks of one visit. `waiting` is called with the name of a slow check and the seconds it has run."""
 
     def __init__(
         self,
@@ -41,7 +41,10 @@ class Examination:
         return not any(finding.state is State.WRONG for finding in self.found)
 
     async def check(self, name: str, seconds: float, work: Check, late: str = "") -> bool:
-        """Whether the check found nothing wrong; `late` is what to do when it does not end in time."""
+        """Run one check within `seconds`, note its result, and return False if it found something wrong.
+
+        `late` is the remedy to show when the check does not end in time.
+        """
         slow = LoopingCall(self._still, name, self.clock.seconds())
         slow.clock = self.clock
         slow.start(SLOW_SECONDS, now=False)
@@ -61,14 +64,14 @@ class Examination:
         return self.note(name, State.OK, said)
 
     def note(self, name: str, state: State, sentence: str) -> bool:
-        """Whether this is nothing wrong; it is shown without keys."""
+        """Record a result and show it, with keys removed. Return whether it is anything but WRONG."""
         finding = Finding(name, state, in_one_line(self._scrub(sentence)))
         self.found.append(finding)
         self._show(finding)
         return state is not State.WRONG
 
     def skip(self, names: tuple[str, ...], because: str) -> None:
-        """Tell of the checks that are not made."""
+        """Note these checks as skipped, for this reason."""
         for name in names:
             self.note(name, State.SKIPPED, because)
 

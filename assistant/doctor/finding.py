@@ -1,4 +1,4 @@
-"""What a check comes to, for people and for machines. Imports nothing of ours."""
+"""The result of a check, for people and for machines. Imports nothing of ours."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class State(StrEnum):
 
     OK = "ok"
     WRONG = "wrong"
-    #: Nobody can tell; nothing speaks against it.
+    #: It cannot be known; nothing speaks against it.
     UNKNOWN = "unknown"
-    #: Not made, because an earlier one failed.
+    #: Not run, because an earlier check failed.
     SKIPPED = "skipped"
 
 
@@ -24,35 +24,35 @@ _WIDTH = max(map(len, State))
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check: `sentence` says what is so, and what to do when it is wrong."""
+    """The result of one check: `sentence` says what was found, and what to do when it is wrong."""
 
     check: str
     state: State
     sentence: str
 
     def line(self) -> str:
-        """For people."""
+        """Format the result for people, on one line."""
         return f"{self.state:<{_WIDTH}}  {self.check}: {self.sentence}"
 
     def json(self) -> str:
-        """For machines."""
+        """Format the result for machines, as one JSON object."""
         return json.dumps({"check": self.check, "state": self.state, "sentence": self.sentence}, ensure_ascii=False)
 
 
 class Trouble(Exception):
-    """What a check found wrong, and what to do, in one sentence."""
+    """A check found something wrong; the message says what, and what to do, in one sentence."""
 
 
 class Unclear(Exception):
-    """Why a check could not tell, in one sentence."""
+    """A check could not tell; the message says why, in one sentence."""
 
 
 class Skipped(Exception):
-    """Why a check was not made, in one sentence."""
+    """A check was not run; the message says why, in one sentence."""
 
 
 def in_one_line(text: str) -> str:
-    """The text without line ends and other signs that move a cursor."""
+    """Replace line ends and other unprintable characters by spaces, and collapse the spaces."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 

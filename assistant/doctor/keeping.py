@@ -1,4 +1,4 @@
-"""The journal's file and the disk it is on. Blocks: for another thread."""
+"""Checks the journal's file and the disk it is on. Blocks: call it in another thread."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from assistant.journal.files import connect, make_durable
 from assistant.key_binding import KeyBinding
 from assistant.replay.opening import CannotRead, opened
 
-#: `PRAGMA synchronous` when it is FULL.
+#: The value of `PRAGMA synchronous` for FULL.
 _FULL = 2
-#: Below this a disk counts as full, whatever the journal may still grow to.
+#: With less free space than this a disk counts as full, however little the journal may still grow.
 LEAST_FREE_BYTES = 64 * 1024 * 1024
 _MIB = 1024 * 1024
 
 
 def sound(path: Path, now: float) -> str:
-    """That the file can be read whole. It is only read. Raises Trouble. `now` in seconds since 1970."""
+    """Check that the whole journal can be read, without changing it. Raises Trouble. `now` is in seconds since 1970."""
     if not path.exists():
         return f"{path} is not there yet and will be made"
     try:
@@ -39,9 +39,9 @@ def sound(path: Path, now: float) -> str:
 
 
 def durable(path: Path) -> str:
-    """That what is committed in this folder is on disk when it is said to be. Raises Trouble.
+    """Check that a commit in this folder is on disk when SQLite reports it as done. Raises Trouble.
 
-    Tried on a database beside the journal: network file systems take no write-ahead log.
+    The check uses a scratch database beside the journal, because network file systems support no write-ahead log.
     """
     folder = path.parent
     while not folder.exists() and folder != folder.parent:
@@ -62,7 +62,7 @@ def durable(path: Path) -> str:
 
 
 def _pragmas(path: Path) -> tuple[str, int]:
-    """How a database made here is kept: its journal mode, and when it is synced."""
+    """Make a database and return its `journal_mode` and its `synchronous` value."""
     with closing(connect(path, how="mode=rwc")) as db:
         make_durable(db)
         db.execute("CREATE TABLE tried (once INTEGER)")
@@ -72,7 +72,7 @@ def _pragmas(path: Path) -> tuple[str, int]:
 
 
 def room(path: Path, config: JournalConfig) -> str:
-    """That the journal can grow to what the settings allow. Raises Trouble."""
+    """Check that the disk has room for the journal to grow to its limit. Raises Trouble."""
     folder = path.parent
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
@@ -88,7 +88,7 @@ def room(path: Path, config: JournalConfig) -> str:
 
 
 def bindings(path: Path, now: float) -> Collection[KeyBinding]:
-    """Which key was given for which server, as far as this journal remembers; nothing when it cannot be read."""
+    """Return which key the journal remembers for which server; empty when the journal cannot be read."""
     if not path.is_file():
         return ()
     try:

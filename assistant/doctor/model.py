@@ -1,4 +1,4 @@
-"""One model of the settings: its key, its server, whether it is there, takes tools, and holds what it is to hold."""
+"""Checks one model of the settings: its key, its server, its name, its options, its tools and its context."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from llm.discover import OfferedModel, offered_models, ollama_model
 from llm.providers import OllamaProvider
 from resilience import Deadline, HttpExchange
 
-#: How long the question to the model may take in all, in seconds, beside what its settings allow for a first byte.
+#: Seconds for the question to the model, on top of what its settings allow for a first byte.
 ANSWER_SECONDS = 60.0
 _SHOWN = 10
 
 
 @dataclass(slots=True)
 class ModelChecks:
-    """The checks of one model, in their order; `place` is what it is called in the settings."""
+    """The checks of one model, in order. `place` is its place in the settings, such as `fallback[0]`."""
 
     place: str
     config: ModelConfig
@@ -58,7 +58,7 @@ class ModelChecks:
     _answer: LLMResponse | LLMError | None = None
 
     async def run(self) -> None:
-        """Make them; what depends on one that failed is skipped."""
+        """Run the checks; skip those that depend on one that failed."""
         check, place = self.examination.check, self.place
         if not await check(f"{place} key", KEY_SECONDS, self._reference):
             return self._skip(("server", "key accepted", "name", "tools", "context"), "its key cannot be had")
@@ -99,7 +99,7 @@ class ModelChecks:
         await check(f"{self.place} file", LOOK_SECONDS, file)
 
     async def _reference(self) -> str:
-        """That the reference leads to a key that may go to this server."""
+        """Check that the reference leads to a key, and that this key may go to this server. Raises Trouble."""
         config = self.config
         if config.provider not in known_providers.known_names():
             raise Trouble(known_providers.no_such_provider(config.provider))
@@ -119,14 +119,14 @@ class ModelChecks:
         return f"{config.key} leads to one"
 
     async def _server(self) -> str:
-        """That something answers at the address as this provider does."""
+        """Check that a server of this provider answers at the address. Raises Trouble, Unclear."""
         config = self.config
         if config.provider == known_providers.AUTO:
             return await self._any_server()
         return await self._at(config.provider, LOOK_SECONDS)
 
     async def _any_server(self) -> str:
-        """For "auto": an Ollama, an OpenAI-compatible server at the URL, or none: the embedded model."""
+        """Look for the server of "auto": an Ollama, else an OpenAI-compatible one at the URL, else the embedded one."""
         try:
             return await self._at("ollama", PROBE_SECONDS)
         except Trouble as trouble:
@@ -138,7 +138,7 @@ class ModelChecks:
             return f"{trouble}; so the embedded model is used"
 
     async def _at(self, name: str, seconds: float) -> str:
-        """That a provider's server is there; its models are listed. Raises Trouble."""
+        """Check that a provider's server answers, and list its models. Raises Trouble, Unclear."""
         provider = provider_of(self.config, self._key, name)
         if not provider.api_url:
             raise Trouble(
@@ -163,7 +163,7 @@ class ModelChecks:
         return f"{provider.api_url} answers"
 
     async def _accepted(self) -> str:
-        """That the server takes the key."""
+        """Check that the server accepts the key. Raises Trouble."""
         provider = self._asked
         if self._refused is None and self._key and provider.lists_without_key and await self._pick():
             answer = await self._ask()
@@ -178,7 +178,7 @@ class ModelChecks:
         return f"{provider.api_url} takes it" if self._key else "the server wants none"
 
     async def _named(self) -> str:
-        """That the model of the settings is there, or that one can be chosen."""
+        """Check that the model of the settings exists, or that one can be chosen. Raises Trouble."""
         provider, model = self._asked, self.config.model
         names = [offered.name for offered in self._listed or ()]
         if not await self._pick():
@@ -196,7 +196,7 @@ class ModelChecks:
         return f"{provider.model} is there" if model else f"none is named, so it is {provider.model}"
 
     async def _options(self) -> str:
-        """That the server takes the options that are added to its requests."""
+        """Check that the server accepts the options that are added to its requests. Raises Trouble, Unclear."""
         names = options_set(self.config)
         answer = await self._ask()
         if isinstance(answer, LLMError):
@@ -210,12 +210,12 @@ class ModelChecks:
         return f"the server takes {', '.join(names)}"
 
     async def _without(self, config: ModelConfig) -> LLMResponse | LLMError:
-        """What the model answers when it is asked with other settings."""
+        """Ask the model the question with these other settings."""
         provider = provider_of(config.model_copy(update={"model": self._asked.model}), self._key, self._asked.name)
         return await asked(provider, config, self.exchange, self.examination.clock)
 
     async def _tools(self) -> str:
-        """That the model, asked to, calls a tool."""
+        """Check that the model calls a tool when it is asked to. Raises Trouble."""
         answer = await self._ask()
         name = self._asked.model
         match answer:
@@ -233,7 +233,7 @@ class ModelChecks:
         return f"{name} calls tools{' in its text' if answer.from_fallback else ''}"
 
     async def _context(self) -> str:
-        """That the model can hold what the settings say, and how its tokens are counted."""
+        """Check that the model can hold `context_tokens`, and say how tokens are counted. Raises Trouble, Unclear."""
         wanted = self.config.context_tokens
         most = await self._holds()
         if self._uncounted and self.config.token_table:
@@ -248,7 +248,7 @@ class ModelChecks:
         return f"{wanted} tokens are used of the {most} the model can hold; {counted}"
 
     async def _holds(self) -> int | None:
-        """The context length that the server tells, in tokens."""
+        """Return the model's context length in tokens, or None when the server does not tell it."""
         provider = self._asked
         if not isinstance(provider, OllamaProvider):
             return next((at.context_tokens for at in self._listed or () if at.name == provider.model), None)
@@ -264,14 +264,14 @@ class ModelChecks:
         return self._provider
 
     async def _pick(self) -> str:
-        """The model to ask: the one that is named, else the one that would be chosen; empty for none."""
+        """Return the model to ask: the configured one, else the one that would be chosen; empty when there is none."""
         provider = self._asked
         if not provider.model and self._listed and not provider.hosted:
             provider.model = await self._best([offered.name for offered in self._listed])
         return provider.model
 
     async def _best(self, names: list[str]) -> str:
-        """On an Ollama the first that says it knows tools, as choose_model.py chooses; else the first."""
+        """Return the first model with tools on an Ollama, as choose_model.py does; elsewhere the first of the list."""
         for name in names[:_SHOWN] if isinstance(self._asked, OllamaProvider) else ():
             try:
                 deadline = Deadline.after(self.examination.clock, LOOK_SECONDS)
@@ -283,12 +283,12 @@ class ModelChecks:
         return names[0]
 
     async def _ask(self) -> LLMResponse | LLMError:
-        """What the model answers when it is asked to call a tool. Asked once."""
+        """Return what the model answers when it is asked to call a tool. It is asked only once."""
         if self._answer is None:
             self._answer = await asked(self._asked, self.config, self.exchange, self.examination.clock)
         return self._answer
 
 
 def _among(names: list[str]) -> str:
-    """The names that may be set, as the end of a sentence."""
+    """Format the names that may be set, as the end of a sentence."""
     return f" to one of: {', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}" if names else ""

@@ -1,4 +1,4 @@
-"""The web providers of the settings, made with their keys, for the checks."""
+"""Makes the web providers of the settings, with their keys, and checks them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from assistant.wiring import KEY_SECONDS
 if TYPE_CHECKING:
     from assistant.web import WebProviders
 
-#: The longest a search may take here, and a page, in seconds: providers give up by themselves before.
+#: The longest time for a search and for a page, in seconds: providers give up earlier by themselves.
 SEARCH_SECONDS = 30.0
 PAGE_SECONDS = 60.0
 _NOT_SET = 'the web is not set up: set web.search_provider, for example to ["duckduckgo"], or run mud-assistant setup'
 
-#: Makes the providers of these settings, by name, with their keys.
+#: Makes the providers of these settings. The keys are given by provider name.
 MakeProviders = Callable[[WebConfig, Mapping[str, str]], "WebProviders"]
 
 
 @dataclass(frozen=True, slots=True)
 class WebChecks:
-    """The checks of all providers of [web], each on its own: a fallback must work too."""
+    """The checks of all providers of [web]. Each is checked on its own, because a fallback must work too."""
 
     config: WebConfig
     keys: KeySources
@@ -37,7 +37,7 @@ class WebChecks:
     make: MakeProviders
 
     async def run(self) -> None:
-        """Make them."""
+        """Run the checks."""
         config = self.config
         if not config.search_provider:
             self.examination.note("web", State.WRONG, _NOT_SET)
@@ -53,7 +53,7 @@ class WebChecks:
             await providers.stop()
 
     async def _each(self, providers: WebProviders, keys: Collection[str]) -> None:
-        """Ask each whose key could be had."""
+        """Check each provider whose key could be resolved."""
         check = self.examination.check
         for name in self.config.search_provider:
             if name in keys:
@@ -63,7 +63,7 @@ class WebChecks:
                 await check(f"read {name}", PAGE_SECONDS, partial(self._read, providers, name))
 
     async def _key(self, name: str) -> str | None:
-        """The provider's key, empty when it has none, None when it cannot be had."""
+        """Return the provider's key: empty when none is set, None when it cannot be resolved."""
         config = self.config.providers.get(name, WebProviderConfig())
         key = ""
 

@@ -1,4 +1,4 @@
-"""The command `mud-assistant doctor`, once it is known that nothing of ours is hidden."""
+"""The command `mud-assistant doctor`, run once it is known that no module of ours is hidden."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assistant.wiring import key_sources
 from llm.embedded.models import default_data_dir
 from resilience import DeadlineExceeded, HttpExchange
 
-#: A journal of the largest usual size is looked through in this time, in seconds, on a slow disk too.
+#: Seconds in which a journal of the largest usual size can be read, on a slow disk too.
 JOURNAL_SECONDS = 60.0
 #: Exit status when something is wrong.
 SOMETHING_WRONG = 1
@@ -32,7 +32,7 @@ SOMETHING_WRONG = 1
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What the doctor is to look at. `wall` gives seconds since 1970; `waiting` is told what takes its time."""
+    """The settings and files to examine. `wall` returns seconds since 1970; `waiting` is called with what is slow."""
 
     config: Config
     folder: Path
@@ -47,7 +47,7 @@ class Visit:
 
 # Any: the reactor has no one interface for time, network and threads.
 async def examine(reactor: Any, visit: Visit) -> int:
-    """The exit status: 0 when all is well. Cancelling ends it; whatever it asked is dropped."""
+    """Run the checks and return the exit status, 0 when all is well. Cancelling ends them and drops open requests."""
     exchange = HttpExchange(reactor)
     try:
         return await _Checks(reactor, visit, exchange).run()
@@ -56,7 +56,7 @@ async def examine(reactor: Any, visit: Visit) -> int:
 
 
 class _Checks:
-    """All checks of a visit, in their order."""
+    """All checks of a visit, in order."""
 
     def __init__(self, reactor: Any, visit: Visit, exchange: HttpExchange) -> None:
         self._reactor = reactor
@@ -82,14 +82,14 @@ class _Checks:
         return 0 if self._examination.all_is_well else SOMETHING_WRONG
 
     async def _bindings(self) -> Collection[KeyBinding]:
-        """Which key was given for which server."""
+        """Return which key the journal remembers for which server."""
         file = self._visit.config.journal.file
         if not file:
             return ()
         read = partial(bindings, self._visit.folder / file, self._visit.wall())
         try:
             return await in_daemon_thread(self._reactor, JOURNAL_SECONDS, read)
-        except DeadlineExceeded:  # told by the check of the journal
+        except DeadlineExceeded:  # the check of the journal will report it
             return ()
 
     async def _journal(self) -> None:

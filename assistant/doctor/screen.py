@@ -1,4 +1,4 @@
-"""Shows findings as they are made, and on standard error what takes its time. Imports nothing of ours but findings."""
+"""Shows results as they come, and slow checks on standard error. Imports nothing of ours but finding.py."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from assistant.doctor.finding import Finding
 
 
 class Screen:
-    """One line for each finding on standard output, for people or, with `json`, for machines."""
+    """Writes one line for each result to standard output, for people or, with `json`, for machines."""
 
     def __init__(self, *, json: bool = False) -> None:
         self._json = json
         self._open = False
 
     def show(self, finding: Finding) -> None:
-        """A finding."""
+        """Write a result."""
         self._close()
         _write(sys.stdout, f"{finding.json() if self._json else finding.line()}\n")
 
     def waiting(self, text: str) -> None:
-        """What is being waited for: at a terminal one line that changes, elsewhere a line each time."""
+        """Show which check is slow: at a terminal on one line that changes, elsewhere on a new line each time."""
         if not sys.stderr.isatty():
             _write(sys.stderr, f"... {text}\n")
             return

@@ -1,4 +1,4 @@
-"""One provider of searches or pages, whichever it is: one harmless query, or one page."""
+"""Checks one search provider or page provider, with one harmless query or one page."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from assistant.doctor.finding import Trouble
 from tools.web.errors import Kind, WebError
 from tools.web.providers import ReadProvider, SearchProvider, SearchQuery
 
-#: What is looked for: every index has it.
+#: The query of the check: every index has an answer to it.
 QUERY = SearchQuery("Wikipedia encyclopedia", limit=3)
-#: What is read when no other page is named; it is there for this.
+#: The page that is read when the owner names none; it exists for such use.
 PAGE = "https://example.com/"
-#: Where one of these stands in a message, it names the remedy already.
+#: A message with one of these in it names its remedy already.
 _SAY_IT_THEMSELVES = ("pip install", "settings.yml")
 
 
 async def searches(provider: SearchProvider, clock: IReactorTime) -> str:
-    """That the provider finds something. Raises Trouble."""
+    """Check that the provider finds something. Raises Trouble."""
     try:
         found = await provider.search(QUERY)
     except WebError as error:
@@ -33,7 +33,7 @@ async def searches(provider: SearchProvider, clock: IReactorTime) -> str:
 
 
 async def reads(provider: ReadProvider, page: str, clock: IReactorTime) -> str:
-    """That the provider reads the page. Raises Trouble."""
+    """Check that the provider reads the page. Raises Trouble."""
     try:
         read = await provider.read_url(page)
     except WebError as error:
@@ -44,7 +44,7 @@ async def reads(provider: ReadProvider, page: str, clock: IReactorTime) -> str:
 
 
 def explained(error: WebError, name: str, now: float) -> str:
-    """What went wrong and what to do, in one sentence; `now` in the clock seconds of `retry_at`."""
+    """Say in one sentence what went wrong and what to do. `now` is on the clock of `retry_at`, in seconds."""
     message = error.message.strip().rstrip(".")
     if any(said in message for said in _SAY_IT_THEMSELVES):
         return message
@@ -52,7 +52,7 @@ def explained(error: WebError, name: str, now: float) -> str:
 
 
 def _remedy(error: WebError, name: str, now: float) -> str:
-    """What the owner can do about it."""
+    """Return what the owner can do about the error."""
     key, address = f"web.providers.{name}.key", f"web.providers.{name}.url"
     match error.kind:
         case Kind.AUTH:
@@ -78,7 +78,7 @@ def _remedy(error: WebError, name: str, now: float) -> str:
 
 
 def _when(error: WebError, now: float) -> str:
-    """When it may be asked again, as the beginning of a remedy."""
+    """Say when the provider may be asked again, as the beginning of a remedy; empty when it is not known."""
     if error.retry_at is None:
         return ""
     seconds = max(1, round(error.retry_at - now))

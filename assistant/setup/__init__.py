@@ -2,13 +2,13 @@
 
 dialogue.py     questions and checked answers, one answer a line
 typed.py        lines of standard input, read without blocking the reactor; secrets without echo
-draft.py        what was answered and is not written yet
-keeping.py      where a key is to be kept
+draft.py        the answers that are not written yet
+keeping.py      the questions about where a key is kept
 thinking.py     the questions about the model
 searching.py    the questions about the web
-toml_edit.py    new values in the text of a settings file, everything else left as it is
-rebinding.py    a key entered anew may go to its new server
-writing.py      files that are there whole or not at all
+toml_edit.py    sets values in the text of a settings file and leaves the rest as it is
+rebinding.py    lets a key that was entered anew go to its new server
+writing.py      writes files whole or not at all
 run.py          the command
 
 Nothing is written before the last question is answered.

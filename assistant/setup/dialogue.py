@@ -1,4 +1,4 @@
-"""Questions and checked answers, one answer a line. A person is asked again; a script that errs is told and left."""
+"""Questions and checked answers, one answer a line. After a wrong answer a person is asked again, a script is not."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class NotSetUp(Exception):
 
 
 class Dialogue:
-    """Asks through `say`, which writes text as it stands, and hears through `lines`."""
+    """Asks through `say`, which writes its text unchanged, and reads answers from `lines`."""
 
     def __init__(self, lines: Lines, say: Callable[[str], None]) -> None:
         self._lines = lines
         self._say = say
 
     def tell(self, text: str) -> None:
-        """A line of its own."""
+        """Write a line."""
         self._say(f"{text}\n")
 
     async def text(self, question: str, proposed: str = "", *, empty: bool = False) -> str:
-        """A line of text, the proposed one for an empty line; not empty itself unless that is allowed."""
+        """Ask for a line of text. An empty answer means the proposed text; no text at all is refused unless `empty`."""
 
         def check(answer: str) -> str:
             if not answer and not empty:
@@ -38,7 +38,7 @@ class Dialogue:
         return await self.checked(question, check, proposed)
 
     async def choice(self, question: str, options: Sequence[str], proposed: str) -> str:
-        """One of the options."""
+        """Ask for one of the options."""
 
         def check(answer: str) -> str:
             if answer not in options:
@@ -48,7 +48,7 @@ class Dialogue:
         return await self.checked(f"{question} ({', '.join(options)})", check, proposed)
 
     async def several(self, question: str, options: Sequence[str], proposed: Sequence[str]) -> tuple[str, ...]:
-        """Some of the options, at least one, in the order in which they were given."""
+        """Ask for one option or several, and return them in the order in which they were given."""
 
         def check(answer: str) -> tuple[str, ...]:
             names = tuple(dict.fromkeys(answer.replace(",", " ").split()))
@@ -59,11 +59,11 @@ class Dialogue:
         return await self.checked(question, check, ", ".join(proposed))
 
     async def yes(self, question: str, *, proposed: bool) -> bool:
-        """Yes or no."""
+        """Ask a question to be answered by yes or no."""
         return bool(await self.yes_or(question, "", proposed=proposed))
 
     async def yes_or(self, question: str, other: str, *, proposed: bool) -> bool | None:
-        """Yes, no, or None for the word `other`."""
+        """Ask a question to be answered by yes, no, or the word `other`, for which None is returned."""
 
         def check(answer: str) -> bool | None:
             if other and answer.lower() == other:
@@ -75,20 +75,21 @@ class Dialogue:
         return await self.checked(question, check, "yes" if proposed else "no")
 
     async def checked(self, question: str, check: Callable[[str], T], proposed: str = "") -> T:
-        """What `check` makes of the answer. It raises ValueError with what is wrong, which must not repeat the answer.
+        """Ask until the answer is right, and return what `check` makes of it.
 
-        Raises NotSetUp when the answers end, and for a wrong one that nobody can give again.
+        `check` raises ValueError with what is wrong; its message must not repeat the answer. Raises NotSetUp when the
+        answers end, and for a wrong answer that does not come from a terminal.
         """
         return await self._until_right(f"{question}{f' [{proposed}]' if proposed else ''}: ", check, proposed)
 
     async def secret(self, question: str, check: Callable[[str], T]) -> T:
-        """The same for a key: it is not shown while it is typed."""
+        """Ask like `checked` for a key, which is not shown while it is typed."""
         return await self._until_right(f"{question}: ", check, "", secret=True)
 
     async def _until_right(self, prompt: str, check: Callable[[str], T], proposed: str, *, secret: bool = False) -> T:
         while True:
             try:
-                # Before the question is put: who pastes at once must not see it either.
+                # Hide the input before the prompt appears, so that a key pasted at once is not shown either.
                 with self._lines.unseen() if secret else nullcontext():
                     self._say(prompt)
                     answer = (await self._lines.line()).strip() or proposed
@@ -99,7 +100,7 @@ class Dialogue:
                 self._say("\n")
             try:
                 if not answer.isprintable():
-                    raise ValueError("an answer is one line of plain characters")  # noqa: TRY301  (told like the rest)
+                    raise ValueError("an answer is one line of plain characters")  # noqa: TRY301  (shown like others)
                 return check(answer)
             except ValueError as error:
                 if not self._lines.typed:

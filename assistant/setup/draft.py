@@ -1,4 +1,4 @@
-"""What was answered and is not written yet."""
+"""The answers that are not written yet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assistant.setup.toml_edit import Value
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key that was entered: into `path`, or into the keyring's entry `entry` when there is no path."""
+    """A key that was entered. It goes into the file `path`, or without a path into the keyring's entry `entry`."""
 
     value: str = field(repr=False)
     path: Path | None = None
@@ -21,18 +21,18 @@ class NewKey:
 
 @dataclass(slots=True)
 class Draft:
-    """The settings there are, and what is to become of them; None takes a setting out."""
+    """The present settings and the changes to them; the value None removes a setting."""
 
-    #: The folder of the settings, which references of key files start from.
+    #: The folder of the settings; references of key files are relative to it.
     folder: Path
     before: Config
     environment: Mapping[str, str]
     changes: dict[tuple[str, ...], Value | None] = field(default_factory=dict)
-    #: By reference.
+    #: Keys that were entered, by reference.
     keys: dict[str, NewKey] = field(default_factory=dict)
-    #: References that were named or filled just now, whether they were there before or not.
+    #: References that were named or filled in this dialogue, whether they existed before or not.
     entered: set[str] = field(default_factory=set)
 
     def set(self, *path: str, value: Value | None) -> None:
-        """Set one setting; an empty text takes it out, so that its default counts."""
+        """Set one setting. An empty text removes it, so that its default applies."""
         self.changes[path] = None if value == "" else value

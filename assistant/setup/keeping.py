@@ -1,4 +1,4 @@
-"""Where a key is to be kept: in a file of its own, in the environment, or in the keyring; never in the settings."""
+"""Asks where a key is kept: in a file of its own, in the environment, or in the keyring; never in the settings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from assistant.redaction import MIN_CHARS, Secrets
 from assistant.setup.dialogue import Dialogue
 from assistant.setup.draft import Draft, NewKey
 
-#: Beside the settings, closed to all others.
+#: The folder of key files: beside the settings, closed to all other users.
 FOLDER = "keys"
 
 
 async def reference(dialogue: Dialogue, draft: Draft, secrets: Secrets, name: str, current: str) -> str:
-    """Where the key of `name` is from now on; a key that is entered is in the draft, and among the secrets."""
+    """Ask where the key of `name` is kept, and return the reference. An entered key is added to draft and secrets."""
     ways = _ways(current)
     way = await dialogue.choice(f"Where is the key of {name} kept?", ways, ways[0])
     if way == "keep":
@@ -32,7 +32,7 @@ async def reference(dialogue: Dialogue, draft: Draft, secrets: Secrets, name: st
 
 
 def _ways(current: str) -> list[str]:
-    """What can be chosen here, the best first."""
+    """Return the ways to keep a key on this system, the best first."""
     ways = ["keep"] if current else []
     if hasattr(os, "geteuid"):
         ways.append("file")
@@ -73,7 +73,7 @@ async def _entry(dialogue: Dialogue, draft: Draft, secrets: Secrets, name: str) 
 
 
 async def _entered(dialogue: Dialogue, secrets: Secrets, name: str) -> str:
-    """A key that was typed or pasted. No error repeats it."""
+    """Ask for a key, typed or pasted. No error message repeats it."""
 
     def check(answer: str) -> str:
         if not answer.isascii() or " " in answer:

@@ -1,4 +1,4 @@
-"""A key that was entered anew may go to its new server: the journal, which remembers the old one, is told."""
+"""Tells the journal, which remembers the old server of a key, that a key entered anew may go to a new one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _SECONDS = 60.0
 async def rebind(
     reactor: Any, wall: Callable[[], float], folder: Path, config: Config, entered: Collection[str]
 ) -> None:
-    """Let the keys of these references go where the settings now say. A journal that cannot be used stays as it is."""
+    """Let the keys of these references go to the servers of the present settings.
+
+    Leaves a journal that cannot be used as it is.
+    """
     path = folder / config.journal.file
     wanted = bindings_of(config, folder)
     entered = {anchored(reference, folder) for reference in entered}
@@ -33,7 +36,7 @@ async def rebind(
         return
     try:
         known = await in_daemon_thread(reactor, _SECONDS, partial(bindings, path, wall()))
-    except DeadlineExceeded:  # the doctor will tell of it
+    except DeadlineExceeded:  # the doctor will report it
         return
     states = [bound(each.reference, each.origin, known) for each in wanted if each.reference in entered]
     if not any(isinstance(state, Voided) for state in states):
@@ -45,7 +48,7 @@ async def rebind(
         keys = BoundKeys(await journal.bindings.load())
         keys.admit(wanted, entered)
         await journal.bindings.remember(keys.remembered)
-    except JournalError:  # the same
+    except JournalError:  # the doctor will report this too
         return
     finally:
         await journal.close()

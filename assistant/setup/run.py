@@ -1,4 +1,4 @@
-"""The command `mud-assistant setup`, once it is known that nothing of ours is hidden."""
+"""The command `mud-assistant setup`, run once it is known that no module of ours is hidden."""
 
 from __future__ import annotations
 
@@ -41,19 +41,22 @@ _MORE = "more"
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What is to be set up. `wall` gives seconds since 1970."""
+    """The settings file to write, and its surroundings. `wall` returns seconds since 1970."""
 
     path: Path
     environment: Mapping[str, str]
     wall: Callable[[], float]
     secrets: Secrets = field(default_factory=Secrets)
-    #: What the readers of the web are tried on.
+    #: The page on which the page readers are tested.
     page: str = PAGE
 
 
 # Any: the reactor has no one interface for time, network and threads.
 async def install(reactor: Any, installation: Installation) -> int:
-    """The exit status: that of the doctor once the settings are written, else 2. Cancelling writes nothing."""
+    """Run the setup and return the exit status: the doctor's once the settings are written, else 2.
+
+    Cancelling before that writes nothing.
+    """
     exchange = HttpExchange(reactor)
     try:
         entered, is_web = await _Setup(reactor, installation, exchange).run()
@@ -71,7 +74,7 @@ async def install(reactor: Any, installation: Installation) -> int:
 
 
 async def _tested(reactor: Any, installation: Installation, config: Config, *, is_web: bool) -> int:
-    """The exit status of the doctor for what is now in the file."""
+    """Run the doctor on the new settings and return its exit status."""
     screen = Screen()
     _say("\n")
     return await examine(
@@ -91,7 +94,7 @@ async def _tested(reactor: Any, installation: Installation, config: Config, *, i
 
 
 class _Setup:
-    """One dialogue."""
+    """One run of the questions, up to the written settings."""
 
     def __init__(self, reactor: Any, installation: Installation, exchange: HttpExchange) -> None:
         self._reactor = reactor
@@ -102,7 +105,7 @@ class _Setup:
         self._dialogue = Dialogue(StandardInput(reactor), _say)
 
     async def run(self) -> tuple[Collection[str], bool]:
-        """The references of keys given anew, and whether the web is used, once all is written.
+        """Ask, write, and return the references of keys entered anew and whether the web is used.
 
         Raises NotSetUp, CannotWrite.
         """
@@ -128,7 +131,7 @@ class _Setup:
         return draft.entered, is_web
 
     def _text(self) -> str:
-        """What the file holds, empty when it is not there. Raises NotSetUp."""
+        """Return the text of the settings file, empty when there is no file. Raises NotSetUp."""
         try:
             return self._path.read_bytes().decode()
         except FileNotFoundError:
@@ -139,7 +142,7 @@ class _Setup:
             raise NotSetUp(f"{self._path} cannot be read: {error.strerror}") from error
 
     def _before(self, text: str) -> Config:
-        """The settings there are. Raises NotSetUp for a file with a mistake: what it means is not known."""
+        """Return the present settings. Raises NotSetUp for a file with a mistake, as its meaning is not known."""
         try:
             return read_settings(self._path, {}) if text else Config()
         except SettingsError as error:
@@ -152,7 +155,7 @@ class _Setup:
         draft.set("journal", "file", value="" if file == _NO_JOURNAL else file)
 
     def _new(self, text: str, draft: Draft) -> str:
-        """The text to write, known to be valid. Raises NotSetUp."""
+        """Return the new text of the file, checked to be valid. Raises NotSetUp."""
         try:
             new = edited(text or _NEW, draft.changes)
             Config.model_validate(tomllib.loads(new))
@@ -167,7 +170,7 @@ class _Setup:
         return new
 
     def _show(self, draft: Draft) -> None:
-        """What will be set, and where keys will be; no key is in it."""
+        """Show what will be set and where keys will be kept, without the keys themselves."""
         self._dialogue.tell("")
         for path, value in draft.changes.items():
             if value is not None:
@@ -177,7 +180,7 @@ class _Setup:
             self._dialogue.tell(f"  and the key into {where}")
 
     async def _write(self, text: str, new: str, draft: Draft) -> None:
-        """Keys first: settings must not lead to where there is none. Raises NotSetUp, CannotWrite."""
+        """Write the keys first, so that settings never lead to a missing key. Raises NotSetUp, CannotWrite."""
         for key in draft.keys.values():
             if key.path is None:
                 await self._into_keyring(key)
@@ -195,7 +198,7 @@ class _Setup:
         def work() -> str:
             try:
                 import_module("keyring").set_password(SERVICE, key.entry, key.value)
-            except Exception as error:  # noqa: BLE001  (each system's keyring has errors of its own, which may tell the key)
+            except Exception as error:  # noqa: BLE001  (each keyring has its own errors, which may hold the key)
                 return type(error).__name__
             return ""
 

@@ -1,4 +1,4 @@
-"""The questions about the web: who searches, who reads, and what each of them needs."""
+"""The questions about the web: the search providers, the page providers, and what each of them needs."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _READS = """Who reads pages? One, or several in order:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a provider needs: `url` is a proposal for its own address, None when it has a usual place."""
+    """What a provider needs. `url` is the proposed address of the owner's own server, None for a public service."""
 
     key: bool = False
-    #: A key is of use, and not needed.
+    #: A key is useful, but not required.
     may_have_key: bool = False
     url: str | None = None
 
 
-#: What the registry does not say: whose key is of use only, and where one's own server usually is.
+#: What the registry does not say: whose key is optional, and the usual address of the owner's own server.
 _NEEDS = {
     "tavily": Needs(may_have_key=True),
     "searxng": Needs(url="http://127.0.0.1:8888"),
@@ -46,7 +46,7 @@ _NEEDS = {
 
 
 def needs_of(name: str) -> Needs:
-    """What this provider needs."""
+    """Return what this provider needs."""
     if name in _NEEDS:
         return _NEEDS[name]
     maker = registry.SEARCH_PROVIDERS.get(name) or registry.READ_PROVIDERS[name]
@@ -55,14 +55,14 @@ def needs_of(name: str) -> Needs:
 
 @dataclass(frozen=True, slots=True)
 class WebQuestions:
-    """Asks for the providers of searches and pages."""
+    """Asks for the search providers and the page providers."""
 
     dialogue: Dialogue
     draft: Draft
     secrets: Secrets
 
     async def ask(self) -> bool:
-        """Whether the web is used; what is answered is in the draft."""
+        """Ask, put the answers into the draft, and return whether the web is used."""
         old = self.draft.before.web
         if not await self.dialogue.yes("May assistants search and read the web?", proposed=bool(old.search_provider)):
             if old.search_provider:

@@ -37,9 +37,9 @@ from llm.embedded.models import MODELS
 from resilience import Deadline, HttpExchange, origin_of
 
 _SHOWN = 20
-#: The answer that takes an option out.
+#: The answer that removes an option.
 NONE = "none"
-#: How many names are shown that are like the one that was given, and how like they must be (difflib's measure).
+#: How many similar names are shown for an unknown one, and how similar they must be (difflib's ratio).
 _CLOSEST, _LIKENESS = 3, 0.5
 
 
@@ -54,7 +54,7 @@ class ModelQuestions:
     keys: KeySources
 
     async def ask(self) -> None:
-        """Put what is answered into the draft."""
+        """Ask, and put the answers into the draft."""
         old, draft = self.draft.before.model, self.draft
         names = known_names()
         width = max(map(len, names))
@@ -79,7 +79,7 @@ class ModelQuestions:
         draft.set("model", "model", value=model)
 
     async def more(self) -> None:
-        """Ask for the options that only this provider takes; an empty answer keeps what is proposed."""
+        """Ask for the options that only this provider takes. An empty answer keeps the proposed value."""
         name, special = str(self.draft.changes[("model", "provider")] or AUTO), special_settings()
         options = [option for option in ModelConfig.model_fields if option in special and takes(name, option)]
         if not options:
@@ -88,7 +88,7 @@ class ModelQuestions:
             await self._option(name, option)
 
     async def _option(self, name: str, option: str) -> None:
-        """Ask for one option; "none" takes it out."""
+        """Ask for one option; "none" removes it."""
         known = server_tools_of(name) if option == "server_tools" else {}
         default = ModelConfig.model_fields[option].default
         before = self.draft.changes.get(("model", option), getattr(self.draft.before.model, option, default))
@@ -117,7 +117,7 @@ class ModelQuestions:
         self.draft.set("model", option, value=await self.dialogue.checked(f"{option}{choices}", check, shown))
 
     async def _url(self, name: str, old: str) -> str:
-        """The address; empty for the provider's usual place."""
+        """Ask for the address; empty means the provider's usual one."""
         usual = _usual(name)
         answer = await self.dialogue.checked("Address of the server", checked_url, old or usual)
         return "" if answer == usual else answer
@@ -129,7 +129,7 @@ class ModelQuestions:
         return await reference(self.dialogue, self.draft, self.keys.secrets, name, old)
 
     async def _model(self, config: ModelConfig) -> str:
-        """The model's name, from the server's list where it has one."""
+        """Ask for the model's name, with the server's list where it has one."""
         names = await self._offered(config)
         for number, name in enumerate(names[:_SHOWN], start=1):
             self.dialogue.tell(f"  {number:>2}  {name}")
@@ -155,7 +155,7 @@ class ModelQuestions:
         return await self.dialogue.checked(which, check, proposed)
 
     async def _embedded(self, old: str) -> str:
-        """Which of the embedded models; the better one is proposed where it runs well."""
+        """Ask for one of the embedded models. The better one is proposed where it runs well."""
         now = self.clock.seconds
         best = await self.keys.in_thread(lambda: BETTER if measured(now).is_for_better else SMALL)
         width = max(map(len, MODELS))
@@ -170,7 +170,7 @@ class ModelQuestions:
         return await self.dialogue.checked(f"Which one ({', '.join(MODELS)}, or a file)", check, old or best)
 
     async def _offered(self, config: ModelConfig) -> list[str]:
-        """What the server says it has; nothing, and why, when it does not say."""
+        """Return the models that the server lists; when there is no list, say why and return an empty one."""
         try:
             new = self.draft.keys.get(config.key)
             key = new.value if new else await resolve_key(config.key, self.keys)
@@ -185,12 +185,12 @@ class ModelQuestions:
 
 
 def _usual(name: str) -> str:
-    """The provider's usual place, empty for one that has none."""
+    """Return the provider's usual address, empty when it has none."""
     return get_provider(name).api_url
 
 
 def unlisted(answer: str, names: Sequence[str]) -> str:
-    """That the server lists no such model, with those that are called most like it."""
+    """Say that the server lists no such model, and name the most similar ones."""
     wanted = answer.casefold()
     by_part = {part: name for name in reversed(names) for part in (name.casefold().rpartition("/")[2], name.casefold())}
     closest = [name for name in names if wanted in name.casefold()]
@@ -201,17 +201,17 @@ def unlisted(answer: str, names: Sequence[str]) -> str:
 
 
 def _is_listed(answer: str, names: Sequence[str]) -> bool:
-    """Whether the server has the model; Ollama takes a name without a tag for the latest."""
+    """Tell whether the server lists the model. Ollama reads a name without a tag as the latest."""
     return answer in names or f"{answer}:latest" in names
 
 
 def same_server(new: str, old: str) -> bool:
-    """Whether a key that was given for the old address may go to the new one."""
+    """Tell whether a key that was given for the old address may go to the new one."""
     return not old or (bool(new) and origin_of(new) == origin_of(old))
 
 
 def checked_url(answer: str) -> str:
-    """The address. Raises ValueError."""
+    """Return the address, checked. Raises ValueError."""
     if not answer:
         raise ValueError("give the address of the server, such as http://127.0.0.1:8080/v1")
     try:

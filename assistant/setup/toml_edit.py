@@ -1,7 +1,7 @@
-"""New values in the text of a TOML file. Comments, order and whatever else is in it stay as they are. Pure.
+"""Sets values in the text of a TOML file, and leaves comments, order and everything else as they are. Pure.
 
-The text is changed line by line, and the result compared with what it must mean: a file that is written in a way in
-which this does not succeed is refused, and never damaged.
+The text is changed line by line, and the result is compared with what it must mean. A file whose style this cannot
+handle is refused, and never damaged.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _KEY = re.compile(rf"\s*({_NAMES})\s*=\s*")
 
 
 class CannotEdit(Exception):
-    """The file is written in a way that cannot be changed line by line."""
+    """The file is written in a style that cannot be changed line by line."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The lines from `first` to before `last`: a table's header, or a setting of it (then `name` is its path)."""
+    """The lines from `first` to before `last`: a table's header, or one setting, whose path is then `name`."""
 
     table: tuple[str | int, ...]
     first: int
@@ -39,7 +39,7 @@ class _Place:
 
 
 def edited(text: str, changes: Mapping[Path, Value | None]) -> str:
-    """The text with each path set to its value, or taken out for None. Raises CannotEdit."""
+    """Return the text with each path set to its value; None removes the setting. Raises CannotEdit."""
     wanted: dict[str, Any] = tomllib.loads(text)
     for path, value in changes.items():
         if _get(wanted, path) == _plain(value):
@@ -56,7 +56,7 @@ def edited(text: str, changes: Mapping[Path, Value | None]) -> str:
 
 
 def written(value: Value) -> str:
-    """The value as TOML has it. Text is one line of printable characters."""
+    """Format the value as TOML. A text must be one line of printable characters."""
     if isinstance(value, bool | int):
         return json.dumps(value)
     if isinstance(value, str):
@@ -69,7 +69,7 @@ def _plain(value: Value | None) -> object:
 
 
 def _get(data: Mapping[str, Any], path: Path) -> object:
-    """The value at a path, None when there is none."""
+    """Return the value at a path, or None when there is none."""
     for part in path[:-1]:
         inner = data.get(part)
         if not isinstance(inner, Mapping):
@@ -79,7 +79,7 @@ def _get(data: Mapping[str, Any], path: Path) -> object:
 
 
 def _changed(data: Mapping[str, Any], path: Path, value: Value | None) -> dict[str, Any]:
-    """What the file must mean afterwards. Raises CannotEdit where a table is something else."""
+    """Return the data that the file must mean afterwards. Raises CannotEdit where a table is another kind of value."""
     whole: dict[str, Any] = deepcopy(dict(data))
     table = whole
     for part in path[:-1]:
@@ -94,7 +94,7 @@ def _changed(data: Mapping[str, Any], path: Path, value: Value | None) -> dict[s
 
 
 def _full(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The same without empty tables, which mean nothing."""
+    """Return the data without empty tables, which mean nothing."""
     inner = {name: _full(value) if isinstance(value, dict) else value for name, value in data.items()}
     return {name: value for name, value in inner.items() if value != {}}
 
@@ -118,14 +118,14 @@ def _with(text: str, path: Path, value: Value | None) -> str:
 
 
 def _append(lines: list[str], new: Sequence[str], end: str) -> None:
-    """Add lines at the end, behind an empty one."""
+    """Add lines at the end, after an empty one."""
     while lines and not lines[-1].strip():
         lines.pop()
     lines += [*([end] if lines else []), *new, ""]
 
 
 def _replaced(old: Sequence[str], value: Value) -> str:
-    """The line with another value; its name and a comment behind it stay."""
+    """Return the line with another value; the name and a comment after the value are kept."""
     key = _KEY.match(old[0])
     assert key is not None
     line = old[0].removesuffix("\r")
@@ -136,7 +136,7 @@ def _replaced(old: Sequence[str], value: Value) -> str:
 
 
 def _places(lines: Sequence[str]) -> Iterator[_Place]:
-    """Every header and every setting, with all lines of a value that has several."""
+    """Find every header and every setting; a setting has all lines of its value."""
     table: tuple[str | int, ...] = ()
     counts: Counter[tuple[str | int, ...]] = Counter()
     at = 0
@@ -156,7 +156,7 @@ def _places(lines: Sequence[str]) -> Iterator[_Place]:
 
 
 def _end(lines: Sequence[str], first: int) -> int:
-    """The line behind the value that begins here."""
+    """Return the index after the last line of the value that begins here."""
     for last in range(first + 1, len(lines) + 1):
         if _parses("\n".join((*lines[first:last], ""))):
             return last
@@ -172,5 +172,5 @@ def _parses(text: str) -> bool:
 
 
 def _split(names: str) -> tuple[str, ...]:
-    """The parts of a dotted name, without their quotes."""
+    """Split a dotted name into its parts, and remove their quotes."""
     return tuple(part.strip("\"'") for part in re.findall(_NAME, names))

@@ -1,4 +1,4 @@
-"""Lines of standard input, read in a thread of their own; secrets without echo where somebody types them."""
+"""Reads lines of standard input in a thread of its own; at a terminal, secrets are read without echo."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from assistant.off_thread import in_daemon_thread
 
-#: A person may think for so many seconds about one answer.
+#: How long a person may think about one answer, in seconds.
 PATIENCE_SECONDS = 86_400.0
-#: No answer is longer, in bytes.
+#: The longest line that is accepted, in bytes.
 MAX_LINE_BYTES = 64 * 1024
 _PIECE_BYTES = 4096
 
@@ -21,27 +21,27 @@ class Ended(Exception):
 
 
 class Lines(Protocol):
-    """Where answers come from."""
+    """A source of answers."""
 
-    #: Whether a person types them, and can answer again.
+    #: Whether a person types the answers, and can answer again.
     typed: bool
 
     async def line(self) -> str:
-        """The next line without its end. Raises Ended. May be cancelled."""
+        """Return the next line without its end. Raises Ended. May be cancelled."""
         ...
 
     def unseen(self) -> AbstractContextManager[None]:
-        """As long as this lasts, what is typed is not shown. Raises Ended where that cannot be."""
+        """Hide what is typed within this context. Raises Ended where that is impossible."""
         ...
 
 
 class StandardInput:
-    """The lines of file descriptor 0, whatever it is.
+    """The lines of a file descriptor, by default 0 (standard input), be it a terminal or a pipe.
 
-    Read below Python's own buffer: a thread that waits in it would keep the interpreter from ending.
+    They are read below Python's own buffer: a thread waiting in that buffer would keep the interpreter from ending.
     """
 
-    # Any: the reactor as clock and as what other threads call into.
+    # Any: used as a clock, and to call in from other threads.
     def __init__(self, reactor: Any, descriptor: int = 0) -> None:
         self._reactor = reactor
         self._descriptor = descriptor
@@ -49,15 +49,15 @@ class StandardInput:
         self.typed = os.isatty(descriptor)
 
     async def line(self) -> str:
-        """The next line without its end. Raises Ended."""
+        """Return the next line without its end. Raises Ended."""
         return await in_daemon_thread(self._reactor, PATIENCE_SECONDS, self._read)
 
     def unseen(self) -> AbstractContextManager[None]:
-        """Nothing for a pipe; a terminal shows again what is typed however this ends."""
+        """Hide what is typed at a terminal, and show it again however the context ends. Has no effect on a pipe."""
         return _unseen(self._descriptor) if self.typed else nullcontext()
 
     def _read(self) -> str:
-        """Blocks."""
+        """Read up to the next line's end. Raises Ended. Blocks."""
         while b"\n" not in self._rest:
             piece = os.read(self._descriptor, _PIECE_BYTES)
             if not piece and not self._rest:
@@ -72,7 +72,7 @@ class StandardInput:
 
 @contextmanager
 def _unseen(descriptor: int) -> Iterator[None]:
-    """As long as this lasts, the terminal does not show what is typed."""
+    """Keep the terminal from showing what is typed within this context."""
     try:
         import termios  # noqa: PLC0415  (not on Windows)
     except ImportError:

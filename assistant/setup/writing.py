@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and keys where nobody else reads them. Blocks, and briefly."""
+"""Writes files whole or not at all, and keys where no other user can read them. Blocks, but briefly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class CannotWrite(Exception):
 
 
 def put_settings(path: Path, text: str) -> None:
-    """Write the settings; a link stays one, and a file its mode. Raises CannotWrite."""
+    """Write the settings. A link stays a link, and an existing file keeps its mode. Raises CannotWrite."""
     target = path.resolve()
     try:
         mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else _SETTINGS_MODE
@@ -26,7 +26,7 @@ def put_settings(path: Path, text: str) -> None:
 
 
 def put_key(path: Path, key: str) -> None:
-    """Write a key into a file that only this user may read, in a folder only he may enter. Raises CannotWrite."""
+    """Write a key into a file only this user can read, in a folder only they can enter. Raises CannotWrite."""
     folder = path.parent
     try:
         folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
@@ -43,7 +43,7 @@ def put_key(path: Path, key: str) -> None:
 
 
 def _put(path: Path, data: bytes, mode: int) -> None:
-    """Write under a name of its own, then give it the file's: whoever looks finds the old one or the new one."""
+    """Write to a temporary file and rename it, so that a reader finds either the old content or the new."""
     with NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent, delete=False) as file:
         new = Path(file.name)
         try:
@@ -59,7 +59,7 @@ def _put(path: Path, data: bytes, mode: int) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Have the new name on disk, where directories can be synced."""
+    """Sync the folder, so that the new name is on disk; not on Windows, where folders cannot be synced."""
     if os.name == "nt":
         return
     number = os.open(folder, os.O_RDONLY)

@@ -1,7 +1,7 @@
-"""The commands of the embedded game, as a table: `resolve` says what a line is, `run` does it.
+"""The commands of the embedded game, as a table: `resolve` finds the command of a line, `run` runs it.
 
-The game does not look at permissions itself: it is the policy's (`tools/policy.py`) to keep what may not happen from
-coming this far, and the tests count on nobody else doing it.
+The game checks no permissions. The policy (`tools/policy.py`) must refuse what may not happen before it comes here,
+and the tests rely on the policy being the only check.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command: `run(body, text, switches)` gets what follows the name and gives what the game prints.
+    """One command. `run(body, text, switches)` gets the text after the name and returns what the game prints.
 
-    `finds(body, text)` is what it would act on just now.
+    `finds(body, text)` returns what the command would act on just now.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Command:
 
 
 def resolve(line: str) -> GameCommand:
-    """The command that `line` is, its alias replaced by its name. ToolFailed when there is none."""
+    """Return the command that `line` means, with an alias replaced by its name. Raises ToolFailed for none."""
     typed, _, text = line.strip().partition(" ")
     word, *switches = typed.casefold().lstrip("@+").split("/")
     command = _BY_WORD.get(word)
@@ -51,13 +51,13 @@ def resolve(line: str) -> GameCommand:
 
 
 def affected(body: Body, command: GameCommand) -> tuple[Target, ...]:
-    """List where the body is, then what the command would act on at this moment: all that its words may mean."""
+    """List the body's room, then all the command would act on at this moment: everything its words may mean."""
     text = command.line.partition(" ")[2]
     return (Target(body.room.key, body.room.name), *COMMANDS[command.name].finds(body, text))
 
 
 def run(body: Body, command: GameCommand) -> str:
-    """What the game prints when `body` runs the command."""
+    """Run the command for `body`, and return what the game prints."""
     text = command.line.partition(" ")[2]
     return COMMANDS[command.name].run(body, text, frozenset(command.switches))
 
@@ -133,7 +133,7 @@ def _ban(body: Body, text: str, _: frozenset[str]) -> str:
 
 
 def _would(what: str) -> Callable[[Body, str, frozenset[str]], str]:
-    """A command that is only there to be refused: it never does what it says."""
+    """Make a command that is there only to be refused: it never does what it says."""
     return lambda _, text, __: f"In a real game this would {what}: {text or 'nothing'}"
 
 
@@ -171,19 +171,19 @@ def _teleported(body: Body, text: str) -> list[Target]:
 
 
 def _taken(things: list[Thing], name: str, what: str) -> Thing:
-    """The thing meant, taken out of `things`; ToolFailed that lists them."""
+    """Take the thing that is meant out of `things`. Raises ToolFailed that lists them."""
     return things.pop(pick(name, [thing.name for thing in things], what=what))
 
 
 def _two(text: str, use: str) -> tuple[str, str]:
-    """What stands before and behind the last ' to '. ToolFailed that says how to use the command."""
+    """Split at the last ' to '. Raises ToolFailed that says how to use the command."""
     first, to, second = text.rpartition(" to ")
     if not (to and first.strip() and second.strip()):
         raise ToolFailed(f"Use: {use}")
     return first, second
 
 
-#: Every command by its name.
+#: All commands, by name.
 COMMANDS = {
     command.name: command
     for command in (
@@ -204,7 +204,7 @@ _BY_WORD = {word: command for command in COMMANDS.values() for word in (command.
 
 
 def _tell_of_gift(ears: Ears, body: Body, thing: Thing) -> None:
-    """Tell who got a thing; ears of the version before, which know no gifts, see a pose."""
+    """Tell the receiver of a thing; ears without `was_given`, from an earlier version, see a pose instead."""
     if hasattr(ears, "was_given"):
         ears.was_given(body.principal, thing.name, thing.authority)
     else:

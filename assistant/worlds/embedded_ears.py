@@ -1,4 +1,4 @@
-"""What reaches a body in the embedded world, as whoever lives in it is told."""
+"""The interface through which an assistant perceives what happens round its body in the embedded world."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ _log = Logger()
 
 
 class Ears(Protocol):
-    """Told what a body perceives; a body never perceives its own acts. Called on the reactor, must not wait."""
+    """A listener that is told what a body perceives, but never its own acts. Called on the reactor, must not wait."""
 
     def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
-        """Somebody spoke aloud, to `target` if to anybody in particular."""
+        """Hear words spoken aloud in the room, to `target` if they are meant for one person."""
         ...
 
     def heard_whisper(self, speaker: Principal, text: str) -> None:
-        """Somebody whispered to this body."""
+        """Hear words whispered to this body."""
         ...
 
     def heard_page(self, speaker: Principal, text: str) -> None:
-        """Somebody spoke to this body from anywhere in the game."""
+        """Hear words sent to this body from anywhere in the game."""
         ...
 
     def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
-        """Somebody spoke on a channel, which all in the game hear."""
+        """Hear words on a channel, which every character of the game hears."""
         ...
 
     def saw_emote(self, actor: Principal, text: str) -> None:
-        """Somebody acted visibly; `text` follows the name."""
+        """See an act in the room; `text` follows the actor's name."""
         ...
 
     def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
-        """Somebody gave this body a thing, named by somebody of the level `authority` where that is not the giver's."""
+        """Take a thing from `giver`. `authority` is the level of the person who named it, None if that is the giver."""
         ...
 
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
-        """Somebody came, from an exit of this room or (empty) out of nowhere."""
+        """See an arrival, from an exit of this room or (empty) out of nowhere."""
         ...
 
     def saw_departure(self, who: Principal, direction: str) -> None:
-        """Somebody left, by an exit of this room or (empty) out of the game."""
+        """See a departure, by an exit of this room or (empty) out of the game."""
         ...
 
 
 def perceived(ears: Ears, perceive: Callable[[Ears], None], who: str) -> None:
-    """Let one listener perceive something; their bug is logged, and no trouble of anybody else."""
+    """Let one listener perceive something. An error of this listener is logged and does not reach the others."""
     try:
         perceive(ears)
     except CancelledError:
         raise
-    except Exception:  # noqa: BLE001 - the border between the world and any listener
+    except Exception:  # noqa: BLE001 - the border between the world and any listener's code
         _log.failure("the ears of {who} failed", who=who)

@@ -1,4 +1,4 @@
-"""Who or what something in the embedded world is, whatever its name, and how far its texts are to be trusted."""
+"""The identity of things in the embedded world, whatever their names, and how far their texts are to be trusted."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _HERE = frozenset({"here", "room", "around"})
 
 
 class Identities:
-    """Numbers the things of a world as they are asked for; no number is given twice."""
+    """Numbers the things of a world when they are first asked for; no number is given twice."""
 
     def __init__(self) -> None:
-        #: By the place in memory of each thing, which is kept here so that no other takes that place; with the copy
-        #: that others see.
+        #: By the `id()` of each thing, with the copy that others see. The thing is kept too, so that no other object
+        #: gets the same `id()`.
         self._known: dict[int, tuple[Thing, Thing]] = {}
 
     def of(self, thing: Thing) -> str:
-        """Find the identity of this very thing: one of the same name and description has another."""
+        """Return the identity of this very thing; another one with the same name and description has its own."""
         return self.marked(thing).id
 
     def marked(self, thing: Thing) -> Thing:
-        """Find the copy of the thing with its identity, as others see it."""
+        """Return the copy of the thing that others see, with its identity."""
         known = self._known.get(id(thing))
         if known is None:
             known = self._known[id(thing)] = (thing, replace(thing, id=f"#{len(self._known) + 1}"))
@@ -46,7 +46,7 @@ class Identities:
 
 
 def aliased(target: str, body: Body) -> str:
-    """Return `target`, with 'me' and 'here' as names."""
+    """Return `target`, with 'me' and 'here' replaced by the names of the body and the room."""
     wanted = plain(target)
     if wanted in _SELF:
         return body.principal.name
@@ -54,17 +54,17 @@ def aliased(target: str, body: Body) -> str:
 
 
 def level_of_body(principal: Principal) -> int | None:
-    """Find the level of a body's name and description: a player's own, an assistant's 0, None for the game's people."""
+    """Return the level of a body's name and description: a player's own, 0 for an assistant, None for a resident."""
     return None if principal.kind is Kind.WORLD else label_of(principal).authority
 
 
 def written(text: str, level: int | None) -> str:
-    """Return the text with its level; as it is when it is the game's own."""
+    """Return the text marked with its level; text of the game itself (None) is returned unchanged."""
     return text if level is None else Written(text, level)
 
 
 def lowest_seen(body: Body, *, everywhere: bool = False) -> int | None:
-    """Find the lowest level of any name round the body, or in the whole game; None when all are the game's own."""
+    """Return the lowest level of any name round the body, or in the whole game; None when all are the game's own."""
     world: EmbeddedWorld = body.world
     bodies = world.bodies if everywhere else world.bodies_with(body)
     levels = [level_of_body(other.principal) for other in bodies if other is not body]
@@ -74,7 +74,7 @@ def lowest_seen(body: Body, *, everywhere: bool = False) -> int | None:
 
 @contextmanager
 def levelled(body: Body, *, everywhere: bool = False) -> Iterator[None]:
-    """Give what fails here the level of the names that its sentence lists."""
+    """Give a ToolFailed raised in this context the level of the names that its sentence lists."""
     try:
         yield
     except ToolFailed as failed:
@@ -83,5 +83,5 @@ def levelled(body: Body, *, everywhere: bool = False) -> Iterator[None]:
 
 
 def resident_person(resident: Resident) -> Person:
-    """Show a resident as others see them."""
+    """Return a resident as others see them."""
     return Person(resident.principal.name, resident.description)

@@ -1,4 +1,4 @@
-"""The place the embedded world starts with: five rooms, a few things, two people who live there."""
+"""The place the embedded world starts with: five rooms, a few things and two residents."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Room:
     description: str
     exits: tuple[Exit, ...]
     things: tuple[Thing, ...] = ()
-    #: The names of the things that nobody can take.
+    #: The names of the things that cannot be taken.
     fixed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Resident:
-    """Somebody who belongs to the place and never leaves `room`; `greeting` is said to whoever arrives, if any."""
+    """A person who belongs to the place and never leaves `room`. They say `greeting`, if there is one, to newcomers."""
 
     principal: Principal
     room: str

@@ -1,4 +1,4 @@
-"""Places that owners write: rooms, things and a character, as TOML or JSON. Nothing here touches a running world."""
+"""Reads places that owners write: rooms, things and a character, as TOML or JSON. Never touches a running world."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assistant.setting_words import problem
 from assistant.worlds.hamlet import Exit, Place, Resident, Room
 from tools.context import Kind, Principal, Thing
 
-#: A file larger than this, in bytes, is no place.
+#: The largest file that is accepted, in bytes.
 MAX_BYTES = 1_000_000
 
 _Name = Annotated[str, Field(min_length=1, max_length=80, description="a name of 1 to 80 characters")]
@@ -30,7 +30,7 @@ class PlaceFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WrittenPlace:
-    """A place as its owner wrote it. `name` and `persona` are its character's, None where the settings decide."""
+    """A place as its owner wrote it. `name` and `persona` are its character's; None leaves them to the settings."""
 
     place: Place
     name: str | None = None
@@ -38,7 +38,7 @@ class WrittenPlace:
 
     @property
     def character(self) -> dict[str, str]:
-        """The settings of the assistant that the place decides."""
+        """Return the settings of the assistant that the place decides."""
         told = {"name": self.name, "persona": self.persona}
         return {setting: text for setting, text in told.items() if text is not None}
 
@@ -64,7 +64,7 @@ class _WrittenResident(_Table):
 
 
 class _Written(_Table):
-    #: Lines of a file of items to play (`benchmarks.talk`) say what they are with these two.
+    #: A line of a file of items to play (`benchmarks.talk`) tells with these two fields what it is.
     kind: str = "place"
     place: str = ""
     name: _Name | None = None
@@ -87,7 +87,7 @@ def read_place(path: Path) -> WrittenPlace:
         raise PlaceFileError(f"the place {path} must be a file that ends in .toml or .json")
     try:
         data = reader(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # the readers' own errors are ValueErrors, as is that of the codec
+    except (ValueError, RecursionError) as error:  # the errors of the readers and of the codec are ValueErrors
         raise PlaceFileError(f"the place {path} is no {path.suffix[1:].upper()}: {error}") from error
     return place_of(data, str(path))
 
@@ -128,7 +128,7 @@ def place_of(data: object, where: str) -> WrittenPlace:
 
 
 def _mistakes(written: _Written) -> Iterator[tuple[str, str]]:
-    """Find fields that do not fit the others, each with what is wrong."""
+    """Find the fields that do not fit the others, each with what is wrong."""
     keys = [room.key for room in written.rooms]
     known = f"the keys of those there are: {', '.join(keys[:20])}"
     for number, room in enumerate(written.rooms):
@@ -155,7 +155,7 @@ def _mistakes(written: _Written) -> Iterator[tuple[str, str]]:
 
 
 def _invalid(error: ValidationError) -> str:
-    """What the validator minds, with its field; a name that is not known comes first, as it is often a misspelling."""
+    """Say what is invalid, and in which field. An unknown field comes first, as it is often a misspelling."""
     minded = error.errors(include_url=False, include_input=False)
     first = next((one for one in minded if one["type"] == "extra_forbidden"), minded[0])
     path = [part for part in first["loc"] if part != "[key]"]
@@ -168,7 +168,7 @@ def _invalid(error: ValidationError) -> str:
 
 
 def _fields_beside(path: list[Any]) -> list[str]:
-    """The fields of the table that holds the last part of `path`."""
+    """Return the fields of the table that holds the last part of `path`."""
     tables: dict[str, type[BaseModel]] = {"rooms": _WrittenRoom, "residents": _WrittenResident}
     table = tables.get(path[0], _Written) if len(path) > 1 else _Written
     return [name for name in table.model_fields if name not in {"kind", "place"}]

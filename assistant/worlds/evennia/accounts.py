@@ -1,7 +1,7 @@
-"""An account of an assistant's own, through which it is paged, hears channels and answers there; nobody logs in to it.
+"""The account of an assistant, through which it is paged, hears channels and speaks there; it cannot be logged in to.
 
-A character of Evennia hears neither. What is heard here goes to the same assistant as what its character hears, from
-the principal of the account that sent it. Stored are a tag, which names the character, and what Evennia itself keeps.
+In Evennia a character hears neither pages nor channels. What the account hears goes to the assistant of the character,
+as said by the principal of the sending account. Stored are a tag, which names the character, and what Evennia stores.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from assistant.worlds.evennia.writers import Writers
 from tools import Principal
 from tools.clean import one_line
 
-#: Characters of what is heard at once, before markup is taken out.
+#: The most characters of one message that are read, markup included.
 _MAX_HEARD = 8000
 
 _log = Logger()
@@ -40,42 +40,42 @@ class AccountTaken(ValueError):
 
 
 class _AlwaysThere(AccountSessionHandler):  # type: ignore[misc]  # Evennia has no types
-    """The connections of an account that has none, and is there all the same while its assistant lives."""
+    """The sessions of an account that has none, and yet counts as connected while its assistant lives."""
 
     def count(self) -> int:
-        """How many there are to somebody who asks whether he is heard: `page` would call it offline otherwise."""
+        """Count at least one session while the assistant lives; otherwise `page` would call the account offline."""
         return max(len(self.get()), int(self.account.is_connected))
 
 
 class AssistantAccount(class_from_module(settings.BASE_ACCOUNT_TYPECLASS)):  # type: ignore[misc]  # no types
-    """The account of an assistant. It hears pages and its channels, and can be used by nobody else."""
+    """The account of an assistant. It hears pages and its channels, and is of no use to any player."""
 
     @property
     def member(self) -> Member | None:
-        """The assistant that lives now, None when none does."""
+        """The running assistant, or None when it does not run."""
         character = character_of(self)
         return house.member_of(character) if character is not None else None
 
     @property
     def is_connected(self) -> bool:
-        """Whether it hears: channels ask before they send."""
+        """Whether the account hears anything: channels ask this before they send."""
         return self.pk is not None and self.member is not None
 
     @is_connected.setter
     def is_connected(self, value: bool) -> None:
-        """Nothing: whether it hears is not for Evennia to say."""
+        """Ignore the value: Evennia does not decide whether the account hears."""
 
     @lazy_property  # type: ignore[untyped-decorator]  # Evennia has no types
     def sessions(self) -> Any:
-        """Its connections."""
+        """Return the sessions of the account."""
         return _AlwaysThere(self)
 
     def check_password(self, raw_password: str) -> bool:
-        """False: it has no password, whoever gave it one."""
+        """Return False: the account has no password, even if one was set."""
         return False
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> bool:
-        """False, so that nothing is sent on. A page is heard; who sent it is what the stored message says."""
+        """Hear a page and return False, so that nothing is sent on. The stored message tells who sent it."""
         try:
             self._hear_page(_plain(text))
         except CancelledError:
@@ -85,11 +85,11 @@ class AssistantAccount(class_from_module(settings.BASE_ACCOUNT_TYPECLASS)):  # t
         return False
 
     def at_pre_channel_msg(self, message: str, channel: Any, senders: Any = None, **kwargs: Any) -> str:
-        """The bare words. Evennia gives nobody the message when one of the listeners returns nothing."""
+        """Return the bare words. If any listener returned nothing, Evennia would send the message to no listener."""
         return message
 
     def channel_msg(self, message: str, channel: Any, senders: Any = None, **kwargs: Any) -> None:
-        """What was said on a channel is heard; what has no sender, or is its own, is not."""
+        """Hear what was said on a channel, except words without a sender and the assistant's own."""
         try:
             self._hear_channel(_plain(message), channel, make_iter(senders or ()))
         except CancelledError:
@@ -98,9 +98,9 @@ class AssistantAccount(class_from_module(settings.BASE_ACCOUNT_TYPECLASS)):  # t
             _log.failure("a message on {channel} was not heard by {name}", channel=channel.key, name=self.key)
 
     def _hear_page(self, text: str) -> None:
-        """Hear the newest message to this account, when it was not heard yet and is what came just now.
+        """Hear the newest message to this account, if it was not heard yet and is the one that came just now.
 
-        Evennia tells the receiver of a page neither who sent it nor that it is one: that stands in the message only.
+        Evennia tells the receiver neither that a text is a page nor who sent it: only the stored message does.
         """
         message = Msg.objects.filter(db_receivers_accounts=self).order_by("-pk").first()
         member = self.member
@@ -121,7 +121,7 @@ class AssistantAccount(class_from_module(settings.BASE_ACCOUNT_TYPECLASS)):  # t
         if member is None or not words or not senders or any(one in (self, character_of(self)) for one in senders):
             return
         who = _speaker(senders[0], character_of(self))
-        level = Writers().level_of(channel)  # whoever made it chose the name that stands before the words
+        level = Writers().level_of(channel)  # its maker chose the name that is shown before the words
         if level is not None:
             who = replace(who, permission=min(who.permission, level))
         name, is_open = channel.key, _is_open(channel)
@@ -133,7 +133,7 @@ class AssistantAccount(class_from_module(settings.BASE_ACCOUNT_TYPECLASS)):  # t
 
 
 def account_of(character: Any) -> AssistantAccount | None:
-    """The account of this assistant, None when it has none."""
+    """Return the account of this assistant, or None when it has none."""
     if not character.pk:
         return None
     found = AccountDB.objects.filter(db_tags__db_key=_tag(character), db_tags__db_category=CATEGORY).first()
@@ -141,13 +141,13 @@ def account_of(character: Any) -> AssistantAccount | None:
 
 
 def voice_of(character: Any) -> Voice | None:
-    """How the assistant of this character speaks beyond its room, None when it cannot."""
+    """Return the voice with which this assistant speaks beyond its room, or None when it cannot."""
     account = account_of(character)
     return Voice(account) if account is not None else None
 
 
 def character_of(account: AssistantAccount) -> Any:
-    """The character whose account this is, None when it is gone."""
+    """Return the character whose account this is, or None when it is gone."""
     for tag in make_iter(account.tags.get(category=CATEGORY, return_list=True)):
         if tag and tag.startswith("character-"):
             return ObjectDB.objects.filter(pk=int(tag.removeprefix("character-"))).first()
@@ -155,9 +155,9 @@ def character_of(account: AssistantAccount) -> Any:
 
 
 def open_account(character: Any) -> AssistantAccount:
-    """The account of this assistant, made when it had none. It listens to the game's usual channels.
+    """Return the account of this assistant. A missing one is made, and listens to the game's usual channels.
 
-    Raises AccountTaken when somebody has an account of this name.
+    Raises AccountTaken when there is another account of this name.
     """
     there = account_of(character)
     if there is not None:
@@ -188,7 +188,7 @@ def open_account(character: Any) -> AssistantAccount:
 
 
 def rename_account(character: Any, name: str) -> None:
-    """Give the account of this assistant, if it has one, another name. Raises AccountTaken."""
+    """Rename the account of this assistant, if it has one. Raises AccountTaken."""
     there = account_of(character)
     if there is None or there.key == name:
         return
@@ -198,7 +198,7 @@ def rename_account(character: Any, name: str) -> None:
 
 
 def close_account(character: Any) -> bool:
-    """Whether the assistant had an account, which is deleted."""
+    """Delete the account of the assistant. Return whether it had one."""
     account = account_of(character)
     return account is not None and bool(account.delete())
 
@@ -209,9 +209,10 @@ def _is_open(channel: Any) -> bool:
 
 
 def _speaker(sender: Any, looker: Any) -> Principal:
-    """Who speaks, under the name that pages and channels show.
+    """Return who speaks, under the name that pages and channels show.
 
-    Whoever plays one character is known by it as in a room, so that he is remembered, and forgotten, as one person.
+    A player who plays one character now is the same principal as in a room, so that they are remembered, and
+    forgotten, as one person.
     """
     if isinstance(sender, AssistantAccount):
         return principal_of(character_of(sender) or sender, looker)
@@ -225,7 +226,7 @@ def _tag(character: Any) -> str:
 
 
 def _plain(text: Any) -> str:
-    """The words of a message, without markup and cut."""
+    """Return the words of a message, without markup, and cut to the longest length that is read."""
     if isinstance(text, tuple):
         text = text[0] if text else ""
     return str(strip_ansi(strip_mxp(str(text or "")[:_MAX_HEARD]))).strip()

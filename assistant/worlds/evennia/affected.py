@@ -1,8 +1,8 @@
-"""What a resolved line would act on in Evennia: the place, then every object, account and channel that its words mean.
+"""Finds what a resolved line would act on: the place, then every object, account and channel its words may mean.
 
 The command itself takes the line apart (`parse`), as it does before it runs, and the game's own search finds what each
-part means for the character. A part that several things fit means all of them. A command of a game's own that takes its
-words otherwise is then bound to its line and the place alone (docs/policy.md).
+part means for the character. A part that several things fit means all of them. A command of a game's own that
+reads its words in another way is bound to its line and the place alone (docs/policy.md).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from assistant.worlds.evennia.principals import seen_name
 from tools.context import Target
 from tools.errors import ToolFailed
 
-#: What may stand between the names of two things in a line.
+#: What may separate the names of two things in a line.
 _BETWEEN = re.compile(r"\s*[=,:;/]\s*|\s+(?:to|from|in|into|on|onto|at|with|for|of|and|as|by)\s+", re.IGNORECASE)
 _RANGE = re.compile(r"#?(\d+)\s*-\s*#?(\d+)\Z")
-#: Numbers, and words for oneself and the place; and what picks one of several things of a name.
+#: Numbers, and words for oneself and the place. `_PICK` is the number that picks one of several things of one name.
 _SPECIAL = re.compile(r"\*?#\d+\Z|(?:me|self|here)\Z", re.IGNORECASE)
 _PICK = re.compile(r"\A\d+[-_. ]|[-_. ]\d+\Z")
-#: Things that one line may name and one approval may cover.
+#: The most things that one line may name and one approval may cover.
 MOST = 60
 TOO_MANY = f"That line names more than {MOST} things, which nobody can approve at once. Name fewer."
 
@@ -61,7 +61,7 @@ def _add(found: dict[str, Target], one: Any, character: Any) -> None:
 
 
 def _stored_as(one: Any) -> str:
-    """Name the table that it is kept in."""
+    """Return the name of the database class it is kept in."""
     return str(getattr(one, "__dbclass__", type(one)).__name__)
 
 
@@ -109,7 +109,7 @@ def _here(character: Any, names: Sequence[str]) -> Iterator[Any]:
     from evennia.objects.objects import DefaultObject  # noqa: PLC0415  (only where Django is set up)
 
     likely: Iterable[str] = names
-    if type(character).search is DefaultObject.search:  # each search asks the database, so only where it may find
+    if type(character).search is DefaultObject.search:  # each search asks the database, so it runs only if it may find
         room = character.location
         around = [character, *character.contents, *((room, *room.contents) if room is not None else ())]
         known = [name.casefold() for one in around for name in (str(one.key), *one.aliases.all())]
@@ -120,7 +120,7 @@ def _here(character: Any, names: Sequence[str]) -> Iterator[Any]:
 
 
 def _may_fit(name: str, known: Sequence[str]) -> bool:
-    """Whether any of the known names has this in it, without the number that picks one of several."""
+    """Tell whether any of the known names contains this one, leaving out the number that picks one of several."""
     bare = _PICK.sub("", name.casefold())
     return any(bare in one for one in known)
 

@@ -1,6 +1,6 @@
-"""Tells of troubles whoever can help: at once when they are in the game, else when they next come; each once.
+"""Reports troubles to the accounts that can help, once each: at once if they are online, else when they log in.
 
-What was told to whom is kept in the game's database, so that a reload tells nothing twice and forgets nothing.
+The game's database keeps what each account was told, so that a reload repeats nothing and forgets nothing.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ REMEDIES = {
     Kind.BUDGET: "It goes on at midnight. To lift it now: assistant/budget {whose} = none",
     Kind.JOURNAL: "Make room on the disk, or see who may write there: the log of the Server says more.",
 }
-#: Records that are kept at most: the oldest go first.
+#: The most records that are kept; the oldest are dropped first.
 _MOST = 20
 
 _log = Logger()
 
 
 def attach() -> None:
-    """Listen to the household's troubles and to who comes into the game. Once for each household."""
+    """Listen to the household's troubles and to logins. Call it once for each household."""
     troubles = house.household().troubles
     troubles.restore(_trouble(one) for one in _kept() if not one["over"])
     if _happened not in troubles.listeners:
@@ -46,12 +46,12 @@ def attach() -> None:
 
 
 def may_mend(who: Any) -> bool:
-    """Whether they have the command `assistant`, and are shown what is wrong."""
+    """Tell whether they have the command `assistant`, and so may see what is wrong."""
     return bool(who.locks.check_lockstring(who, "dummy:perm(Admin)"))
 
 
 def troubles_of(subject: str | None) -> list[str]:
-    """The troubles of one assistant and of everybody, or all there are: a line each, with what to do."""
+    """Return the troubles of one assistant and those of all, or every trouble: a line each, with what to do."""
     if not house.is_open():
         return []
     troubles = house.household().troubles
@@ -59,14 +59,14 @@ def troubles_of(subject: str | None) -> list[str]:
 
 
 def receivers(trouble: Trouble) -> list[Any]:
-    """The accounts that are told: those that `alerts` names, else the owners of the game."""
+    """Return the accounts to be told: those of the setting `alerts`, else the superusers."""
     wanted = _names(trouble.subject)
     found = [account for name in wanted for account in AccountDB.objects.filter(username__iexact=name.strip())]
     return found or list(AccountDB.objects.filter(is_superuser=True))
 
 
 def _names(subject: str) -> Iterable[str]:
-    """The setting `alerts` of the assistant that is meant, or of the game."""
+    """Return the setting `alerts` of the assistant that is meant, or of the game."""
     mine = [one for one in creation.assistants() if house.id_of(one) == subject]
     try:
         config = creation.config_of(mine[0]) if mine else creation.config_with({})
@@ -76,14 +76,14 @@ def _names(subject: str) -> Iterable[str]:
 
 
 def _text(trouble: Trouble) -> str:
-    """What is wrong and what to do, in the words of the game."""
+    """Say what is wrong and what to do, in the words of the game."""
     whose = "all" if trouble.subject == EVERYBODY else trouble.name
     remedy = REMEDIES[trouble.kind].format(name=trouble.name, whose=whose)
     return f"{sentence(in_game_words(trouble.sentence))} {remedy}"
 
 
 def _happened(trouble: Trouble, over: bool) -> None:
-    """Keep that a trouble began or is over, and tell those who are there."""
+    """Record that a trouble began or is over, and tell the accounts that are online."""
     try:
         records = _kept()
         if over:
@@ -100,12 +100,12 @@ def _happened(trouble: Trouble, over: bool) -> None:
         _keep(records)
     except CancelledError:
         raise
-    except Exception:  # noqa: BLE001  (the border: telling of a trouble must not make another one)
+    except Exception:  # noqa: BLE001  (the border: reporting a trouble must not cause another one)
         _log.failure("nobody could be told of a trouble: {what}", what=trouble.sentence)
 
 
 def _came(sender: Any = None, **_: Any) -> None:
-    """Tell an account that has just come what it has not been told."""
+    """Tell an account that has just logged in what it has not been told."""
     try:
         records = _kept()
         if records and sender is not None:
@@ -113,12 +113,12 @@ def _came(sender: Any = None, **_: Any) -> None:
             _keep(records)
     except CancelledError:
         raise
-    except Exception:  # noqa: BLE001  (the border: nobody is kept from logging in)
+    except Exception:  # noqa: BLE001  (the border: a fault here must keep no player from logging in)
         _log.failure("{name} could not be told of a trouble", name=getattr(sender, "key", "somebody"))
 
 
 def _tell(account: Any, records: list[dict[str, Any]]) -> None:
-    """Tell an account what it has not been told of these records, and write down that it was."""
+    """Tell an account what it has not been told of these records, and record that it was told."""
     for record in records:
         trouble, told = _trouble(record), record["told"].get(account.pk, "")
         now = "over" if record["over"] else "there"
@@ -139,14 +139,14 @@ def _trouble(record: Mapping[str, Any]) -> Trouble:
 
 
 def _kept() -> list[dict[str, Any]]:
-    """What was kept, without records of kinds that another version knew."""
+    """Return the stored records, without those of kinds that only another version knows."""
     kept = kept_as(KEPT_ALERTS)
     known = {kind.value for kind in Kind}
     return [one for one in kept if one.get("kind") in known] if isinstance(kept, list) else []
 
 
 def _keep(records: list[dict[str, Any]]) -> None:
-    """Keep the records; one that is over goes when all who are to know were told."""
+    """Store the records. One that is over is dropped when every receiver has been told."""
     left = [
         one
         for one in records

@@ -1,4 +1,4 @@
-"""How Django knows the package. Runs in the launcher, the Portal and the Server, so it only looks."""
+"""The package as a Django app. It is loaded in the launcher, the Portal and the Server, so it only checks."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ class MudAssistantConfig(AppConfig):  # type: ignore[misc]  # Django has no type
     verbose_name = "AI characters (mud-assistant)"
 
     def ready(self) -> None:
-        """Raises ImproperlyConfigured when a package of the game hides one of ours."""
+        """Raise ImproperlyConfigured when a package of the game hides one of ours."""
         if in_the_way := shadowed():
             raise ImproperlyConfigured(in_the_way)

@@ -1,4 +1,4 @@
-"""One character of Evennia as the `World` of whoever lives in it: what it sees, says and does goes through the game."""
+"""One character of Evennia as the `World` of its assistant: it sees, speaks and acts through the game."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tools.names import candidates, pick, plain
 T = TypeVar("T")
 _log = Logger()
 
-#: Between two pieces of a long answer, so that it can be read.
+#: Seconds between two pieces of a long answer, so that it can be read.
 PIECE_SECONDS = 1.5
-#: The game's codes of colours.
+#: The game's colour codes.
 _COLOURS = {
     "red": "|r", "green": "|g", "yellow": "|y", "blue": "|b", "magenta": "|m", "cyan": "|c", "white": "|w",
     "grey": "|x",
 }  # fmt: skip
-#: How long an answer that was left over by an earlier life of the Server waits for somebody to hear it, in seconds.
+#: How long an answer from an earlier life of the Server waits for a listener, in seconds.
 GATHERING_SECONDS = 60.0
 NOBODY_HEARS = "Nobody is here to hear you."
 NO_ACCOUNT = "You have no account in this game, so you can neither page nor speak on a channel."
@@ -43,21 +43,21 @@ _SHORT = {
 
 
 class FarVoice(Protocol):
-    """An account of the assistant's own, which alone can page and speak on channels in Evennia."""
+    """The account of an assistant. In Evennia only accounts can page and speak on channels."""
 
     def page(self, target: str, text: str) -> Awaitable[None]:
-        """Speak to one person anywhere in the game; ToolFailed when nobody of that name is there."""
+        """Speak to one person anywhere in the game. Raises ToolFailed when there is no such person."""
         ...
 
     def speak_on(self, channel: str, text: str) -> Awaitable[None]:
-        """Speak on a channel that the account listens to; ToolFailed that lists those channels."""
+        """Speak on a channel that the account listens to. Raises ToolFailed that lists those channels."""
         ...
 
 
 class EvenniaBody:
     """The world of one assistant's character. `far` is its account, where it has one.
 
-    Between the pieces of a long speech `pause_seconds` pass. `colour` is the name of the colour of what it says.
+    `pause_seconds` pass between the pieces of a long speech. `colour` is the name of the colour of its speech.
     """
 
     def __init__(
@@ -73,51 +73,51 @@ class EvenniaBody:
         self._far = far
         self._pause_seconds = pause_seconds
         self._colour = _COLOURS.get(colour, "")
-        #: Told of every piece of speech in the room.
+        #: Called after every piece of speech in the room.
         self.spoke: Callable[[], None] = _nobody_cares
         self._ladder = Ladder.of_game()
 
     def where(self) -> str:
-        """The identity of the room, empty for nowhere."""
+        """Return the identity of the room, empty for nowhere."""
         room = self.character.location
         return f"#{room.pk}" if room is not None else ""
 
     async def look(self) -> Scene:
-        """The scene round the character."""
+        """Describe the scene round the character."""
         return self._game(lambda: scenery.scene(self.character))
 
     async def inspect(self, target: str) -> str:
-        """What looking at one thing here, a person, an exit, oneself ('me') or the room ('here') tells."""
+        """Describe one thing here, a person, an exit, oneself ('me') or the room ('here'), as looking at it does."""
         return self._game(lambda: scenery.inspected(self.character, target))
 
     async def who(self) -> Sequence[Person]:
-        """Everybody who is connected, and the living assistants; the character first."""
+        """List all connected players and living assistants; the character comes first."""
         from assistant.worlds.evennia.characters import living  # noqa: PLC0415  (only where Django is set up)
 
         return self._game(lambda: scenery.in_game(self.character, living()))
 
     def hears(self, who: Principal) -> bool:
-        """Whether this person would hear the character speak aloud now. Does not wait, and must not raise."""
+        """Tell whether this person would hear the character speak aloud now. Does not wait, and must not raise."""
         try:
             ids = {principal_of(other, self.character, self._ladder).id for other in scenery.listeners(self.character)}
         except CancelledError:
             raise
-        except Exception:  # noqa: BLE001 - the border to any game; a question has an answer
+        except Exception:  # noqa: BLE001 - the border to any game; the caller needs an answer
             _log.failure("{name} cannot tell who hears it", name=self.character.key)
             return False
         return who.id in ids
 
     async def gathered(self, seconds: float = GATHERING_SECONDS) -> None:
-        """Returns when anybody is there to hear, and after `seconds` in any case.
+        """Wait until a listener is there, for at most `seconds`.
 
-        After a crash of the Server players come back to their characters one by one, and the answer is there first.
+        After a crash of the Server players come back to their characters one by one, later than a kept answer is ready.
         """
         until = self._clock.seconds() + seconds
         while self._clock.seconds() < until and not self._game(lambda: scenery.listeners(self.character)):
             await deferLater(self._clock, 1.0)
 
     async def say(self, text: str) -> None:
-        """Speak aloud, in pieces; Unheard when nobody is there, ToolFailed when the game does not let it."""
+        """Speak aloud, in pieces. Raises Unheard when there is no listener, ToolFailed when the game forbids it."""
         if not self._game(lambda: scenery.listeners(self.character)):
             raise Unheard(NOBODY_HEARS)
         await self._in_pieces(text, self._speak)
@@ -127,7 +127,7 @@ class EvenniaBody:
         self._game(lambda: self._pose(text))
 
     def sign(self, text: str) -> None:
-        """Show a small act where anybody is there to see it; nothing is said of it when that fails."""
+        """Show a small act if there is anyone to see it. A failure is only logged."""
         try:
             if self._game(lambda: scenery.listeners(self.character)):
                 self._game(lambda: self._pose(text))
@@ -135,24 +135,24 @@ class EvenniaBody:
             _log.info("{name} could not give a sign: {why}", name=self.character.key, why=str(failed))
 
     async def whisper(self, target: str, text: str) -> None:
-        """Speak to one person in the room, in pieces; ToolFailed that says who is there."""
+        """Speak to one person in the room, in pieces. Raises ToolFailed that says who is there."""
         hearer = self._game(lambda: self._person_here(target))
         await self._in_pieces(text, lambda piece: self._speak(piece, hearer))
 
     async def page(self, target: str, text: str) -> None:
-        """Speak to one person anywhere in the game; ToolFailed when nobody of that name is there."""
+        """Speak to one person anywhere in the game. Raises ToolFailed when there is no such person."""
         account = self._account
         with self._levelled():
             await account.page(target, text)
 
     async def speak_on(self, channel: str, text: str) -> None:
-        """Speak on a channel that the character listens to; ToolFailed that lists those channels."""
+        """Speak on a channel that the account listens to. Raises ToolFailed that lists those channels."""
         account = self._account
         with self._levelled():
             await account.speak_on(channel, text)
 
     async def move(self, direction: str) -> Scene:
-        """Leave by an exit, its locks and hooks counting; the scene at the other end, or the game's word against it."""
+        """Leave by an exit, with its locks and hooks, and describe the next room. Raises ToolFailed if refused."""
         before, way = self._game(lambda: (scenery.room_of(self.character), self._way(direction)))
         command = self._game(lambda: game_commands.walking(way, self._ladder.name(PLAYER)))
         printed = await self._awaited(running.run(self.character, command))
@@ -161,7 +161,7 @@ class EvenniaBody:
         return await self.look()
 
     async def go_home(self) -> Scene:
-        """Go to the home that the character has in the game, announced as any move; its hooks may forbid that."""
+        """Go to the character's home, announced like any move. Raises ToolFailed when the game's hooks forbid it."""
         me = self.character
         if me.home is None:
             raise ToolFailed("You have no home in this game.")
@@ -171,23 +171,26 @@ class EvenniaBody:
         return await self.look()
 
     def is_left_alone(self) -> bool:
-        """Whether it is away from its home, with no player in the room."""
+        """Tell whether the character is away from home, with no player in the room. False when that is not known."""
         me = self.character
         try:
             is_away = me.location is not None and me.home is not None and me.location is not me.home
             return is_away and all(map(is_assistant, scenery.listeners(me)))
         except CancelledError:
             raise
-        except Exception:  # noqa: BLE001 - the border to any game; a question has an answer
+        except Exception:  # noqa: BLE001 - the border to any game; the caller needs an answer
             _log.failure("{name} cannot tell who is there", name=me.key)
             return False
 
     async def resolve(self, line: str) -> GameCommand:
-        """What the game takes `line` for, aliases replaced, nicks not; nothing happens. ToolFailed for no command."""
+        """Return the command that the game takes `line` for. Nothing is run. Raises ToolFailed for no command.
+
+        Aliases are replaced, nicks are not.
+        """
         return await self._awaited(game_commands.resolve(self.character, line, self._ladder))
 
     async def execute(self, command: GameCommand) -> str:
-        """What the game printed when exactly this command ran; it is not looked up again."""
+        """Run exactly this command, without looking it up again, and return what the game printed."""
         if not isinstance(command, game_commands.EvenniaCommand):
             raise ToolFailed("That is no command of this game.")
         level = self._level()
@@ -196,7 +199,7 @@ class EvenniaBody:
         return Written(printed, min(levels)) if levels else printed
 
     async def _in_pieces(self, text: str, speak: Callable[[str], None]) -> None:
-        """Say the first piece now and the others after a pause each; all at once when there is no time left."""
+        """Say the first piece now and each other one after a pause. When cancelled, say the rest at once."""
         pieces = spoken_pieces(text)
         for index, piece in enumerate(pieces):
             if index and self._pause_seconds > 0:
@@ -221,7 +224,7 @@ class EvenniaBody:
         self.spoke()
 
     def _coloured(self, words: str) -> str:
-        """Give escaped words their colour; each piece ends it."""
+        """Give escaped words their colour, which ends with the piece."""
         return f"{self._colour}{words}|n" if self._colour else words
 
     def _pose(self, text: str) -> None:
@@ -240,14 +243,14 @@ class EvenniaBody:
         return escaped(text, inline_functions=settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED)
 
     def _person_here(self, name: str) -> Any:
-        """The person in the room who is meant; ToolFailed that lists who is there."""
+        """Return the person in the room who is meant. Raises ToolFailed that lists who is there."""
         others = scenery.people(self.character)
         if not others:
             raise ToolFailed("Nobody else is here.")
         return others[pick(name, [seen_name(other, self.character) for other in others], what="Here are")]
 
     def _way(self, direction: str) -> Any:
-        """The exit meant by its name, its short form or what lies behind it; ToolFailed that lists the exits."""
+        """Find an exit by its name, its short form or the room behind it. Raises ToolFailed that lists the exits."""
         ways = scenery.exits(self.character)
         wanted = plain(direction).removeprefix("go ").removeprefix("to ")
         names = [seen_name(way, self.character) for way in ways]
@@ -266,18 +269,18 @@ class EvenniaBody:
         return self._far
 
     def _game(self, act: Callable[[], T]) -> T:
-        """What the game's code gives; its failures are logged and become one sentence."""
+        """Return what the game's code returns. Its failures are logged and become ToolFailed with one sentence."""
         with self._levelled(), border(self.character.key):
             return act()
 
     async def _awaited(self, work: Awaitable[T]) -> T:
-        """The same for what takes time."""
+        """Await the game's code like `_game`."""
         with self._levelled(), border(self.character.key):
             return await work
 
     @contextmanager
     def _levelled(self) -> Iterator[None]:
-        """Give what fails here the level of the names and texts that its sentence may hold."""
+        """Give a ToolFailed raised in this context the level of the names and texts that its sentence may hold."""
         try:
             yield
         except ToolFailed as failed:
@@ -286,17 +289,17 @@ class EvenniaBody:
             raise
 
     def _level(self) -> int | None:
-        """The lowest level of any text the game may show the character now; the lowest of all where it cannot tell."""
+        """Return the lowest level of any text the game may show the character now, UNKNOWN when that cannot be told."""
         from assistant.worlds.evennia.characters import living  # noqa: PLC0415  (only where Django is set up)
 
         try:
             return scenery.lowest_in_game(self.character, living())
         except CancelledError:
             raise
-        except Exception:  # noqa: BLE001 - the border to any game; a question has an answer
+        except Exception:  # noqa: BLE001 - the border to any game; the caller needs an answer
             _log.failure("{name} cannot tell whose texts it sees", name=self.character.key)
             return UNKNOWN
 
 
 def _nobody_cares() -> None:
-    """Nothing."""
+    """Do nothing."""

@@ -1,4 +1,4 @@
-"""Where the game's own code is called for an assistant: what fails there is logged, and read as one sentence."""
+"""The border to the game's own code: its failures are logged, and become one sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = Logger()
 
 @contextmanager
 def border(name: str) -> Iterator[None]:
-    """While it lasts, whatever the game raises becomes ToolFailed, and the log has it; `name` is the assistant's."""
+    """Log whatever the game raises in this context, and raise ToolFailed instead. `name` is the assistant's."""
     try:
         yield
     except (ToolError, CancelledError):

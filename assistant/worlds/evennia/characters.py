@@ -1,4 +1,4 @@
-"""The character an assistant lives in: the game's own kind of character, with ears, and with nobody's permissions."""
+"""The character an assistant lives in: the game's own kind, with hearing and only a player's permissions."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _log = Logger()
 
 USUAL_MARK = "(AI)"
-#: How the game types a move from hand to hand.
+#: The type that the game gives to a move from hand to hand.
 GIVEN = "give"
-#: How many callers up a list of characters is looked for.
+#: How many callers up the stack a listing of characters is looked for.
 _FRAMES = 8
 AI_LINE = "(An AI character.)"
 NOBODY_PLAYS_IT = "{name} is an AI character: nobody can play it."
@@ -36,12 +36,15 @@ _living: set[Any] = set()
 
 
 def living() -> tuple[Any, ...]:
-    """The characters that an assistant lives in now, in the order of their ids."""
+    """Return the characters that an assistant lives in now, in the order of their ids."""
     return tuple(sorted(_living, key=lambda character: character.pk))
 
 
 def _is_listed() -> bool:
-    """Whether the game is listing the characters of a room. It has no other hook that tells a list from a sentence."""
+    """Tell whether the game is listing the characters of a room.
+
+    Found on the call stack, as no hook of the game tells a list from a sentence.
+    """
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
     for _ in range(_FRAMES):
         if frame is None:
@@ -53,8 +56,8 @@ def _is_listed() -> bool:
 
 
 def ai_mark(character: Any) -> str:
-    """What stands after the name of this character in a list, safe to be shown; the usual where nothing is set."""
-    from assistant.worlds.evennia import house  # noqa: PLC0415  (it is made after the typeclasses)
+    """Return the escaped mark after this character's name in a list; the usual one when no assistant lives in it."""
+    from assistant.worlds.evennia import house  # noqa: PLC0415  (the household is made after the typeclasses)
 
     member = house.member_of(character)
     if member is None:
@@ -72,39 +75,39 @@ class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run 
 
     @lazy_property  # type: ignore[untyped-decorator]  # Evennia has no types
     def permissions(self) -> Standing:
-        """A player's, whatever is stored; more only while a command that policy allowed runs."""
+        """Return a player's permissions, whatever is stored; higher ones only while a permitted command runs."""
         return Standing(self)
 
     @property
     def is_superuser(self) -> bool:
-        """Never."""
+        """Always False."""
         return False
 
     def at_object_creation(self) -> None:
-        """Set up as the game's own characters are, but for nobody to play."""
+        """Set the character up as the game does, and lock it against being played."""
         super().at_object_creation()
         self.locks.add("puppet:false()")
 
     def attach(self, hearing: Hearing) -> None:
-        """Let an assistant hear what the character hears, instead of whoever did before."""
+        """Let an assistant hear what the character hears, in place of any earlier one."""
         self.detach()
         self.ndb.hearing = hearing
         _living.add(self)
 
     def detach(self) -> None:
-        """Nobody hears any more; what was heard and not yet handed over is gone."""
+        """Stop the hearing; what was heard and not yet handed over is dropped."""
         hearing, self.ndb.hearing = self.ndb.hearing, None
         _living.discard(self)
         if hearing is not None:
             hearing.close()
 
     def at_object_delete(self) -> bool:
-        """Go with nobody left in it."""
+        """Detach the assistant before the character is deleted."""
         self.detach()
         return bool(super().at_object_delete())
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> bool:
-        """True: every message is let through; the assistant hears it, or it is what its command printed."""
+        """Let the assistant hear a message, or collect it as its command's output. Return True: none is held back."""
         try:
             printout = self.ndb.printout
             if printout is not None and (from_obj is None or from_obj is self):
@@ -113,12 +116,12 @@ class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run 
                 hearing.receive(text, from_obj, kwargs)
         except CancelledError:
             raise
-        except Exception:  # noqa: BLE001 - whatever an assistant does with it, the game's message is out
+        except Exception:  # noqa: BLE001 - a fault of the assistant must not stop the game's message
             _log.failure("{name} could not take in a message", name=self.key)
         return True
 
     def at_object_receive(self, moved_obj: Any, source_location: Any, move_type: str = "move", **kwargs: Any) -> None:
-        """Let the assistant hear of what somebody gave it by the game's own `give`; other moves are no gifts."""
+        """Let the assistant know of a thing given by the game's own `give`; other moves are no gifts."""
         super().at_object_receive(moved_obj, source_location, move_type=move_type, **kwargs)
         hearing = self.ndb.hearing
         is_own_doing = self.ndb.printout is not None or source_location is None or source_location is self
@@ -128,20 +131,20 @@ class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run 
             hearing.receive_gift(moved_obj, source_location)
         except CancelledError:
             raise
-        except Exception:  # noqa: BLE001 - whatever an assistant does with it, the thing has changed hands
+        except Exception:  # noqa: BLE001 - a fault of the assistant must not stop the gift
             _log.failure("{name} could not take in a gift", name=self.key)
 
     def at_pre_puppet(self, account: Any, session: Any = None, **kwargs: Any) -> None:
-        """Refused: raises RuntimeError, which the game tells the player."""
+        """Refuse to be played: raise RuntimeError, whose text the game shows the player."""
         raise RuntimeError(NOBODY_PLAYS_IT.format(name=self.key))
 
     def return_appearance(self, looker: Any, **kwargs: Any) -> str:
-        """The appearance as the game makes it, with a line that tells what this is."""
+        """Return the appearance as the game makes it, with a line that says that this is an AI character."""
         appearance = super().return_appearance(looker, **kwargs)
         return f"{appearance}\n{AI_LINE}" if appearance else ""
 
     def get_display_name(self, looker: Any = None, **kwargs: Any) -> str:
-        """The name as the game shows it, marked where a player looks round the room."""
+        """Return the name as the game shows it, with a mark where a player looks round the room."""
         name = str(super().get_display_name(looker, **kwargs))
         if getattr(looker, "is_assistant", False) or not _is_listed():
             return name
@@ -150,7 +153,7 @@ class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run 
 
     @contextmanager
     def raised_to(self, permission: str) -> Iterator[None]:
-        """While it lasts the character has exactly this permission of the game's ladder."""
+        """Give the character exactly this permission of the game's ladder within this context."""
         before, self.ndb.raised_to = self.ndb.raised_to, permission
         try:
             yield
@@ -159,7 +162,7 @@ class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run 
 
     @contextmanager
     def printing(self) -> Iterator[Printout]:
-        """While it lasts what the game tells the character itself is collected, and not heard."""
+        """Collect what the game tells the character within this context; the assistant does not hear it."""
         before, self.ndb.printout = self.ndb.printout, Printout()
         try:
             yield self.ndb.printout

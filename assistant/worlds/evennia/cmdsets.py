@@ -1,4 +1,4 @@
-"""The commands of every account: those of the game's own set, and ours."""
+"""The commands of every account: the game's own set with ours added."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from twisted.logger import Logger
 
 from assistant.worlds.evennia.install import CMDSET
 
-#: Under this name Evennia keeps which set accounts had at the last start.
+#: Under this name Evennia stores which set accounts had at the last start.
 _KNOWN = "CMDSET_ACCOUNT"
 
 _log = Logger()
 
 
 def game_cmdset() -> str:
-    """The path of the set that accounts have without us."""
+    """Return the path of the set that accounts have without our commands."""
     return str(getattr(settings, "MUD_ASSISTANT_CMDSET_ACCOUNT", settings.CMDSET_ACCOUNT))
 
 
@@ -28,7 +28,7 @@ class AccountCmdSet(class_from_module(game_cmdset(), settings.CMDSET_PATHS)):  #
     """The game's own set with our commands added."""
 
     def at_cmdset_creation(self) -> None:
-        """Fill the set. A fault of ours leaves the game its own commands."""
+        """Fill the set. After a fault of ours the game still has its own commands."""
         super().at_cmdset_creation()
         try:
             from assistant.worlds.evennia.commands import all_commands  # noqa: PLC0415  (a fault in it is caught here)
@@ -42,21 +42,21 @@ class AccountCmdSet(class_from_module(game_cmdset(), settings.CMDSET_PATHS)):  #
 
 
 def give_to_all() -> None:
-    """Give our set to accounts that have others beside the game's own: Evennia changes only those that have just it."""
+    """Give our set also to accounts with further sets: Evennia itself changes only those with just the game's own."""
     _replace(game_cmdset(), CMDSET)
 
 
 def take_from_all() -> None:
     """Give every account the game's own set back, as if ours had never been there.
 
-    While the line is still in the settings, the next start gives ours out again.
+    While our line is still in the settings, the next start gives our set out again.
     """
     _replace(CMDSET, game_cmdset())
     ServerConfig.objects.conf(_KNOWN, game_cmdset())
 
 
 def _replace(old: str, new: str) -> None:
-    """Put one set for another in each account's list, in its place."""
+    """Replace one set by another in each account's list, at the same place."""
     for account in _holders(old):
         paths = [new if path == old else path for path in account.cmdset_storage]
         account.cmdset_storage = paths

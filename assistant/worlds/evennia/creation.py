@@ -1,4 +1,4 @@
-"""Making, changing and deleting assistants in a running game: what the commands call, and the code of a game may."""
+"""Makes, changes and deletes assistants in a running game, for the commands and for a game's own code."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ def create_assistant(
     *,
     start: bool = True,
 ) -> AssistantCharacter:
-    """A new assistant's character. It stands in the game's start room unless a location is given.
+    """Make an assistant's character. It stands in the game's start room unless a location is given.
 
-    `overrides` are tables of docs/settings.md. With `start` it lives at once, or when the Server has started; without,
-    it is switched off. Raises SettingsError for settings that cannot be, or a name that an assistant has already.
+    `overrides` are tables of docs/settings.md. With `start` the assistant starts at once, or as soon as the Server has
+    started; without, it is switched off. Raises SettingsError for invalid settings, or when another assistant has the
+    name.
     """
     name = " ".join(name.split())
     tables = dict(overrides or {})
@@ -55,9 +56,9 @@ def create_assistant(
 
 
 async def delete_assistant(character: AssistantCharacter, *, forget: bool = False) -> None:
-    """Returns when the assistant lives no more and its character is gone; with `forget`, what it remembers as well.
+    """Stop the assistant and delete its character; with `forget`, delete what it remembers as well.
 
-    Raises HouseNotOpen when it is to forget and there is nothing open to forget from, and JournalError.
+    Raises HouseNotOpen when it is to forget and no household is open, and JournalError.
     """
     member_id = house.id_of(character)
     home = house.household() if forget else None
@@ -70,16 +71,16 @@ async def delete_assistant(character: AssistantCharacter, *, forget: bool = Fals
 
 
 def check_new_name(name: str, character: Any = None) -> None:
-    """Raise SettingsError when an assistant other than this one has the name, or none could have it."""
+    """Raise SettingsError when another assistant has the name, or when no assistant could have it."""
     config_with({}, " ".join(name.split()))
     if any(other.key.casefold() == name.casefold() and other != character for other in assistants()):
         raise SettingsError(f"there is an assistant named {name} already: choose another name")
 
 
 def rename_assistant(character: AssistantCharacter, name: str) -> None:
-    """Give an assistant's character, and its account, another name; a living one starts anew with it.
+    """Rename an assistant's character and its account; a living assistant is restarted.
 
-    Raises SettingsError when it cannot have the name, and AccountTaken; nothing is changed then.
+    Raises SettingsError for a name it cannot have, and AccountTaken; nothing is changed then.
     """
     name = " ".join(name.split())
     check_new_name(name, character)
@@ -94,31 +95,31 @@ def rename_assistant(character: AssistantCharacter, name: str) -> None:
 
 
 def assistants() -> list[AssistantCharacter]:
-    """Every assistant of the game, the oldest first, living or not."""
+    """Return every assistant of the game, the oldest first, living or not."""
     known = {script.obj.pk: script.obj for script in AssistantScript.objects.all() if script.obj is not None}
     return [known[pk] for pk in sorted(known)]
 
 
 def settings_of(character: AssistantCharacter) -> dict[str, Any]:
-    """The settings of this assistant that differ from the game's: a copy, as plain tables. Raises SettingsError."""
+    """Return a copy, as plain tables, of this assistant's own settings. Raises SettingsError for no assistant."""
     return _script(character).overrides
 
 
 def config_of(character: AssistantCharacter) -> Config:
-    """The settings this assistant has to live with. Raises SettingsError when they do not go together any more."""
+    """Return the full settings of this assistant. Raises SettingsError when they no longer fit together."""
     return lives.config_of(character, settings_of(character))
 
 
 def config_with(overrides: Mapping[str, Any], name: str | None = None) -> Config:
-    """The settings an assistant would have with these, under this name if one is given. Raises SettingsError."""
+    """Return an assistant's settings with these overrides, under this name if one is given. Raises SettingsError."""
     named = {} if name is None else {"assistant": {"name": name}}
     return merged(lives.base(), named, game_overrides(), overrides)
 
 
 def change_settings(character: AssistantCharacter, overrides: Mapping[str, Any], *, entered: str = "") -> Member | None:
-    """Keep these in place of the former settings of its own; the assistant, started anew with them if it lives.
+    """Replace the assistant's own settings by these. Restart it if it lives, and return the new member.
 
-    A run that goes is taken up again with the new settings. `entered` is the reference of a key that was given just
+    A run in progress is taken up again with the new settings. `entered` is the reference of a key that was given just
     now: it may go to a new server. Raises SettingsError; nothing is changed then.
     """
     script = _script(character)
@@ -129,15 +130,15 @@ def change_settings(character: AssistantCharacter, overrides: Mapping[str, Any],
 
 
 def restart_all() -> int:
-    """How many assistants were started anew, with settings of the whole game that were changed."""
+    """Restart all living assistants, after a change of the game's settings. Return how many were started."""
     living = [character for character in assistants() if house.member_of(character) is not None]
     return sum(lives.restart(character) is not None for character in living)
 
 
 def start_assistant(character: AssistantCharacter) -> Member:
-    """The assistant, switched on: it lives now, and after every restart.
+    """Switch the assistant on: it starts now, and after every restart of the Server. Return its member.
 
-    Raises SettingsError when its settings do not go together, and HouseNotOpen.
+    Raises SettingsError when its settings do not fit together, and HouseNotOpen.
     """
     script = _script(character)
     lives.config_of(character, script.overrides)
@@ -150,13 +151,13 @@ def start_assistant(character: AssistantCharacter) -> Member:
 
 
 async def stop_assistant(character: AssistantCharacter) -> None:
-    """Returns when the assistant is stopped; it stays so, through any restart, until it is started."""
+    """Stop the assistant and wait for it. It stays off, through any restart of the Server, until it is started."""
     _script(character).is_off = True
     await lives.end(character)
 
 
 def is_off(character: AssistantCharacter) -> bool:
-    """Whether the assistant was switched off."""
+    """Tell whether the assistant was switched off."""
     return _script(character).is_off
 
 
@@ -168,6 +169,6 @@ def _script(character: Any) -> AssistantScript:
 
 
 def _room(reference: str) -> ObjectDB | None:
-    """The room a setting of the game names by its number."""
+    """Return the room that a setting of the game names by its number, or None."""
     found = search_object(reference, use_dbref=True)
     return found[0] if found else None

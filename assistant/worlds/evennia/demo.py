@@ -1,4 +1,4 @@
-"""The game of `mud-assistant game`: the hamlet of the trial made of Evennia's own objects, and one who lives there."""
+"""Builds the game of `mud-assistant game`: the hamlet of the trial as Evennia objects, with an assistant in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from twisted.logger import Logger
 
 from assistant.worlds.hamlet import HAMLET, Resident, Room
 
-#: The first letters of these are what a player types.
+#: Directions, and the first letters that a player types for them.
 _SHORT = {"north": "n", "south": "s", "east": "e", "west": "w", "up": "u", "down": "d"}
 
 _log = Logger()
@@ -18,7 +18,7 @@ _log = Logger()
 def build_demo(name: str) -> None:
     """Turn the room that newcomers start in into a library with a hamlet round it, and put an assistant into it.
 
-    For the hook `at_initial_setup`, where Evennia swallows what is raised or does not start at all: a fault is logged.
+    For the hook `at_initial_setup`: Evennia hides an exception there or does not start at all, so a fault is logged.
     """
     try:
         from assistant.worlds.evennia.creation import create_assistant  # noqa: PLC0415  (needs the game)
@@ -39,7 +39,7 @@ def build_demo(name: str) -> None:
 
 
 def _rooms() -> dict[str, Any]:
-    """The rooms by the keys of the hamlet; the first is the game's own start room under another name."""
+    """Make the rooms and return them by the keys of the hamlet. The first is the game's start room, renamed."""
     from django.conf import settings  # noqa: PLC0415  (needs the game)
     from evennia.utils.create import create_object  # noqa: PLC0415  (the same)
     from evennia.utils.search import search_object  # noqa: PLC0415  (the same)
@@ -73,7 +73,7 @@ def _furnish(room: Room, rooms: dict[str, Any]) -> None:
 
 
 def _settle(resident: Resident, rooms: dict[str, Any]) -> None:
-    """Put somebody who never speaks into their room."""
+    """Put a resident, who never speaks, into their room."""
     from django.conf import settings  # noqa: PLC0415  (needs the game)
     from evennia.utils.create import create_object  # noqa: PLC0415  (the same)
 

@@ -1,4 +1,4 @@
-"""What the in-game doctor finds about the game itself; model, key and journal are the household's matter."""
+"""Checks the game itself for the in-game doctor; the household checks model, key and journal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assistant.troubles import EVERYBODY
 from assistant.worlds.evennia import house, pragmas
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-#: The settings that say where the game listens, and what must be on for it to do so.
+#: The settings that say where the game listens, each with the setting that must be on for it to do so.
 _INTERFACES = {
     "TELNET_INTERFACES": "TELNET_ENABLED",
     "SSL_INTERFACES": "SSL_ENABLED",
@@ -26,26 +26,26 @@ _INTERFACES = {
 
 
 async def findings() -> list[Finding]:
-    """What was found: packages, household, reactor, the game's database, where the game can be reached from."""
+    """Check packages, household, reactor, the game's database and the ports that the game can be reached at."""
     return [packages(), whole_house(), reactor_in_use(), pragmas.finding(), *ports()]
 
 
 def counters(member: Member) -> Iterable[Finding]:
-    """How the tokens of a running assistant's models are counted, and how far off that has been."""
+    """Report how the tokens of a running assistant's models are counted, and how far off that has been."""
     for chosen in member.models:
         said = f"those of {chosen.provider.model} are {how_counted(chosen.provider)}"
         yield Finding("tokens", State.OK, said)
 
 
 def packages() -> Finding:
-    """Whether another package hides one of ours."""
+    """Check whether another package hides one of ours."""
     in_the_way = shadowed()
     said = in_the_way or "none of mud-assistant's own is hidden by another"
     return Finding("packages", State.WRONG if in_the_way else State.OK, said)
 
 
 def whole_house() -> Finding:
-    """Whether assistants can live at all."""
+    """Check whether assistants can live at all."""
     try:
         trouble = house.household().trouble or "; ".join(
             one.sentence for one in house.household().troubles.of(EVERYBODY)
@@ -57,7 +57,7 @@ def whole_house() -> Finding:
 
 
 def reactor_in_use() -> Finding:
-    """Whether the reactor is one that Evennia works on."""
+    """Check whether Evennia works on the reactor in use."""
     from twisted.internet import reactor  # noqa: PLC0415, TID251  (only its class is looked at)
 
     name = type(reactor).__name__
@@ -67,7 +67,7 @@ def reactor_in_use() -> Finding:
 
 
 def ports() -> Iterable[Finding]:
-    """A note for each kind of port that can be reached from other machines, as Evennia has it unless told otherwise."""
+    """Report each kind of port that other machines can reach, as they can with Evennia's default settings."""
     for name, switch in _INTERFACES.items():
         given = getattr(settings, name, ())
         open_to = [at for at in ([given] if isinstance(given, str) else given) if at not in _LOOPBACK]

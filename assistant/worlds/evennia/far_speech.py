@@ -1,4 +1,4 @@
-"""How an assistant speaks beyond its room, through the account of its own: pages and channels."""
+"""Lets an assistant speak beyond its room, by pages and on channels, through its own account."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from assistant.worlds.evennia.writers import Writers
 from tools import ToolFailed
 from tools.clean import one_line
 
-#: Category of the tag of such an account, which names the character.
+#: The category of the tag of such an account; the tag names the character.
 CATEGORY = "mud_assistant"
-#: How Evennia's own `page` command marks what it sends.
+#: The tag with which Evennia's own `page` command marks its messages.
 PAGE_TAG = ("page", "comms")
-#: Characters that are said at once; the tools allow no more.
+#: The most characters that are said at once; the tools allow no more.
 _MAX_SAID = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """How a body pages and speaks on channels: through the account of its assistant."""
+    """The way a body pages and speaks on channels: through the account of its assistant."""
 
     #: Any: Evennia has no types.
     account: Any
@@ -45,17 +45,17 @@ class Voice:
 
 
 def all_channels() -> list[Any]:
-    """The channels of the game, by name."""
+    """Return the channels of the game, by name."""
     return sorted(ChannelDB.objects.all(), key=lambda channel: str(channel.key).casefold())
 
 
 def channels_of(account: Any) -> list[Any]:
-    """The channels it listens to, by name."""
+    """Return the channels that the account listens to, by name."""
     return [channel for channel in all_channels() if channel.has_connection(account)]
 
 
 def page(account: Any, target: str, text: str) -> None:
-    """Send a page as Evennia's own command does. Raises ToolFailed with the reason when that cannot be."""
+    """Send a page as Evennia's own command does. Raises ToolFailed with the reason when it cannot be sent."""
     receiver = _receiver(account, target)
     if account.permissions.has("page_banned") or not receiver.access(account, "msg"):
         raise ToolFailed(f"You are not allowed to page {target}.")
@@ -81,12 +81,12 @@ def speak_on(account: Any, channel: str, text: str) -> None:
         levels = [level for one in mine if (level := writers.level_of(one)) is not None]
         sentence = f"You cannot speak on a channel '{one_line(channel)}'. Your channels: {names}."
         raise ToolFailed(sentence, min(levels, default=None))
-    # A colon at the beginning would make a pose of it.
+    # A colon at the beginning would turn the words into a pose.
     found[0].msg(_written(text.lstrip(":; ")), senders=account)
 
 
 def _receiver(account: Any, target: str) -> Any:
-    """The account of somebody who is in the game, by its name or its character's. Raises ToolFailed."""
+    """Return a connected account, by its name or its character's. Raises ToolFailed."""
     wanted = target.strip().casefold()
     there = [one for one in _connected() if one != account]
     matches: tuple[Callable[[Any], bool], ...] = (
@@ -101,7 +101,7 @@ def _receiver(account: Any, target: str) -> Any:
 
 
 def _connected() -> list[Any]:
-    """The accounts that are there: players with a connection, and other assistants."""
+    """Return the accounts that are there: players with a connection, and other assistants."""
     import evennia  # noqa: PLC0415  (its parts are filled in when the game starts)
 
     players = {session.account for session in evennia.SESSION_HANDLER.get_sessions() if session.account}
@@ -110,6 +110,6 @@ def _connected() -> list[Any]:
 
 
 def _written(text: str) -> str:
-    """The words as they leave: on one line, with nothing in them that is markup to the game."""
+    """Return the words as they are sent: on one line, with nothing in them that is markup to the game."""
     inline_functions = settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED
     return escaped(one_line(text, max_chars=_MAX_SAID), inline_functions=inline_functions)

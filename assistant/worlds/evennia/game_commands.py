@@ -1,7 +1,7 @@
-"""What a typed line is in Evennia: the command that would run, what it is called, and what the game asks for it.
+"""Finds the command that a typed line means in Evennia, its name, and the permission that the game asks for.
 
-The game's own command sets and its own parser decide; nicks are not replaced, because whoever can plant one could
-rewrite what the assistant types.
+The game's own command sets and parser decide. Nicks are not replaced: a player who could plant one could rewrite what
+the assistant types.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from tools.context import GameCommand
 from tools.errors import ToolFailed
 
 MAX_LINE = 500
-#: Stock commands evaluate these (inline functions, formatting), in whatever is typed.
+#: Stock commands evaluate these characters (inline functions, formatting) in any text that is typed.
 _EVALUATED = re.compile(r"[{}$]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-#: Speech has its own tools, which clean it, count it and keep it a person's words.
+#: Speech has its own tools, which clean it, count it and keep it as a person's words.
 _SPEAKING = frozenset({"say", "whisper", "pose", "emote", "page", "tell", "channel"})
 USE_A_TOOL = "Use the tool say, whisper or emote to speak, not a command."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvenniaCommand(GameCommand):
-    """A resolved line with what is needed to run exactly it; equal to another that reads the same."""
+    """A resolved line with all that is needed to run exactly it; two that read the same are equal."""
 
-    #: The command of the game, its name as typed, what follows it, and the set it came from.
+    #: The game's command, its name as typed, the text after it, and the set it came from.
     command: Any = field(default=None, repr=False)
     typed: str = ""
     args: str = ""
     cmdset: Any = field(default=None, repr=False)
-    #: The game's name for the permission that is enough, empty when the lowest one is.
+    #: The game's name for the permission that suffices, empty when the lowest one does.
     rank: str = ""
 
 
 async def resolve(character: Any, line: str, ladder: Ladder) -> EvenniaCommand:
-    """The command that `line` is for this character; ToolFailed for none, several, or one that may not be typed."""
+    """Return the command that `line` is for this character. Raises ToolFailed for none, several, or a forbidden one."""
     typed = _acceptable(line)
-    with character.printing():  # a command set that is broken says so, to nobody
+    with character.printing():  # a broken command set prints an error, which is dropped
         cmdset = await _merged_cmdset(character, typed)
     if cmdset is None:
         raise ToolFailed("There are no commands here.")
@@ -73,7 +73,7 @@ async def resolve(character: Any, line: str, ladder: Ladder) -> EvenniaCommand:
 
 
 def _acceptable(line: str) -> str:
-    """The line, when nothing in it is evaluated or hidden. ToolFailed that says what is wrong with it."""
+    """Return the line if nothing in it is evaluated or hidden. Raises ToolFailed that says what is wrong with it."""
     typed = line.strip()
     if len(typed) > MAX_LINE:
         raise ToolFailed(f"A command is at most {MAX_LINE} characters long.")
@@ -83,7 +83,7 @@ def _acceptable(line: str) -> str:
 
 
 async def _merged_cmdset(character: Any, typed: str) -> Any:
-    """All commands the character has where it is, merged as the game does it."""
+    """Return all commands the character has at its place, merged as the game does it."""
     from evennia.commands.cmdhandler import (  # noqa: PLC0415  (only where Django is set up)
         generate_cmdset_providers,
         get_and_merge_cmdsets,
@@ -94,7 +94,10 @@ async def _merged_cmdset(character: Any, typed: str) -> Any:
 
 
 async def _matches(character: Any, typed: str, cmdset: Any) -> Sequence[Any]:
-    """What the game's parser finds. One that takes time must not do so: permissions are raised meanwhile."""
+    """Return what the game's parser finds. Raises ToolFailed for a parser that takes time.
+
+    Permissions are raised while it runs, so it must end at once.
+    """
     if not typed:
         return ()
     found = maybeDeferred(_parser(), typed, cmdset, character)
@@ -107,7 +110,7 @@ async def _matches(character: Any, typed: str, cmdset: Any) -> Sequence[Any]:
 
 
 def _parser() -> Any:
-    """The parser of this game."""
+    """Return the parser of this game."""
     from django.conf import settings  # noqa: PLC0415  (only where Django is set up)
     from evennia.utils.utils import variable_from_module  # noqa: PLC0415
 
@@ -116,7 +119,7 @@ def _parser() -> Any:
 
 
 def _which(typed: str, matches: Sequence[Any], cmdset: Any) -> str:
-    """The sentence for a line that is no command, or more than one."""
+    """Say that a line is no command, or more than one."""
     word = typed.split(" ", 1)[0][:60]
     if matches:
         several = ", ".join(sorted({match[2].key for match in matches}))
@@ -126,7 +129,7 @@ def _which(typed: str, matches: Sequence[Any], cmdset: Any) -> str:
 
 
 def _speaks(command: Any, raw_name: str) -> bool:
-    """Whether it is a command for speaking, by its own name, a channel's or the class it is made of."""
+    """Tell whether a command is for speaking, by its own name, a channel's name or its classes."""
     names = {command.key.casefold().lstrip("@+&/"), raw_name.casefold()}
     classes = {kind.__name__ for kind in inspect.getmro(type(command))}
     return bool(names & _SPEAKING) or bool(
@@ -135,7 +138,7 @@ def _speaks(command: Any, raw_name: str) -> bool:
 
 
 def _switches(command: Any, args: str) -> tuple[str, ...]:
-    """The switches that begin the arguments, in small letters, those the command does not know among them."""
+    """Return the switches at the beginning of the arguments, in small letters, with those the command does not know."""
     if not args.startswith("/"):
         return ()
     given = args[1:].split(" ", 1)[0].split("/")
@@ -144,7 +147,7 @@ def _switches(command: Any, args: str) -> tuple[str, ...]:
 
 
 def _whole(switch: str, known: Sequence[str]) -> str:
-    """The switch that an abbreviation means, as the game takes it."""
+    """Return the switch that an abbreviation means, as the game reads it."""
     if switch in known:
         return switch
     fitting = [option for option in known if option.startswith(switch)]
@@ -152,44 +155,44 @@ def _whole(switch: str, known: Sequence[str]) -> str:
 
 
 def _rank(command: Any, ladder: Ladder) -> str | None:
-    """The lowest permission of the ladder that is enough by itself, None when none is."""
+    """Return the lowest permission of the ladder that suffices by itself, None when none does."""
     return next((name for name in ladder.names if _passes(command, _Somebody(name))), None)
 
 
 def _passes(command: Any, somebody: _Somebody) -> bool:
-    """Whether the command's lock lets a stranger of that rank in; a lock that cannot tell does not."""
+    """Tell whether the command's lock lets in a stranger with that permission. A lock that fails counts as closed."""
     try:
         return bool(command.access(somebody, "cmd"))
     except CancelledError:
         raise
-    except Exception:  # noqa: BLE001 - a lock that asks for more than a rank is not one that a rank opens
+    except Exception:  # noqa: BLE001 - a lock that needs more than a rank cannot be opened by one
         return False
 
 
 class _NoLocks:
-    """What a lock asks of somebody it checks: nobody passes unchecked."""
+    """The locks of a subject that is checked: they are never bypassed."""
 
     lock_bypass = False
 
 
 class _Nothing:
-    """Holds no attributes and no tags."""
+    """A store without attributes and without tags."""
 
     def get(self, *_: Any, **__: Any) -> None:
-        """Nothing."""
+        """Return None."""
         return
 
     def has(self, *_: Any, **__: Any) -> bool:
-        """No."""
+        """Return False."""
         return False
 
 
 class _Somebody:
-    """Somebody with one permission of the ladder and nothing else: no name, no account, no place."""
+    """A subject with one permission of the ladder and nothing else: no name, no account, no place."""
 
     is_superuser = False
     account = None
-    location = object()  # nowhere that anything else is
+    location = object()  # a place where nothing else is
     id = pk = dbid = None
     key = name = ""
 
@@ -200,11 +203,11 @@ class _Somebody:
         self.attributes = self.tags = _Nothing()
 
     def all(self) -> list[str]:
-        """The one permission."""
+        """Return the one permission."""
         return [self._permission]
 
 
 def walking(way: Any, rank: str) -> EvenniaCommand:
-    """Build the command that an exit is: walking through it as everybody does."""
+    """Build the command of an exit: walking through it as any character does."""
     command = next(iter(way.create_exit_cmdset(way)))
     return EvenniaCommand(line=command.key, name=command.key.casefold(), command=command, typed=command.key, rank=rank)

@@ -1,7 +1,7 @@
-"""What reaches a character of Evennia, as events: who it was comes from the game, never from the words.
+"""Turns what reaches a character of Evennia into events. The speaker is taken from the game, never from the words.
 
-Everything waits one turn of the reactor and is then handed over in order. By then it is known whether somebody whose
-move was announced came or went, because the announcement itself does not say so in every language.
+Every message waits one turn of the reactor and is then handed over in order. Only then is it known whether an
+announced move was an arrival or a departure: the announcement itself does not say so in every language.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from tools.principal import Kind, Principal
 
 _log = Logger()
 
-#: Makes an event out of the id and the clock seconds it is given.
+#: Makes an event with the given id and clock seconds.
 MakeEvent = Callable[[str, float], Event]
 
 _SPEECH = {"say", "whisper", "pose", "emote"}
 _LOOK = "look"
-#: What an announcement of a move is typed as. Logging in and out is told without a type; a game may have more types.
+#: The types that announcements of moves have. Logins and logouts have no type; a game may have more types.
 _MOVES = {"move", "teleport", "traverse"}
 
 
 class Ears(Protocol):
-    """Told what a character perceives. Called on the reactor, must not wait."""
+    """A listener that is told what a character perceives. Called on the reactor, must not wait."""
 
     def hear(self, make: MakeEvent) -> None:
-        """Something happened: `make(id, at)` is the event."""
+        """Take in an event: `make(id, at)` makes it."""
         ...
 
 
 @dataclass(slots=True)
 class _Heard:
-    """One message, and what the game looked like when it came."""
+    """One message, and the state of the game when it came."""
 
     kind: str
     text: str
@@ -53,16 +53,16 @@ class _Heard:
     room: Any
     came: bool = False
     alone: bool = False
-    #: Whether the line names somebody else who is there.
+    #: Whether the words name another character who is there.
     to_other: bool = False
-    #: Whether it tells of somebody's own doing who stood in the room then.
+    #: Whether the speaker was in the room when the message came.
     present: bool = False
     #: The things that the speaker gave to the character; such an entry has no text.
     given: list[Any] = field(default_factory=list)
 
 
 class Hearing:
-    """The ears of one character; attach it with `AssistantCharacter.attach`, and `close` it when it is done."""
+    """The ears of one character. Attach them with `AssistantCharacter.attach`, and `close` them at the end."""
 
     def __init__(self, character: Any, ears: Ears, clock: IReactorTime) -> None:
         self._me = character
@@ -75,7 +75,7 @@ class Hearing:
         self._present = _ids(character.location)
 
     def receive(self, text: Any, from_obj: Any, kwargs: dict[str, Any]) -> None:
-        """Take in one message of the game as `at_msg_receive` gets it; what is no text is nothing."""
+        """Take in one message of the game as `at_msg_receive` gets it; anything but text is ignored."""
         line, kind = _line_and_kind(text)
         speaker = _first(from_obj)
         self._notice_room(speaker)
@@ -95,13 +95,13 @@ class Hearing:
         self._wait(heard)
 
     def _wait(self, heard: _Heard) -> None:
-        """Let it wait for the next turn of the reactor."""
+        """Keep a message for the next turn of the reactor."""
         self._waiting.append(heard)
         if self._turn is None:
             self._turn = self._clock.callLater(0, self._hand_over)
 
     def receive_gift(self, thing: Any, giver: Any) -> None:
-        """Take in that somebody gave the character a thing; what they give together is one gift."""
+        """Take in a gift to the character; things given in a row by the same giver are one gift."""
         last = self._waiting[-1] if self._waiting else None
         if last is not None and last.given and last.speaker is giver:
             last.given.append(thing)
@@ -110,14 +110,14 @@ class Hearing:
         self._wait(_Heard("", "", giver, who, self._me.location, given=[thing]))
 
     def close(self) -> None:
-        """Hear nothing more, and forget what was not handed over yet."""
+        """Hear nothing more, and drop what was not handed over yet."""
         if self._turn is not None:
             self._turn.cancel()
             self._turn = None
         self._waiting.clear()
 
     def _tells_of_gift(self, heard: _Heard) -> bool:
-        """Whether it is what the game tells the character of a gift that it has just taken in."""
+        """Tell whether the message only announces a gift that has just been taken in."""
         last = self._waiting[-1] if self._waiting else None
         is_of_giver = last is not None and (heard.speaker is None or heard.speaker is last.speaker)
         if last is None or not last.given or heard.kind or not is_of_giver:
@@ -127,20 +127,20 @@ class Hearing:
         return last.who.name.casefold() in line and any(thing.casefold() in line for thing in things)
 
     def _gift(self, things: list[Any]) -> str:
-        """The name of what was given: `map`, `three coins`, or `map, lamp`."""
+        """Return the name of what was given: `map`, `three coins`, or `map, lamp`."""
         names = [seen_name(thing, self._me) for thing in things]
         if len(names) > 1 and len(set(names)) == 1:
             return visible(things[0].get_numbered_name(len(names), self._me)[1])
         return ", ".join(names)
 
     def _notice_room(self, speaker: Any) -> None:
-        """When the character itself has moved, whoever is there already has not come."""
+        """Note who is in the new room when the character itself has moved, so that they do not seem to arrive."""
         if self._me.location is not self._room:
             self._room = self._me.location
             self._present = _ids(self._room) - {getattr(speaker, "pk", None)}
 
     def _note_presence(self, heard: _Heard) -> None:
-        """Note where the speaker is, whether that is news, and whether anybody else could be meant."""
+        """Note whether the speaker is in the room, whether they just came, and whether others could be meant."""
         speaker = heard.speaker
         heard.present = speaker is not None and heard.room is not None and _location(speaker) is heard.room
         if not heard.present:
@@ -154,14 +154,14 @@ class Hearing:
                 heard.to_other = self._names_another(heard)
 
     def _names_another(self, heard: _Heard) -> bool:
-        """Whether the spoken words name a character who is there, but for the speaker and the assistant's own."""
+        """Tell whether the spoken words name a character who is there, other than the speaker and the assistant."""
         others = [other for other in people(self._me) if other is not heard.speaker]
         text = visible(heard.text)
         words = bare_speech(text, heard.who.name) if heard.kind == "say" else after_name(text, heard.who.name) or text
         return is_named(words, [seen_name(other, self._me) for other in others])
 
     def _hand_over(self) -> None:
-        """Give everything that waits to the ears, in order."""
+        """Give all waiting messages to the ears, in order."""
         self._turn = None
         waiting, self._waiting = self._waiting, []
         last = {id(heard.speaker): heard for heard in waiting}
@@ -171,12 +171,12 @@ class Hearing:
                     self._ears.hear(make)
             except CancelledError:
                 raise
-            except Exception:  # noqa: BLE001 - one message that cannot be told must not cost the others
+            except Exception:  # noqa: BLE001 - one message that fails must not cost the others
                 _log.failure("{who} could not take in a message", who=self._me.key)
         self._present = _ids(self._room)
 
     def _made(self, heard: _Heard, *, is_last: bool) -> list[MakeEvent]:
-        """The event that a message is, now that its turn is over; or two, when it may tell of more than a move."""
+        """Return the event of a message, now that its turn is over; two events when it may tell of more than a move."""
         if heard.given:
             return [self._gave(heard)]
         told = _told(heard)
@@ -192,12 +192,12 @@ class Hearing:
         return [told]
 
     def _gave(self, heard: _Heard) -> MakeEvent:
-        """The gift, with the level of the least trusted who named a part of it."""
+        """Make the event of a gift, with the level of the least trusted person who named a part of it."""
         thing, level, who = self._gift(heard.given), Writers().lowest(heard.given, self._me), heard.who
         return lambda id, at: Gave(id=id, at=at, who=who, thing=thing, authority=level)  # noqa: A006
 
     def _way(self, start: Any, end: Any) -> str:
-        """The name of the exit from `start` to `end` that the character sees, empty when there is none."""
+        """Return the name of the exit from `start` to `end` if the character sees it, else an empty text."""
         if end is None or start is not self._me.location:
             return ""
         ways = [way for way in start.exits if way.destination is end]
@@ -206,7 +206,7 @@ class Hearing:
 
 
 def _told(heard: _Heard) -> MakeEvent:
-    """Speech, a pose, or anything else, as the speaker's own."""
+    """Make the event of speech, a pose or any other message, with its speaker."""
     text = visible(heard.text)
     who = heard.who
     match heard.kind:
@@ -234,7 +234,7 @@ def _left(who: Principal, direction: str) -> MakeEvent:
 
 
 def _line_and_kind(text: Any) -> tuple[str, str]:
-    """The line and its type as the game gives them: a string alone, or one with options."""
+    """Return the line and its type from the game's message: a string alone, or one with options."""
     options: Any = {}
     if isinstance(text, tuple | list):
         options = text[1] if len(text) > 1 else {}
@@ -244,20 +244,20 @@ def _line_and_kind(text: Any) -> tuple[str, str]:
 
 
 def _first(from_obj: Any) -> Any:
-    """Who sent it, the first of several."""
+    """Return the sender, the first of several."""
     return next(iter(from_obj), None) if isinstance(from_obj, Iterable) else from_obj
 
 
 def _location(subject: Any) -> Any:
-    """Where an object is; None for an account, which is nowhere."""
+    """Return where an object is; None for an account, which has no place."""
     return getattr(subject, "location", None)
 
 
 def _ids(room: Any) -> set[Any]:
-    """Who and what is in a room."""
+    """Return the ids of all objects in a room."""
     return {thing.pk for thing in room.contents} if room is not None else set()
 
 
 def _takes_part(subject: Any) -> bool:
-    """Whether speech could be meant for it: somebody who is connected, or another assistant."""
+    """Tell whether speech could be meant for it: a connected player, or another assistant."""
     return is_assistant(subject) or (is_played(subject) and bool(subject.sessions.count()))

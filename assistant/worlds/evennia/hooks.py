@@ -1,4 +1,4 @@
-"""What is done at each start of the Server, called by Evennia beside the game's own hooks."""
+"""The hooks that Evennia calls at each start of the Server, beside the game's own."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _log = Logger()
 
 
 def at_server_start() -> None:
-    """Hide keys from logs that were opened since, reach every account, and let nothing slow the game down.
+    """Hide keys from newly opened logs, give our commands to every account, warn of a slow database, report troubles.
 
     Raises nothing: an exception here would keep Evennia from starting the scripts of the game.
     """
-    # Evennia loads this module before it has loaded itself: what needs the rest of it waits until here.
+    # Evennia loads this module before all of itself, so what needs the rest of Evennia is imported here.
     from django.conf import settings  # noqa: PLC0415
 
     from assistant.worlds.evennia import alerts, cmdsets, house, pragmas  # noqa: PLC0415

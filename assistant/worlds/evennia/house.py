@@ -26,9 +26,9 @@ from assistant.settings import SettingsError, read_settings
 from assistant.web_config import WebConfig
 from assistant.worlds.evennia.install import CONFIG, JOURNAL
 
-#: The keys of this process. They stay hidden after the household is closed: the last lines of a log are written then.
+#: The keys of this process. They stay hidden after the household is closed, for the last lines of the log.
 SECRETS = Secrets()
-#: How long after the start everybody who lives in the game is awake, in seconds.
+#: How long after the start all assistants of the game are awake, in seconds.
 AWAKE_SECONDS = 30.0
 _NOT_YET = "the assistants' household is not open: the Server is starting or stopping, or its plugin is not installed"
 
@@ -48,29 +48,32 @@ class _Door:
 
 
 def household() -> Household:
-    """The household of this process. Raises HouseNotOpen."""
+    """Return the household of this process. Raises HouseNotOpen."""
     if _Door.household is None:
         raise HouseNotOpen(_Door.why_not)
     return _Door.household
 
 
 def is_open() -> bool:
-    """Whether there is a household."""
+    """Tell whether there is a household."""
     return _Door.household is not None
 
 
 def member_of(character: Any) -> Member | None:
-    """The assistant that lives in this character now, None when none does."""
+    """Return the assistant that lives in this character now, or None."""
     return _Door.household.members.get(id_of(character)) if _Door.household is not None else None
 
 
 def id_of(character: Any) -> str:
-    """The id of the assistant of this character: what it remembers is kept under it, whatever its name."""
+    """Return the id of this character's assistant. Its memory is stored under the id, whatever its name."""
     return f"assistant:{character.pk}"
 
 
 def open_house() -> None:
-    """Read the game-wide settings and begin; returns at once, and raises nothing: the game starts in any case."""
+    """Read the game-wide settings and open the household. Returns at once.
+
+    Raises nothing, so that the game starts in any case.
+    """
     from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root; a test may have chosen it late)
 
     if _Door.household is not None:
@@ -94,7 +97,7 @@ def open_house() -> None:
 
 
 async def close_house() -> None:
-    """Returns within half a second, when everybody is stopped; nobody can be started from the moment it is called."""
+    """Stop all assistants and close the household, within half a second. No assistant can start once this is called."""
     closing, _Door.household, _Door.why_not = _Door.household, None, _NOT_YET
     if _Door.settling is not None and _Door.settling.active():
         _Door.settling.cancel()
@@ -103,7 +106,7 @@ async def close_house() -> None:
 
 
 def soon(work: Callable[[], object]) -> None:
-    """Do something in the next turn of the reactor, when there is a household by then."""
+    """Do something in the next turn of the reactor, if there is a household then."""
 
     def do() -> None:
         if is_open():
@@ -114,12 +117,12 @@ def soon(work: Callable[[], object]) -> None:
 
 
 def hide_keys() -> None:
-    """Let no key that is read reach the log of the server; once more for observers that came since."""
+    """Let no key reach the log of the server. Call it again for observers added since."""
     log_redaction.install(globalLogPublisher, SECRETS)
 
 
 def home_of_the_game() -> Home:
-    """What the household is made from. Raises SettingsError. Blocks for one small file: for the start only."""
+    """Return what the household is made from. Raises SettingsError. Blocks for one small file: for the start only."""
     path = config_path()
     config = read_settings(path, {}) if path.exists() else Config()
     wall = time.time  # noqa: TID251  (the composition root)
@@ -127,7 +130,7 @@ def home_of_the_game() -> Home:
 
 
 def _web_of_the_game(config: Config) -> WebConfig | None:
-    """The settings of the web with what was changed in the game; None, which is logged, where they clash by now."""
+    """Return the settings of the web with the changes made in the game. A clash is logged, and None returned."""
     from assistant.worlds.evennia.game_wide import game_overrides  # noqa: PLC0415  (needs the game's database)
 
     changed = {"web": game_overrides().get("web", {})}
@@ -139,12 +142,12 @@ def _web_of_the_game(config: Config) -> WebConfig | None:
 
 
 def config_path() -> Path:
-    """The file of the game-wide settings, which need not be there."""
+    """Return the path of the game-wide settings; the file need not exist."""
     return Path(settings.GAME_DIR) / getattr(settings, "MUD_ASSISTANT_CONFIG", CONFIG)
 
 
 def journal_path(config: Config) -> Path:
-    """The file of what the assistants remember: that of the game-wide settings, else that of the installation."""
+    """Return the path of the journal: that of the game-wide settings, else that of the installation."""
     if config.journal.file:
         return config_path().parent / config.journal.file
     return Path(settings.GAME_DIR) / getattr(settings, "MUD_ASSISTANT_JOURNAL", JOURNAL)

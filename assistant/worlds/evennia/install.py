@@ -1,9 +1,9 @@
-"""One line at the end of a game's settings puts assistants into the game.
+"""Puts assistants into a game, with one line at the end of its settings.
 
     from assistant.worlds.evennia.install import install; install(globals())
 
-Imports neither Django nor Evennia, nor anything of ours that could be hidden by a package of the same name.
-docs/evennia.md has the same as plain settings, for those who would rather write them out.
+Imports neither Django nor Evennia, nor anything of ours that a package of the same name could hide.
+docs/evennia.md has the same as plain settings, for owners who would rather write them out.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ APP = "assistant.worlds.evennia"
 HOOKS = f"{APP}.hooks"
 PLUGIN = f"{APP}.plugin"
 CMDSET = f"{APP}.cmdsets.AccountCmdSet"
-#: From the game's folder: the settings of all assistants, which need not be there, and what the assistants remember.
+#: Relative to the game's folder: the settings of all assistants, which need not exist, and the journal.
 CONFIG = "server/conf/assistant.toml"
 JOURNAL = "server/assistants.sqlite3"
-#: Hides what follows `assistant/key NAME =` and `assistant/web key NAME =` from Evennia's own contrib that writes all
-#: input to a log.
+#: Hides the text after `assistant/key NAME =` and `assistant/web key NAME =` from Evennia's own contrib that writes
+#: all input to a log.
 AUDIT_MASK = {"assistant": r"^[@\s]*assistant(?:/\w+)*/(?:k\w*|w\w*\s+k\w*)\s[^=]*=\s*(?P<secret>[\w.:/~-]+)"}
 
-#: What a game's settings have, told from any other module's names.
+#: Names by which a game's settings are told from any other module.
 _NEEDED = ("INSTALLED_APPS", "AT_SERVER_STARTSTOP_MODULE", "SERVER_SERVICES_PLUGIN_MODULES", "CMDSET_ACCOUNT")
 
 
@@ -32,9 +32,9 @@ class InstallError(ValueError):
 
 
 def install(settings: dict[str, Any], *, config: str = CONFIG, journal: str = JOURNAL) -> None:
-    """Add what assistants need to a game's settings; doing it twice changes nothing more.
+    """Add what assistants need to a game's settings; a second call changes nothing.
 
-    `config` and `journal` are files, from the game's folder. Raises InstallError when these are no game's settings.
+    `config` and `journal` are paths relative to the game's folder. Raises InstallError when `settings` are no game's.
     """
     if missing := [name for name in _NEEDED if name not in settings]:
         raise InstallError(
@@ -51,17 +51,17 @@ def install(settings: dict[str, Any], *, config: str = CONFIG, journal: str = JO
 
 
 def _take_over_commands(settings: dict[str, Any]) -> None:
-    """Let accounts have our commands beside those of the game, whose own set is kept under a name of ours."""
+    """Give accounts our commands beside the game's, whose own set is stored under a name of ours."""
     own = settings["CMDSET_ACCOUNT"]
     if own == CMDSET:
         return
     fallbacks = dict(settings.get("CMDSET_FALLBACKS", {}))
-    # When ours cannot be loaded, it is most often because the game's own cannot, which it is made from.
+    # Our set is made from the game's own: when it cannot be loaded, most often the game's own cannot either.
     fallbacks[CMDSET] = fallbacks.get(own, own)
     settings.update(CMDSET_ACCOUNT=CMDSET, CMDSET_FALLBACKS=fallbacks, MUD_ASSISTANT_CMDSET_ACCOUNT=own)
 
 
 def _with(given: str | Iterable[Any], wanted: Any) -> list[Any]:
-    """What was given, as a list that holds `wanted`; the list given may be the game's defaults and is left alone."""
+    """Return what was given as a list that also holds `wanted`; the list given may be a default and is not changed."""
     there: Sequence[Any] = [given] if isinstance(given, str) else [*given]
     return [*there] if wanted in there else [*there, wanted]

@@ -1,7 +1,7 @@
 """The game's permissions as our six steps, 0 guest to 5 developer, and back.
 
-A stock ladder maps by its names. In another one the known names keep their step, the permission new accounts get is at
-least a player, and what lies between is spread evenly. Where that gives no whole step, what somebody *holds* is rounded
+A stock ladder maps by its names. In another ladder the known names keep their step, the permission of new accounts is
+at least a player, and the others are spread evenly. Where that gives no whole step, what a subject *holds* is rounded
 down and what a command *needs* is rounded up, so that no doubt ever adds to what is allowed.
 """
 
@@ -27,21 +27,21 @@ class Ladder:
 
     @classmethod
     def of(cls, names: Sequence[str], default: str = "Player") -> Ladder:
-        """The ladder with these names; `default` is what new accounts get."""
+        """Make the ladder with these names; `default` is the permission of new accounts."""
         anchors = _anchors([_singular(name) for name in names], _singular(default))
         return cls(tuple(names), tuple(_place(index, anchors) for index in range(len(names))))
 
     @classmethod
     def of_game(cls) -> Ladder:
-        """The ladder of this game's settings."""
+        """Make the ladder of this game's settings."""
         from django.conf import settings  # noqa: PLC0415  (only where Django is set up)
 
         return cls.of(settings.PERMISSION_HIERARCHY, settings.PERMISSION_ACCOUNT_DEFAULT)
 
     def held(self, passes: Callable[[str], bool]) -> int:
-        """Our step of whoever passes for the permissions that `passes` says; 0 for none of them.
+        """Return our step for a subject with the permissions for which `passes` is true; 0 when there are none.
 
-        Whoever passes for one passes for those below it, and most people are players: the search starts there.
+        A subject with one permission passes for all below it. Most are players, so the search starts there.
         """
         top = next((at for at, place in enumerate(self.places) if place >= PLAYER), 0)
         if passes(self.names[top]):
@@ -51,33 +51,33 @@ class Ladder:
         return next((math.floor(self.places[at]) for at in reversed(range(top)) if passes(self.names[at])), 0)
 
     def needed(self, name: str) -> int:
-        """Our step that is enough for this permission of the game."""
+        """Return our step that suffices for this permission of the game."""
         return math.ceil(self.places[self.names.index(name)])
 
     def name(self, step: int) -> str:
-        """The highest permission of the game that somebody of our step holds, empty for none."""
+        """Return the highest permission of the game that our step includes, empty for none."""
         return next((name for name, place in reversed(list(zip(self.names, self.places, strict=True)))
                      if place <= step), "")  # fmt: skip
 
     def has(self, permission: str) -> bool:
-        """Whether this is the name of a step of the ladder, in the singular or the plural."""
+        """Tell whether this is the name of a step of the ladder, in the singular or the plural."""
         return _singular(permission) in {_singular(name) for name in self.names}
 
 
 def permission_of(subject: Any, ladder: Ladder) -> int:
-    """Our step of an account or a character, as the game's own locks see it: quelled, puppeting or superuser."""
+    """Return our step for an account or a character, as the game's locks see it: quelled, puppeting or superuser."""
     if getattr(subject, "is_superuser", False) and subject.locks.lock_bypass:
         return TOP
     return ladder.held(lambda name: bool(subject.locks.check_lockstring(subject, f"dummy:perm({name})")))
 
 
 def _singular(name: str) -> str:
-    """A name as the game's locks compare it."""
+    """Return a name as the game's locks compare it."""
     return name.strip().casefold().removesuffix("s")
 
 
 def _anchors(names: Sequence[str], default: str) -> dict[int, int]:
-    """The places that are certain: by name where the names stand in our order, else only the two ends."""
+    """Return the certain places: by name if the names come in our order, the top and, if it fits, `default`."""
     known = {index: KNOWN[name] for index, name in enumerate(names) if name in KNOWN}
     if list(known.values()) != sorted(known.values()):
         known = {}
@@ -91,7 +91,7 @@ def _anchors(names: Sequence[str], default: str) -> dict[int, int]:
 
 
 def _place(index: int, anchors: dict[int, int]) -> float:
-    """The place of a name: its own, or between the certain ones round it (below the first one there is step 0)."""
+    """Return the place of a name: its own, or one between the certain ones round it (the lowest possible is step 0)."""
     if index in anchors:
         return anchors[index]
     below = max(((at, step) for at, step in anchors.items() if at < index), default=(0, 0))

@@ -1,4 +1,4 @@
-"""The glue between a character of the game and the assistant that lives in it: body, hearing, thinking sign, member."""
+"""Ties a character of the game to the assistant that lives in it: body, hearing, thinking sign, member."""
 
 from __future__ import annotations
 
@@ -27,45 +27,46 @@ from tools.world import ACCOUNT_TOOLS
 
 @dataclass(frozen=True, slots=True)
 class _Life:
-    """The ears of a living assistant, which stay the same when it is started anew with other settings."""
+    """The ears of a living assistant, which stay the same when it is restarted with other settings."""
 
     character: Any
 
     def hear(self, make: MakeEvent) -> None:
-        """Hand an event to whoever lives in the character now: restarted with new settings, it is another member."""
+        """Hand an event to the member that lives in the character now; after a restart that is another one."""
         member = house.member_of(self.character)
         if member is not None:
             member.hear(make)
 
 
-#: The living, by id.
+#: The living assistants, by id.
 _LIVES: dict[str, _Life] = {}
-#: Why an assistant does not live, by its id, for those that should.
+#: Why an assistant that should live does not, by its id.
 _TROUBLES: dict[str, str] = {}
 
 _log = Logger()
 
 
 def begin(character: Any) -> Member | None:
-    """The assistant of this character, started unless it lives already.
+    """Start the assistant of this character unless it lives already, and return it.
 
-    None when there is no household, when it is switched off, and when it cannot live, which is logged. Never raises:
-    Evennia calls it for one script after the other, and an exception would keep the rest from starting.
+    Returns None when there is no household, when the assistant is switched off, and when it cannot live, which is
+    logged. Never raises: Evennia calls this for one script after the other, and an exception would keep the rest from
+    starting.
     """
     living = house.member_of(character)
     return living if living is not None else _begun(character)
 
 
 def restart(character: Any, entered: str = "") -> Member | None:
-    """The assistant, started anew with the settings it has by now; what it hears meanwhile is kept.
+    """Restart the assistant with its present settings and return it; what it hears meanwhile is kept.
 
-    `entered` is the reference of a key that was given just now. None as for `begin`.
+    `entered` is the reference of a key that was given just now. Returns None as `begin` does.
     """
     return _begun(character, entered)
 
 
 async def end(character: Any) -> None:
-    """Returns when the assistant of this character lives no more; its run is suspended, its memory kept."""
+    """Stop the assistant of this character and wait for it; its run is suspended, its memory kept."""
     member_id = house.id_of(character)
     _let_go(character)
     if house.is_open():
@@ -73,7 +74,7 @@ async def end(character: Any) -> None:
 
 
 def end_soon(character: Any) -> None:
-    """The same for those who cannot wait, such as the deletion of the character."""
+    """Stop the assistant without waiting, as when its character is deleted."""
     member_id = house.id_of(character)
     _let_go(character)
     if house.is_open():
@@ -82,30 +83,30 @@ def end_soon(character: Any) -> None:
 
 
 def trouble_of(character: Any) -> str:
-    """Why the assistant of this character cannot live or think, in one sentence; empty when it can."""
+    """Say in one sentence why the assistant of this character cannot live or think; empty when it can."""
     member = house.member_of(character)
     return member.trouble if member is not None else _TROUBLES.get(house.id_of(character), "")
 
 
 def base() -> Mapping[str, Any]:
-    """What stands in the game-wide settings, as tables; nothing while there is no household."""
+    """Return the game-wide settings as tables; empty while there is no household."""
     return house.household().home.config.model_dump(exclude_unset=True) if house.is_open() else {}
 
 
 def config_of(character: Any, overrides: Mapping[str, Any]) -> Config:
-    """The settings of an assistant in this character: the game's, its name, and its own. Raises SettingsError."""
+    """Return the settings of this character's assistant: the game's, its name, and its own. Raises SettingsError."""
     return merged(base(), {"assistant": {"name": character.key}}, game_overrides(), overrides)
 
 
 def principal_for(character: Any, config: Config) -> Principal:
-    """Who the assistant of this character is, with the permission its owner gave it."""
+    """Return the principal of this character's assistant, with the permission its owner gave it."""
     settings = config.assistant
     return Principal(house.id_of(character), settings.name, Kind.ASSISTANT, settings.permission)
 
 
 def _begun(character: Any, entered: str = "") -> Member | None:
-    """The assistant, started; None, with the reason kept, when it cannot be."""
-    from assistant.worlds.evennia.scripts import script_of  # noqa: PLC0415  (the script brings itself to life by this)
+    """Start the assistant and return it; None, with the reason recorded, when it cannot be started."""
+    from assistant.worlds.evennia.scripts import script_of  # noqa: PLC0415  (the script imports this module)
 
     member_id = house.id_of(character)
     script = script_of(character)
@@ -128,7 +129,7 @@ def _begun(character: Any, entered: str = "") -> Member | None:
 
 
 def _moved_in(character: Any, config: Config, entered: str) -> Member:
-    """The assistant in its character, which hears from now on."""
+    """Start the assistant in its character, let the character hear, and return the member."""
     household = house.household()
     me = principal_for(character, config)
     voice = accounts.voice_of(character)
@@ -146,20 +147,20 @@ def _moved_in(character: Any, config: Config, entered: str) -> Member:
 
 
 def _heard_by(character: Any) -> _Life:
-    """The life of a character that hears from now on."""
+    """Attach ears to a character and return its life."""
     life = _Life(character)
     character.attach(Hearing(character, life, house.household().clock))
     return life
 
 
 def let_everybody_go() -> None:
-    """Let no character hear anything more; for when the household is closed."""
+    """Detach the ears of all characters; for when the household is closed."""
     for life in tuple(_LIVES.values()):
         _let_go(life.character)
 
 
 def _let_go(character: Any) -> None:
-    """Let the character hear nothing more."""
+    """Detach the ears of a character."""
     life = _LIVES.pop(house.id_of(character), None)
     if life is not None:
         life.character.detach()

@@ -1,4 +1,4 @@
-"""Evennia's door for services: the household lives and ends with the Server process."""
+"""The plugin through which Evennia starts and stops the household with the Server process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred
 from assistant.service.closing import within
 from assistant.worlds.evennia import house
 
-#: How long commands may take to end that were cancelled, in seconds; the household then has what is left of the half.
+#: How long cancelled commands may take to end, in seconds; the household then has the rest of the half second.
 WORK_SECONDS = 0.05
 
 
@@ -18,21 +18,21 @@ class HouseholdService(Service):
     name = "mud-assistant"
 
     def startService(self) -> None:
-        """Begin. Whatever is wrong is logged and told by `assistant/doctor`: the game starts all the same."""
+        """Open the household. A fault is logged and reported by `assistant/doctor`; the game starts in any case."""
         super().startService()  # type: ignore[no-untyped-call]  # Service has no types
         house.open_house()
 
     def stopService(self) -> Deferred[None]:
-        """Fires within half a second, when runs are suspended and the journal is closed.
+        """Close the household. Fires within half a second, when runs are suspended and the journal is closed.
 
-        A Server that took longer to end would be taken for a living one by the Portal, which then starts no other.
+        If the Server took longer to end, the Portal would think that it still runs, and start no other.
         """
         super().stopService()  # type: ignore[no-untyped-call]  # the same
         return Deferred.fromCoroutine(_closed())
 
 
 async def _closed() -> None:
-    """Returns when nothing of ours goes on: commands, assistants, and the ears of their characters."""
+    """Stop commands, assistants, and the ears of their characters, and wait for all of them."""
     # Evennia's own API is still empty while it loads this module.
     from assistant.worlds.evennia import lives  # noqa: PLC0415
     from assistant.worlds.evennia.commands.order import WORK  # noqa: PLC0415
@@ -44,5 +44,5 @@ async def _closed() -> None:
 
 
 def start_plugin_services(server: IServiceCollection) -> None:
-    """Called by Evennia once, in the Server only."""
+    """Add the household to the Server's services. Evennia calls this once, in the Server only."""
     HouseholdService().setServiceParent(server)  # type: ignore[no-untyped-call]  # the same

@@ -1,4 +1,4 @@
-"""How the game's own database is really kept. Evennia 6 sets its SQLite pragmas at start and then loses them."""
+"""Checks the SQLite pragmas of the game's own database. Evennia 6 sets them at start and then loses them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHECK = "the game's database"
 #: `PRAGMA synchronous` from FULL on: every small change of the game waits for the disk.
 _FULL = 2
 _LEVELS = ("off", "normal", "full", "extra")
-#: What to put at the end of server/conf/settings.py.
+#: The line to put at the end of server/conf/settings.py.
 CURE = (
     'DATABASES["default"]["OPTIONS"] = '
     '{"init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=2"}'
@@ -19,14 +19,14 @@ CURE = (
 
 
 def finding() -> Finding:
-    """Whether the pragmas in force are those the game asks for. Asks the connection of the calling thread."""
+    """Check whether the pragmas in force suit a game. Asks the connection of the calling thread."""
     if connection.vendor != "sqlite":
         return Finding(CHECK, State.OK, f"it is {connection.vendor}, which has no pragmas to lose")
     return judged(_asked("journal_mode"), int(_asked("synchronous")))
 
 
 def judged(mode: str, level: int) -> Finding:
-    """What to say of these pragmas; `level` as SQLite counts `synchronous`."""
+    """Make the finding for these pragmas; `level` is SQLite's number for `synchronous`."""
     in_force = f"journal_mode={mode} and synchronous={_LEVELS[level]}"
     if level >= _FULL:
         return Finding(
@@ -39,7 +39,7 @@ def judged(mode: str, level: int) -> Finding:
 
 
 def _lost() -> str:
-    """What the settings ask for instead, when they do."""
+    """Say what the game's settings ask for instead; empty when they ask for nothing."""
     wanted = [pragma for pragma in settings.SQLITE3_PRAGMAS if "synchronous" in pragma]
     return f" although the game's settings ask for '{wanted[0]}'" if wanted else ""
 

@@ -1,4 +1,4 @@
-"""Who an object of the game is to an assistant."""
+"""The principals that objects of the game are to an assistant."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from assistant.worlds.evennia.ladder import TOP, Ladder, permission_of
 from assistant.worlds.evennia.words import visible_name
 from tools.principal import Kind, Principal
 
-#: What has no object behind it.
+#: The principal of events that have no object behind them.
 THE_WORLD = Principal("world", "the world", Kind.WORLD, permission=0)
 
 
 def principal_of(subject: Any, looker: Any, ladder: Ladder | None = None) -> Principal:
-    """The principal of an object, an account, a session or None, named as `looker` sees it.
+    """Return the principal of an object, an account, a session or None, named as `looker` sees it.
 
-    Somebody who is or ever was played is a player; a character nobody played, a thing, a room are the world's.
+    A subject that is or ever was played is a player. A character that was never played, a thing and a room are the
+    world's.
     """
     if subject is None:
         return THE_WORLD
@@ -32,7 +33,7 @@ def principal_of(subject: Any, looker: Any, ladder: Ladder | None = None) -> Pri
 
 
 def _trust(thing: Any) -> int:
-    """The most that the words of a thing count for: those of who made it, where somebody did."""
+    """Return the highest level that the words of a thing count for: its maker's, or TOP when the game made it."""
     from assistant.worlds.evennia.writers import Writers  # noqa: PLC0415  (it asks this file who is who)
 
     level = Writers().level_of(thing)
@@ -40,25 +41,25 @@ def _trust(thing: Any) -> int:
 
 
 def seen_name(subject: Any, looker: Any) -> str:
-    """The name as `looker` sees it, on one line; the key where the game fails to show one."""
+    """Return the name as `looker` sees it, on one line; the key where the game shows none."""
     return visible_name(str(subject.get_display_name(looker))) or visible_name(str(subject.key))
 
 
 def is_assistant(subject: Any) -> bool:
-    """Whether it is the character of an assistant, living or not."""
+    """Tell whether it is the character of an assistant, living or not."""
     return bool(getattr(subject, "is_assistant", False))
 
 
 def is_account(subject: Any) -> bool:
-    """Whether it is an account."""
+    """Tell whether it is an account."""
     return getattr(subject, "cmdset_provider_type", "") == "account"
 
 
 def is_played(subject: Any) -> bool:
-    """Whether it is a person's: an account, or an object that has or had one."""
+    """Tell whether it is a player's: an account, or an object that has or had one."""
     if is_assistant(subject):
         return False
     if is_account(subject) or subject.account or subject.sessions.count():
         return True
-    # Logging out takes the account off the character; what it leaves is where the character stood.
+    # Logging out takes the account off the character, but leaves the place where the character stood.
     return bool(subject.attributes.has("prelogout_location"))

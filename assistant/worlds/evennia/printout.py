@@ -1,23 +1,23 @@
-"""What the game prints for a character while it runs a command."""
+"""Collects what the game prints for a character while it runs a command."""
 
 from __future__ import annotations
 
 from assistant.worlds.evennia.words import visible_lines
 
-#: Characters of a command's output that are handed on, and that are kept until then.
+#: Characters of a command's output that are handed on; below, those that are kept until then.
 MAX_SHOWN = 4_000
 _MAX_KEPT = 12_000
 
 
 class Printout:
-    """Collects what is printed, up to a bound."""
+    """The text printed for one command, up to a bound."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._room = _MAX_KEPT
 
     def add(self, text: object) -> None:
-        """Take in one message as the game gives it; what is no text is left out."""
+        """Take in one message as the game gives it; anything but text is left out."""
         if isinstance(text, tuple | list):
             text = text[0] if text else ""
         if isinstance(text, str) and self._room > 0:
@@ -26,5 +26,5 @@ class Printout:
 
     @property
     def text(self) -> str:
-        """All of it without markup, at most MAX_SHOWN characters."""
+        """The whole text without markup, at most MAX_SHOWN characters."""
         return visible_lines("\n".join(self._lines), MAX_SHOWN)

@@ -1,4 +1,4 @@
-"""Running one resolved command as a character, with what it needs and no more, and reading what the game prints."""
+"""Runs one resolved command as a character, with just the permission it needs, and reads what the game prints."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from tools.errors import ToolFailed
 _log = Logger()
 
 ASKS_BACK = "(The command asks something back, which cannot be answered here. It was stopped there.)"
-#: What a command leaves on a character that asks back, pages or edits: it would catch whatever is typed next.
+#: Command sets left on a character by a command that asks back, pages or edits: they would catch the next line.
 _INTERRUPTING = {
     "input_cmdset", "yes_no_question_cmdset", "menu_cmdset", "more_commands", "editorcmdset", "quitsave_yesno",
 }  # fmt: skip
 
 
 async def run(character: Any, command: EvenniaCommand) -> str:
-    """What the game printed for the character. ToolFailed when the command broke or is not the character's to run.
+    """Run the command and return what the game printed for the character.
 
-    Cancelling abandons the wait: the command goes on, but with a player's permissions from then on.
+    Raises ToolFailed when the command broke or the character may not use it. Cancelling abandons the wait: the command
+    goes on, but with a player's permissions from then on.
     """
     if character.ndb.printout is not None:
         raise ToolFailed("Another command of yours is still running.")
@@ -42,11 +43,11 @@ async def run(character: Any, command: EvenniaCommand) -> str:
 
 
 def _handled(character: Any, command: EvenniaCommand) -> Deferred[None]:
-    """Fires when the game's command handler is done with exactly this command."""
+    """Run exactly this command in the game's command handler. Fires when the handler is done."""
     from evennia.commands.cmdhandler import cmdhandler  # noqa: PLC0415  (only where Django is set up)
 
     if hasattr(command.command, "_get_account_option"):
-        # Without an account Evennia takes a whole entry of the defaults for a colour: its tables then have borders of
+        # Without an account Evennia takes a whole entry of the defaults for a colour. Its tables then have borders of
         # forty characters, and drawing a small one holds the game up for seconds.
         command.command._get_account_option = _styled_as_new_accounts  # noqa: SLF001
     running = cmdhandler(
@@ -60,7 +61,7 @@ def _handled(character: Any, command: EvenniaCommand) -> Deferred[None]:
     done: Deferred[None] = Deferred()
 
     def tell(result: Any) -> None:
-        if not done.called:  # else nobody waits any more
+        if not done.called:  # else the wait was abandoned
             done.callback(result if isinstance(result, Failure) else None)
         elif isinstance(result, Failure):
             _log.failure("a command of {name} broke later on", result, name=character.key)
@@ -70,7 +71,7 @@ def _handled(character: Any, command: EvenniaCommand) -> Deferred[None]:
 
 
 def _styled_as_new_accounts(option: str) -> Any:
-    """What an account has of this option at first, None for no such option."""
+    """Return the value that a new account has for this option, None for an unknown option."""
     from django.conf import settings  # noqa: PLC0415  (only where Django is set up)
 
     entry = settings.OPTIONS_ACCOUNT_DEFAULT.get(option)
@@ -78,7 +79,7 @@ def _styled_as_new_accounts(option: str) -> Any:
 
 
 def _stop_asking(character: Any) -> bool:
-    """Take off the character what would catch its next command; whether there was any."""
+    """Remove from the character what would catch its next command. Return whether there was anything."""
     left = [str(cmdset.key) for cmdset in character.cmdset.get() if str(cmdset.key).casefold() in _INTERRUPTING]
     for key in left:
         character.cmdset.remove(key)
@@ -88,7 +89,7 @@ def _stop_asking(character: Any) -> bool:
 
 
 def _broken_sentences() -> tuple[str, ...]:
-    """What the command handler prints when a command breaks, in the language of the game."""
+    """Return what the command handler prints when a command breaks, in the language of the game."""
     from evennia.commands import cmdhandler  # noqa: PLC0415  (only where Django is set up)
 
     pairs = (cmdhandler._ERROR_UNTRAPPED, cmdhandler._ERROR_CMDSETS, cmdhandler._ERROR_CMDHANDLER)  # noqa: SLF001

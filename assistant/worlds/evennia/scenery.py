@@ -1,4 +1,4 @@
-"""What a character sees, as the game's own visibility rules have it: the scene, single things, who is in the game."""
+"""Describes what a character sees by the game's own visibility rules: the scene, single things, people in the game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.names import candidates, pick, plain
 
 NOWHERE = "You are nowhere in the game."
 MAX_DESCRIPTION = 2_000
-#: How many of each kind are listed: a crowd must not fill the prompt.
+#: The most that are listed of each kind: a crowd must not fill the prompt.
 MAX_LISTED = 40
 
 _SELF = frozenset({"me", "myself", "self"})
@@ -23,14 +23,14 @@ _HERE = frozenset({"here", "room", "around"})
 
 
 def room_of(character: Any) -> Any:
-    """Where the character is; ToolFailed for nowhere."""
+    """Return the room the character is in. Raises ToolFailed when it is in none."""
     if character.location is None:
         raise ToolFailed(NOWHERE)
     return character.location
 
 
 def scene(character: Any) -> Scene:
-    """The scene round the character, itself left out."""
+    """Describe the scene round the character, without the character itself."""
     room = room_of(character)
     described = room.get_display_desc(character) if room.access(character, "view") else "You cannot see here."
     ways, writers = _listed(exits(character)), Writers()
@@ -52,21 +52,21 @@ def scene(character: Any) -> Scene:
 
 
 def moved(character: Any, room: Any) -> None:
-    """Move the character by no exit, announced at both ends. ToolFailed when the game forbids it."""
+    """Move the character without an exit, announced at both ends. Raises ToolFailed when the game forbids it."""
     with character.printing():
         if not character.move_to(room):
             raise ToolFailed("The game does not let you go there.")
 
 
 def inspected(character: Any, target: str) -> str:
-    """What the character sees when it looks at one thing here; ToolFailed that says what there is."""
+    """Return what the character sees when it looks at one thing here. Raises ToolFailed that says what there is."""
     room = room_of(character)
     wanted = plain(target)
     if wanted in _SELF or wanted in _HERE:
         return _looked_at(character if wanted in _SELF else room, character)
     around = [*things(character), *_carried(character), *people(character)]
     own = [character, room]
-    # What lies in the room goes first: 'old map' is no 'Old Library'.
+    # Things in the room are tried first, so that 'old map' does not mean 'Old Library'.
     for group in (around, exits(character), own):
         if len(fitting := candidates(target, [seen_name(one, character) for one in group])) == 1:
             return _looked_at(group[fitting[0]], character)
@@ -77,9 +77,9 @@ def inspected(character: Any, target: str) -> str:
 
 
 def in_game(character: Any, assistants: Sequence[Any]) -> tuple[Person, ...]:
-    """Everybody who is connected and not hidden from the character, and every living assistant.
+    """List every connected player not hidden from the character, and every living assistant.
 
-    The character's own name is the owner's choice, and no stranger's text.
+    The character comes first, without a level: its name is the owner's choice, and no stranger's text.
     """
     writers = Writers()
     own = replace(_person(character, character, writers), authority=None)
@@ -87,13 +87,13 @@ def in_game(character: Any, assistants: Sequence[Any]) -> tuple[Person, ...]:
 
 
 def lowest_in_reach(character: Any) -> int | None:
-    """Find the lowest level of any text that the game may show the character here; None when the game wrote all."""
+    """Return the lowest level of any text that the game may show the character here; None when the game wrote all."""
     room = character.location
     return Writers().lowest((room, *room.contents, character) if room is not None else (character,), character)
 
 
 def lowest_in_game(character: Any, assistants: Sequence[Any]) -> int | None:
-    """Find the lowest level of any text here, and of the name of anybody who is in the game."""
+    """Return the lowest level of any text here, and of the names of all who are in the game."""
     levels = [lowest_in_reach(character), Writers().lowest(_others_in_game(character, assistants), character)]
     return min((level for level in levels if level is not None), default=None)
 
@@ -107,7 +107,7 @@ def _others_in_game(character: Any, assistants: Sequence[Any]) -> list[Any]:
 
 
 def _person(subject: Any, looker: Any, writers: Writers) -> Person:
-    """Somebody as the looker sees them."""
+    """Describe a person as the looker sees them."""
     name, described = seen_name(subject, looker), _description(subject, looker)
     return Person(name, described, is_assistant(subject), writers.level_of(subject), principal_of(subject, looker).id)
 
@@ -118,22 +118,22 @@ def _thing(subject: Any, looker: Any, writers: Writers) -> Thing:
 
 
 def exits(character: Any) -> list[Any]:
-    """The ways out the character sees, in the game's order."""
+    """Return the exits the character sees, in the game's order."""
     return [thing for thing in _visible(character) if thing.destination]
 
 
 def people(character: Any) -> list[Any]:
-    """The characters in the room that it sees, itself left out."""
+    """Return the characters in the room that this one sees, without itself."""
     return [thing for thing in _visible(character) if not thing.destination and _is_person(thing)]
 
 
 def things(character: Any) -> list[Any]:
-    """Everything else in the room that it sees."""
+    """Return everything else in the room that the character sees."""
     return [thing for thing in _visible(character) if not thing.destination and not _is_person(thing)]
 
 
 def listeners(character: Any) -> list[Any]:
-    """Everybody else in the room who can hear: connected people and other assistants, seen or unseen."""
+    """Return all others in the room who can hear: connected players and other assistants, seen or unseen."""
     if character.location is None:
         return []
     others = [other for other in character.location.contents if other is not character]
@@ -141,29 +141,29 @@ def listeners(character: Any) -> list[Any]:
 
 
 def _by_alias(target: str, things: Sequence[Any]) -> Any:
-    """The only thing that has another name like this, None for none or several."""
+    """Return the only thing with an alias like this, None for none or several."""
     fitting = [thing for thing in things if candidates(target, list(thing.aliases.all()))]
     return fitting[0] if len(fitting) == 1 else None
 
 
 def _is_person(thing: Any) -> bool:
-    """Whether the game counts it as a character."""
+    """Tell whether the game counts the object as a character."""
     return "character" in thing._content_types or is_played(thing)  # noqa: SLF001 - what contents_get goes by
 
 
 def _visible(character: Any) -> list[Any]:
-    """What the character sees of the room it is in."""
+    """Return what the character sees in its room."""
     room = room_of(character)
     return list(room.filter_visible(room.contents, character))
 
 
 def _carried(character: Any) -> list[Any]:
-    """What it carries."""
+    """Return what the character carries."""
     return list(character.contents)
 
 
 def _is_known(way: Any, character: Any) -> bool:
-    """Whether the game would show the character the room behind an exit."""
+    """Tell whether the game would show the character the room behind an exit."""
     room = way.destination
     return bool(room.access(character, "view", default=True) and room.access(character, "search", default=True))
 
@@ -173,12 +173,12 @@ def _listed(things: Sequence[Any]) -> Sequence[Any]:
 
 
 def _description(thing: Any, looker: Any) -> str:
-    """The description alone, cut short."""
+    """Return the description alone, cut short."""
     return visible_lines(thing.get_display_desc(looker) or "", MAX_DESCRIPTION // 4)
 
 
 def _looked_at(thing: Any, looker: Any) -> str:
-    """All that looking at it tells, hooks and locks counting, with the level of who wrote it."""
+    """Return all that looking at the thing tells, through its hooks and locks, with the level of its writer."""
     told = visible_lines(str(looker.at_look(thing) or ""), MAX_DESCRIPTION)
     told = told or f"You see nothing special about {seen_name(thing, looker)}."
     level = Writers().lowest((thing,), looker)
@@ -186,7 +186,7 @@ def _looked_at(thing: Any, looker: Any) -> str:
 
 
 def poses_its_speech(character: Any) -> bool:
-    """Tell whether the game makes speech a pose in `at_pre_say` (rpsystem), which is not what `at_say` takes.
+    """Tell whether the game makes a pose of speech in `at_pre_say` (rpsystem), which `at_say` does not accept.
 
     Such a pose would be parsed for references to people, in words that a model wrote.
     """

@@ -1,4 +1,4 @@
-"""What makes a character an assistant: a script on it that holds its settings and brings it to life.
+"""The script that makes a character an assistant: it holds the assistant's settings and starts it.
 
 It has no timer. Evennia's own timers stay dead after a crash of the Server, and do not wait for what they began.
 """
@@ -12,9 +12,9 @@ from evennia.utils.dbserialize import deserialize
 
 from assistant.worlds.evennia import house, lives
 
-#: The one Attribute: the tables of settings that differ from those of the game. Keys stand in it as references only.
+#: The one Attribute: the tables of settings that differ from the game's. Keys are in it only as references.
 OVERRIDES = "overrides"
-#: A tag of the script while the assistant is switched off, through any restart, until somebody starts it.
+#: The script's tag while the assistant is switched off, through any restart, until it is started again.
 OFF = "off"
 CATEGORY = "mud_assistant"
 
@@ -23,17 +23,17 @@ class AssistantScript(DefaultScript):  # type: ignore[misc]  # Evennia has no ty
     """The life of one assistant. Deleting it ends that life, and leaves the character as an empty shell."""
 
     def at_script_creation(self) -> None:
-        """In a running game the assistant lives in the next turn of the reactor, however the script was made."""
+        """In a running game, start the assistant in the next turn of the reactor, however the script was made."""
         self.desc = "The life of an AI character (mud-assistant)."
         house.soon(self.at_server_start)
 
     def at_server_start(self) -> None:
-        """Begin: Evennia calls it at every start and reload, and after a crash as well."""
+        """Start the assistant. Evennia calls this at every start and reload, and after a crash as well."""
         if self.pk and self.obj is not None:
             lives.begin(self.obj)
 
     def at_script_delete(self) -> bool:
-        """The assistant stops; what it remembers stays in the journal."""
+        """Stop the assistant; what it remembers stays in the journal."""
         if self.obj is not None:
             lives.end_soon(self.obj)
         return True
@@ -61,7 +61,7 @@ class AssistantScript(DefaultScript):  # type: ignore[misc]  # Evennia has no ty
 
 
 def script_of(character: Any) -> AssistantScript | None:
-    """The script of an assistant's character, None when it has none."""
+    """Return the script of an assistant's character, None when it has none."""
     if not character.pk:
         return None
     found = [script for script in character.scripts.all() if isinstance(script, AssistantScript)]

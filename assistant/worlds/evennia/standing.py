@@ -1,4 +1,4 @@
-"""What an assistant's character may do in the game: a player's part, and for one command exactly what it needs."""
+"""What an assistant's character may do in the game: what a player may, and for one command exactly what it needs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from assistant.worlds.evennia.ladder import PLAYER, Ladder
 class Standing(PermissionHandler):  # type: ignore[misc]  # Evennia has no types
     """The permissions of an assistant's character.
 
-    No step of the game's ladder that is stored on the character counts: whoever gives it one would give it to
-    everybody who can talk to it. Other permissions (a guild, a language) count as stored.
+    A step of the game's ladder that is stored on the character does not count: to give it one would give it to every
+    player who can talk to it. Other permissions (a guild, a language) count as stored.
     """
 
     def __init__(self, character: Any) -> None:
@@ -22,7 +22,7 @@ class Standing(PermissionHandler):  # type: ignore[misc]  # Evennia has no types
         self._everyday = self._ladder.name(PLAYER)
 
     def all(self, return_key_and_category: bool = False, return_objs: bool = False) -> list[Any]:
-        """The permissions that count now; with a flag what is stored, as the game's own handler gives it."""
+        """Return the permissions that count now; with a flag, what is stored, as the game's own handler does."""
         if return_key_and_category or return_objs:
             stored: list[Any] = super().all(return_key_and_category, return_objs)
             return stored

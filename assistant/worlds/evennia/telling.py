@@ -1,4 +1,4 @@
-"""Tells a player of the game one sentence about an assistant, outside the story: what they asked for was not done."""
+"""Tells a player of the game, outside the story, in one sentence that an assistant did not do what they asked for."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from assistant.worlds.evennia.speech import escaped
 from tools import Principal
 from tools.clean import one_line
 
-#: Longest sentence, in characters.
+#: The longest sentence, in characters.
 _MAX_CHARS = 1200
 
 _log = Logger()
 
 
 def tell(who: Principal, sentence: str) -> None:
-    """Show the sentence to this character or account, when somebody is connected to it. Never raises."""
+    """Show the sentence to this character or account if a player is connected to it. Never raises."""
     try:
         receiver = _object_of(who)
         if receiver is not None and receiver.sessions.count():
             receiver.msg(_safe(sentence))
     except CancelledError:
         raise
-    except Exception:  # noqa: BLE001  (the border to the game: nothing hangs on the sentence)
+    except Exception:  # noqa: BLE001  (the border to the game: nothing depends on the sentence)
         _log.failure("{who} could not be told", who=who.id)
 
 
 def _object_of(who: Principal) -> Any:
-    """Find the character or the account that the principal is; None for anything else."""
+    """Return the character or the account that the principal is; None for anything else."""
     from evennia.accounts.models import AccountDB  # noqa: PLC0415  (only where Django is set up)
     from evennia.objects.models import ObjectDB  # noqa: PLC0415
 
@@ -42,7 +42,7 @@ def _object_of(who: Principal) -> Any:
 
 
 def _safe(sentence: str) -> str:
-    """The sentence on one line, with nothing in it that is markup to the game."""
+    """Return the sentence on one line, with nothing in it that is markup to the game."""
     from django.conf import settings  # noqa: PLC0415
 
     inline_functions = settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED

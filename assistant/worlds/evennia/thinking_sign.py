@@ -9,14 +9,14 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from assistant.outcome import Outcome
 from assistant.trace import StepTrace
 
-#: Seconds between two signs at least, whatever runs there are.
+#: The least time between two signs, across all runs, in seconds.
 APART_SECONDS = 10.0
 
 
 class ThinkingSign:
     """An observer that lets the room know of a model call that lasts longer than `after_seconds`.
 
-    `body_emote` shows `thinks ...` as a pose of the character `name`, and is silent where nobody is
+    `body_emote` shows `thinks ...` as a pose of the character `name`, and does nothing in a room without listeners
     (`EvenniaBody.sign`).
     """
 
@@ -33,7 +33,7 @@ class ThinkingSign:
         self._done = False
 
     def thinking(self, run_id: str, step: int) -> None:
-        """The model is asked; the sign is due when it is still being asked in a while."""
+        """Schedule the sign: it is shown if the model has not answered after `after_seconds`."""
         if run_id != self._run:
             self._run, self._done = run_id, False
         self._put_down()
@@ -41,20 +41,20 @@ class ThinkingSign:
             self._waiting = self._clock.callLater(self._after, self._show)
 
     def step(self, trace: StepTrace) -> None:
-        """The model has answered, and whatever it said was done."""
+        """Cancel the sign: the model has answered, and its actions are done."""
         self._put_down()
 
     def spoke(self) -> None:
-        """The character has spoken: it is plain that it thinks."""
+        """Show no more signs in this run: the character has spoken, so it plainly thinks."""
         self._done = True
         self._put_down()
 
     def run_ended(self, run_id: str, outcome: Outcome) -> None:
-        """There is nothing more to wait for."""
+        """Cancel the sign: there is nothing more to wait for."""
         self._put_down()
 
     def _show(self) -> None:
-        """Show it, unless there was one just now."""
+        """Show the sign, unless another was shown a moment ago."""
         self._waiting = None
         self._done = True
         now = self._clock.seconds()

@@ -16,14 +16,14 @@ from assistant.worlds.evennia.game_wide import forget_all
 from assistant.worlds.evennia.install import APP
 from assistant.worlds.evennia.scripts import AssistantScript
 
-#: What the owner removes afterwards.
+#: The line that the owner removes afterwards.
 LINE = "from assistant.worlds.evennia.install import install; install(globals())"
 
 
 async def uninstall(*, forget: bool = False) -> str:
-    """What was removed and what is left for the owner to do, when no object of ours is in the game's database any more.
+    """Delete every object of ours in the game's database; say what was deleted and what the owner has left to do.
 
-    With `forget`, what the assistants remember goes as well. Until the line is removed, the game's next start gives
+    With `forget`, what the assistants remember is deleted too. Until the line is removed, the game's next start gives
     every account our commands again.
     """
     journal = house.household().home.journal if house.is_open() else None
@@ -43,7 +43,7 @@ async def uninstall(*, forget: bool = False) -> str:
 
 
 def _leftovers() -> list[Any]:
-    """Characters without a script, scripts without a character, and accounts, of our types."""
+    """Return objects of our types: characters without a script, scripts without a character, and accounts."""
     found: list[Any] = []
     for model, kind in ((ScriptDB, AssistantScript), (ObjectDB, AssistantCharacter), (AccountDB, AssistantAccount)):
         ours = model.objects.filter(db_typeclass_path__startswith=f"{APP}.")

@@ -1,8 +1,8 @@
-"""Who wrote the texts of an object, as the level they count for: a player's own, an assistant's 0, None for the game.
+"""Finds the level of an object's texts by their writer: a player's own, 0 for an assistant, None for the game.
 
-Evennia does not keep who set a name or a description. What it keeps is who controls an object: the account that plays
+Evennia does not record who set a name or a description. It does record who controls an object: the account that plays
 it, and the ids in its `control` and `edit` locks, which the commands that make things set to their maker. The least
-trusted of those counts. One who is not there any more counts as a guest.
+trusted of those counts. One that no longer exists counts as a guest.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Any
 from assistant.worlds.evennia.ladder import PLAYER, Ladder, permission_of
 from assistant.worlds.evennia.principals import is_account, is_assistant, is_played
 
-#: The level of what was made by somebody who is not there any more.
+#: The level of texts whose maker no longer exists: of an object, and of a place.
 UNKNOWN, UNKNOWN_OF_A_PLACE = 0, PLAYER
 _LOCKS = ("control", "edit")
 _MAKER = re.compile(r"(?<!\w)(not\s+)?(p?id)\(\s*#?(\d+)\s*\)", re.IGNORECASE)
 
 
 class Writers:
-    """Looks up writers; whoever was looked up once is known as long as this lives, so make a new one for each look."""
+    """Looks up writers. Each is looked up once and then remembered, so make a new instance for each look."""
 
     def __init__(self) -> None:
         self._ladder = Ladder.of_game()
-        #: The level of each maker, by the table they are kept in and their number.
+        #: The level of each maker, by the table they are stored in and their number.
         self._makers: dict[tuple[str, int], int | None] = {}
 
     def level_of(self, subject: Any) -> int | None:
-        """Find the level of the name and description of an object, an account or a channel; None for the game's own."""
+        """Return the level of the texts of an object, an account or a channel; None when they are the game's own."""
         if is_assistant(subject):
             return 0
         gone = UNKNOWN_OF_A_PLACE if _is_place(subject) else UNKNOWN
@@ -40,16 +40,16 @@ class Writers:
         return min(levels, default=None)
 
     def lowest(self, subjects: Iterable[Any], looker: Any) -> int | None:
-        """Find the lowest level of any of them, and of what they hold; None when the game wrote all.
+        """Return the lowest level of any of them, and of what they hold; None when the game wrote all.
 
-        Looking at somebody shows what they carry, and looking at a room shows who is in it. `looker` is left out.
+        Looking at a person shows what they carry, and looking at a room shows who is in it. `looker` is left out.
         """
         found = {id(one): one for each in subjects for one in (each, *getattr(each, "contents", ()))}
         levels = [self.level_of(one) for one in found.values() if one is not looker]
         return min((level for level in levels if level is not None), default=None)
 
     def _maker(self, kind: str, number: int) -> int | None:
-        """Find the level of the one with this number, None for nobody."""
+        """Return the level of the maker with this number, None when there is no such maker."""
         if (kind, number) not in self._makers:
             self._makers[kind, number] = self._level_of_maker(kind, number)
         return self._makers[kind, number]
@@ -66,12 +66,12 @@ class Writers:
 
 
 def _is_place(subject: Any) -> bool:
-    """Whether it is a room or an exit."""
+    """Tell whether it is a room or an exit."""
     return bool(getattr(subject, "destination", None)) or getattr(subject, "location", subject) is None
 
 
 def _named_in_locks(subject: Any) -> set[tuple[str, int]]:
-    """List who is named in the locks that let somebody change it; a channel names accounts, others name objects."""
+    """Return the ids in the locks for changing it; a channel's locks name accounts, other locks name objects."""
     locks = getattr(subject, "locks", None)
     if locks is None:
         return set()

@@ -1,4 +1,4 @@
-"""The commands of mud-assistant: `assistant` for admins, and what every player may ask."""
+"""The commands of mud-assistant: `assistant` for admins, and the commands for every player."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def all_commands() -> list[type[Any]]:
-    """The classes of all commands. Imports Evennia, so Django must be set up."""
+    """Return the classes of all commands. Imports Evennia, so Django must be set up."""
     from assistant.worlds.evennia.commands.assistant import CmdAssistant  # noqa: PLC0415
     from assistant.worlds.evennia.commands.rights import PLAYER_COMMANDS  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The command `assistant`: every AI character of the game, from its making to its end."""
+"""The command `assistant`, which makes, changes and deletes the AI characters of the game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leave for what an assistant asks: given or refused by somebody who could do it himself."""
+"""Gives or refuses an assistant leave for what it asks; the player who decides must be able to do it themselves."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _MAX_DIGITS = 9
 
 
 def approve(order: Order) -> Answer:
-    """Show what an assistant asks leave for, or allow one of it, once."""
+    """Show what an assistant asks leave for, or allow one of the requests, once."""
     return _decide(order, allow=True)
 
 
 def deny(order: Order) -> Answer:
-    """Show what an assistant asks leave for, or refuse one of it."""
+    """Show what an assistant asks leave for, or refuse one of the requests."""
     return _decide(order, allow=False)
 
 
@@ -43,5 +43,5 @@ def _decide(order: Order, *, allow: bool) -> str:
 
 
 def _decider(order: Order) -> Any:
-    """Who decides, with the permission he has just now."""
+    """Return the player who decides, with the permission they have now."""
     return principal_of(order.who, order.who)

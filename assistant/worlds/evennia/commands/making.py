@@ -1,4 +1,4 @@
-"""Assistants come and go: made, listed, started, stopped, deleted."""
+"""Makes, lists, starts, stops and deletes assistants."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ALL = "all"
 
 
 def create(order: Order) -> Answer:
-    """A new assistant, where its maker stands."""
+    """Make an assistant where its maker stands."""
     name = " ".join(order.left.split())
     if not name:
         raise Refused(f"Give it a name: {CREATE_USAGE}")
@@ -45,7 +45,7 @@ def create(order: Order) -> Answer:
 
 
 def why_no_name(name: str) -> str:
-    """Why no assistant may have this name, empty when one may."""
+    """Say why no assistant may have this name; empty when one may."""
     if name.casefold() in GAME_WIDE:
         return f"assistant/budget means others by {cut(name)}: choose another name."
     theirs = AccountDB.objects.filter(username__iexact=name)
@@ -55,7 +55,7 @@ def why_no_name(name: str) -> str:
 
 
 def _is_played(name: str) -> bool:
-    """Whether a character of this name belongs to a player."""
+    """Tell whether a character of this name belongs to a player."""
     return any(is_played(one) for one in ObjectDB.objects.filter(db_key__iexact=name))
 
 
@@ -65,7 +65,7 @@ def list_all(order: Order) -> Answer:
 
 
 def list_text(order: Order) -> str:
-    """Every assistant: where it is, how it is, what it thinks with."""
+    """List every assistant: where it is, its state, and the model it thinks with."""
     there = creation.assistants()
     if not there:
         return f"There is no assistant yet. Make one with: {CREATE_USAGE}"
@@ -82,7 +82,7 @@ def _line(character: Any) -> tuple[str, str, str, str]:
 
 
 def state_of(character: Any) -> str:
-    """In a word or two, how an assistant is."""
+    """Describe the state of an assistant in a word or two."""
     member = house.member_of(character)
     if member is None:
         return "off" if creation.is_off(character) else "not running"
@@ -90,7 +90,7 @@ def state_of(character: Any) -> str:
 
 
 def start(order: Order) -> Answer:
-    """Let an assistant, or all of them, live, now and after every restart of the game."""
+    """Start an assistant, or all of them; they start again after every restart of the game."""
     if order.left.casefold() == _ALL:
         return _start_all()
     character = named(order.left, "assistant/start NAME (or: all)")
@@ -101,7 +101,7 @@ def start(order: Order) -> Answer:
 
 
 def _start_all() -> str:
-    """Start each assistant that does not run; one that cannot live keeps no other from it."""
+    """Start each assistant that does not run; one that cannot live does not stop the others."""
     house.household()
     started, failed = [], []
     for character in creation.assistants():
@@ -119,7 +119,7 @@ def _start_all() -> str:
 
 
 def stop(order: Order) -> Answer:
-    """Stop an assistant, or all of them, until somebody starts it."""
+    """Stop an assistant, or all of them, until they are started again."""
     if order.left.casefold() != _ALL:
         return _stop([named(order.left, "assistant/stop NAME (or: all)")])
     living = [one for one in creation.assistants() if house.member_of(one) is not None]
@@ -154,7 +154,7 @@ def reset(order: Order) -> Answer:
 
 
 def delete(order: Order) -> Answer:
-    """Delete an assistant for good, with its memory when that is asked for."""
+    """Delete an assistant for good, with its memory if the owner asks for that."""
     character = exactly_named(order.left, DELETE_USAGE)
     sure, forget = _sure(order.right)
     if not sure:
@@ -201,7 +201,7 @@ def account(order: Order) -> Answer:
 
 
 def _close_account(character: Any, there: Any, *, sure: bool) -> str:
-    """Delete the account of an assistant. Raises Refused, which asks, unless the owner is sure."""
+    """Delete the account of an assistant. Raises Refused, whose text asks, unless the owner is sure."""
     if there is None:
         return f"{character.key} has no account, so nothing was done."
     if not sure:
@@ -212,7 +212,7 @@ def _close_account(character: Any, there: Any, *, sure: bool) -> str:
 
 
 def _before_off(character: Any, there: Any) -> str:
-    """What is asked before the account of an assistant is deleted."""
+    """Ask whether the account of an assistant shall be deleted, and say what that changes."""
     channels = listed((channel.key for channel in far_speech.channels_of(there)), "no channels")
     return (
         f"This deletes the account of {character.key}: it can be paged no more, and leaves {channels}. Nothing was "
@@ -222,7 +222,7 @@ def _before_off(character: Any, there: Any) -> str:
 
 
 def _start_anew(character: Any) -> None:
-    """Let a living assistant learn of its account."""
+    """Restart a living assistant, so that it knows of its account or of the loss of it."""
     if house.member_of(character) is not None:
         lives.restart(character)
 
@@ -255,7 +255,7 @@ def _leave(account: Any, name: str) -> None:
 
 
 def uninstall_all(order: Order) -> Answer:
-    """Delete everything of ours from the game, and say which line to remove."""
+    """Delete everything of ours from the game, and say which line of the settings to remove."""
     sure, forget = _sure(order.right)
     if not sure:
         names = listed(one.key for one in creation.assistants())
@@ -271,6 +271,6 @@ async def _uninstall(*, forget: bool) -> str:
 
 
 def _sure(text: str | None) -> tuple[bool, bool]:
-    """Whether somebody is sure, and whether memory goes as well."""
+    """Return whether the owner is sure, and whether memory is deleted as well."""
     words = (text or "").casefold().replace(",", " ").split()
     return words[:1] == [_YES], words == [_YES, _FORGET]

@@ -1,4 +1,4 @@
-"""What somebody means by the beginning of a name; who means nothing is told what there is."""
+"""Finds what a player means by the beginning of a name; a text that fits no name is answered with those there are."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from assistant.worlds.evennia import creation, house
 from assistant.worlds.evennia.commands.order import Refused
 from assistant.worlds.evennia.commands.showing import cut, listed
 
-#: Names that an error lists at most.
+#: The most names that an error lists.
 _LISTED = 60
 
 
 def meant(text: str, names: Iterable[str], what: str) -> str:
-    """The one name that `text` is or begins. Raises Refused with the names there are; `what` says what they name."""
+    """Return the one name that `text` is or begins. Raises Refused with the known names; `what` says what they name."""
     known = list(dict.fromkeys(names))
     wanted = text.strip().casefold()
     if exact := [name for name in known if name.casefold() == wanted]:
@@ -30,9 +30,9 @@ def meant(text: str, names: Iterable[str], what: str) -> str:
 
 
 def named(text: str, usage: str) -> Any:
-    """The assistant that `text` names: by its name, the beginning of it, or #NUMBER.
+    """Return the assistant that `text` names: by its name, the beginning of it, or #NUMBER.
 
-    Without a text it is the only one there is. Raises Refused; `usage` is what to type.
+    Without a text it is the only assistant of the game. Raises Refused; `usage` is what to type.
     """
     there = creation.assistants()
     if not there:
@@ -41,7 +41,7 @@ def named(text: str, usage: str) -> Any:
 
 
 def named_among(there: Sequence[Any], text: str, usage: str) -> Any:
-    """The one of these assistants that `text` names. Raises Refused."""
+    """Return the one of these assistants that `text` names. Raises Refused."""
     if not text:
         if len(there) == 1:
             return there[0]
@@ -57,7 +57,7 @@ def named_among(there: Sequence[Any], text: str, usage: str) -> Any:
 
 
 def exactly_named(text: str, usage: str) -> Any:
-    """The assistant of just this name or #NUMBER: for what cannot be undone. Raises Refused."""
+    """Return the assistant of just this name or #NUMBER: for what cannot be undone. Raises Refused."""
     one = named(text, usage)
     if text.casefold() not in {one.key.casefold(), f"#{one.pk}"}:
         raise Refused(f"This cannot be undone, so type the whole name: {one.key}.")
@@ -65,9 +65,9 @@ def exactly_named(text: str, usage: str) -> Any:
 
 
 def named_and_rest(text: str, usage: str) -> tuple[Any, str]:
-    """The assistant that the first words name, and the words after them; the only one may go unnamed before a number.
+    """Return the assistant that the first words name, and the words after them. Raises Refused.
 
-    Raises Refused.
+    When there is only one assistant, its name may be left out before a number.
     """
     words = text.split()
     if not words or (len(creation.assistants()) == 1 and words[0].isdigit()):
@@ -81,7 +81,7 @@ def named_and_rest(text: str, usage: str) -> tuple[Any, str]:
 
 
 def member_of(character: Any) -> Member:
-    """The living assistant of a character. Raises Refused when it was not started, HouseNotOpen when none can live."""
+    """Return the running member of a character. Raises Refused when it does not run, HouseNotOpen for no household."""
     house.household()
     member = house.member_of(character)
     if member is None:
@@ -90,7 +90,7 @@ def member_of(character: Any) -> Member:
 
 
 def awake(character: Any) -> Assistant:
-    """The thinking assistant of a character. Raises Refused with the reason when it does not think."""
+    """Return the awake assistant of a character. Raises Refused with the reason when it is not awake."""
     member = member_of(character)
     if member.assistant is None:
         why = f": {member.trouble}" if member.trouble else ""

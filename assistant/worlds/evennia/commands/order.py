@@ -1,4 +1,4 @@
-"""What somebody typed, and how he is answered: at once, or when the work that it began is over."""
+"""A command as it was typed, and its answer: at once, or when the work that it began is over."""
 
 from __future__ import annotations
 
@@ -19,53 +19,53 @@ from assistant.worlds.evennia.house import HouseNotOpen
 from resilience import Launcher
 
 FAULT = "That failed through a fault of the program; the log of the server says more."
-#: What a command may fail with that is told as it stands.
+#: Errors of a command whose message is shown.
 _TOLD = (NoModelError, SettingsError, KeyReferenceError, JournalError, HouseNotOpen)
 
 _log = Logger()
 
 
 class Refused(Exception):
-    """Why nothing was done, and what to type instead: shown to whoever typed it."""
+    """Nothing was done; the message says why, and what to type instead. It is shown to the player."""
 
 
 class Work:
-    """What commands have begun and nobody waits for."""
+    """The work that commands have begun, which no caller waits for."""
 
     def __init__(self) -> None:
         self._launcher = Launcher()
         self._open: set[Deferred[None]] = set()
 
     def begin(self, work: Coroutine[Deferred[Any], Any, Any], what: str) -> None:
-        """Let the work go on by itself; what it raises is logged as `what`."""
+        """Start the work. An error that it raises is logged as `what`."""
         over = self._launcher.launch(work, what)
         if not over.called:
             self._open.add(over)
             over.addBoth(lambda _: self._open.discard(over))
 
     async def settled(self) -> None:
-        """Returns when nothing that was begun goes on any more."""
+        """Wait until all work that was begun is over."""
         while self._open:
             await DeferredList(list(self._open))
 
     def stop(self) -> Deferred[None]:
-        """Cancel it all; fires when all of it is over."""
+        """Cancel all work; fires when it is over."""
         return self._launcher.stop()
 
 
-#: The work of all commands of the process. The house stops it when it closes.
+#: The work of all commands of the process. It is stopped when the Server stops.
 WORK = Work()
 
-#: The text of an answer, or the coroutine that comes to it.
+#: The text of an answer, or the coroutine that returns it.
 Answer = str | Coroutine[Deferred[Any], Any, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A command as it was typed: `left` and `right` of its "=", `right` None without one.
+    """A command as it was typed: the `left` and the `right` of its "="; `right` is None without a "=".
 
-    `account` is who typed it, `character` whom he plays just now, None when nobody. `width` is how many columns their
-    screen has.
+    `account` typed the command. `character` is the one that the player plays now, None for none. `width` is how many
+    columns their screen has.
     """
 
     # Any: Evennia has no types.
@@ -78,11 +78,11 @@ class Order:
 
     @property
     def who(self) -> Any:
-        """Whose rights and eyes count: the character's, or the account's when it plays none."""
+        """The character or, when none is played, the account: its rights count, and what it can see."""
         return self.character or self.account
 
     def say(self, text: str) -> None:
-        """Show it to whoever typed the command: nothing in it acts on his screen, and no key is in it."""
+        """Show the text to the player, escaped so that nothing in it acts on their screen, and without keys."""
         if self.account.pk:
             self.account.msg(safe(scrub(text)))
 
@@ -92,7 +92,7 @@ class Order:
             answer = handler(self)
         except CancelledError:
             raise
-        except Exception as error:  # noqa: BLE001  (the border to the game: nobody is shown a traceback)
+        except Exception as error:  # noqa: BLE001  (the border to the game: players are shown no traceback)
             self.say(_sentence(error, what))
             return
         if isinstance(answer, str):
@@ -105,13 +105,13 @@ class Order:
             answer = await work
         except CancelledError:
             raise
-        except Exception as error:  # noqa: BLE001  (the border to the game: nobody is shown a traceback)
+        except Exception as error:  # noqa: BLE001  (the border to the game: players are shown no traceback)
             answer = _sentence(error, what)
         self.say(answer)
 
 
 def scrub(text: str) -> str:
-    """The text without keys."""
+    """Return the text without keys."""
     try:
         return house.household().scrub(text)
     except HouseNotOpen:
@@ -119,7 +119,7 @@ def scrub(text: str) -> str:
 
 
 def _sentence(error: Exception, what: str) -> str:
-    """What somebody is told of an error; one of ours is logged."""
+    """Return the sentence that a player is shown for an error. An unexpected error is logged."""
     if isinstance(error, Refused):
         return str(error)
     if isinstance(error, _TOLD):

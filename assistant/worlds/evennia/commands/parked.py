@@ -1,4 +1,4 @@
-"""Events that were put aside after crashes: shown with what was said, tried again, or cleared."""
+"""Shows events that were put aside after crashes, with what was said, and lets an admin retry or clear them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def parked(order: Order) -> Answer:
 
 
 async def _shown(order: Order, character: Any) -> str:
-    """The list with numbers. Raises JournalError."""
+    """List what was put aside, with numbers. Raises JournalError."""
     there = await awake(character).mind.journal.parked()
     if not there:
         return f"Nothing that {character.key} heard is put aside."
@@ -40,7 +40,7 @@ async def _shown(order: Order, character: Any) -> str:
 
 
 async def _done(character: Any, what: str, which: str) -> str:
-    """Try again or clear what is meant. Raises JournalError."""
+    """Try again or clear the chosen events. Raises JournalError."""
     assistant = awake(character)
     chosen = _chosen(await assistant.mind.journal.parked(), which, character.key)
     change = assistant.mind.journal.unpark if what == _RETRY else assistant.mind.journal.discard
@@ -53,7 +53,7 @@ async def _done(character: Any, what: str, which: str) -> str:
 
 
 def _chosen(there: Sequence[Parked], which: str, name: str) -> Sequence[Parked]:
-    """What a number or "all" means. Raises Refused."""
+    """Return the events that a number or "all" means. Raises Refused."""
     if not there:
         raise Refused(f"Nothing that {name} heard is put aside.")
     if which == _ALL:

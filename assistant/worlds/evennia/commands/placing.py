@@ -1,4 +1,4 @@
-"""Where an assistant is at home, and how its owner brings it to them."""
+"""Shows and sets the home of an assistant, and brings the assistant to its owner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HERE = "here"
 
 
 def home(order: Order) -> Answer:
-    """Show where an assistant is at home, or make it the room its owner is in."""
+    """Show the home of an assistant, or make it the room its owner is in."""
     character = named(order.left, HOME_USAGE)
     if order.right is None:
         place = character.home
@@ -43,14 +43,14 @@ def summon(order: Order) -> Answer:
 
 
 def _room(order: Order) -> Any:
-    """The room of who typed it. Raises Refused for nobody's."""
+    """Return the room of the player who typed the command. Raises Refused when they are in none."""
     if order.character is None or order.character.location is None:
         raise Refused("You are nowhere in the game: go into character first, with ic.")
     return order.character.location
 
 
 def _alone(character: Any) -> str:
-    """What it does where there is nobody. Raises SettingsError."""
+    """Say what the assistant does when it is left alone. Raises SettingsError."""
     minutes = creation.config_of(character).assistant.go_home_minutes
     if not minutes:
         return "It stays where it is when it is left alone."

@@ -1,4 +1,4 @@
-"""What players may ask: who is an AI here, not to be heard, to be forgotten, what is remembered of them."""
+"""The commands of players: see who is an AI, not be heard by it, be forgotten, see what is remembered of them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class _PlayerCommand(Command):  # type: ignore[misc]  # Evennia has no types
     locks = "cmd:all()"
     account_caller = True
     auto_help = True
-    #: What the command answers: each has its own.
+    #: Returns the answer of the command; each class has its own.
     answer: Callable[[Order], Answer]
 
     def func(self) -> None:
-        """Answer."""
+        """Answer the command."""
         account = getattr(self.caller, "account", None) or self.caller
         character = self.caller if self.caller is not account else None
         Order(account, character, self.args.strip(), width=self.client_width()).run(
@@ -58,7 +58,7 @@ class CmdAssistants(_PlayerCommand):
     key = "assistants"
 
     def answer(self, order: Order) -> Answer:
-        """Every assistant that lives, marked as what it is."""
+        """List every living assistant, marked as an AI."""
         here = order.character.location if order.character is not None else None
         rows = [
             (
@@ -78,7 +78,7 @@ class CmdAssistants(_PlayerCommand):
 
 
 def _how(character: Any) -> str:
-    """What a player is told of an assistant that does not answer; the reason is the owner's matter."""
+    """Say that an assistant cannot answer now, empty when it can; the reason is shown only to admins."""
     member = house.member_of(character)
     is_well = member is not None and member.state is State.AWAKE and not member.emergency
     return "" if is_well else "cannot think just now"
@@ -98,7 +98,7 @@ class CmdMute(_PlayerCommand):
     key = "mute"
 
     def answer(self, order: Order) -> Answer:
-        """What came of it."""
+        """Mute the player for the assistant."""
         return _once(order, _muted(order, _assistant_of(order, "mute <name>"), mute=True))
 
 
@@ -113,7 +113,7 @@ class CmdUnmute(_PlayerCommand):
     key = "unmute"
 
     def answer(self, order: Order) -> Answer:
-        """What came of it."""
+        """Let the assistant hear the player again."""
         return _once(order, _muted(order, _assistant_of(order, "unmute <name>"), mute=False))
 
 
@@ -131,7 +131,7 @@ class CmdForgetMe(_PlayerCommand):
     key = "forget me"
 
     def answer(self, order: Order) -> Answer:
-        """What was deleted."""
+        """Delete what the assistants remember of the player, and say what was deleted."""
         return _once(order, _forgotten(order, _assistants_of(order, "forget me [<name>]")))
 
 
@@ -149,7 +149,7 @@ class CmdRemember(_PlayerCommand):
     key = "what do you remember"
 
     def answer(self, order: Order) -> Answer:
-        """What is remembered."""
+        """Show what the assistants remember of the player."""
         return _once(order, _remembered(order, _assistants_of(order, "what do you remember [<name>]")))
 
 
@@ -157,7 +157,7 @@ PLAYER_COMMANDS = (CmdAssistants, CmdMute, CmdUnmute, CmdForgetMe, CmdRemember)
 
 
 def people_of(order: Order) -> list[Principal]:
-    """As whom an assistant may know whoever typed this: his account, his characters, and the one he plays now."""
+    """Return the principals an assistant may know the player as: their characters, the present one and the account."""
     account = order.account
     played = [character for character in account.characters.all() if character is not None]
     if order.character is not None and order.character not in played:
@@ -166,7 +166,7 @@ def people_of(order: Order) -> list[Principal]:
 
 
 def _living() -> list[Any]:
-    """The characters of the assistants that live. Raises Refused when there is none."""
+    """Return the characters of the living assistants. Raises Refused when there is none."""
     there = [one for one in creation.assistants() if house.member_of(one) is not None]
     if not there:
         raise Refused("No AI character is in the game.")
@@ -174,18 +174,18 @@ def _living() -> list[Any]:
 
 
 def _assistant_of(order: Order, usage: str) -> tuple[str, Assistant]:
-    """The one assistant that is meant. Raises Refused."""
+    """Return the one assistant that is meant, with its name. Raises Refused."""
     return _thinking(named_among(_living(), order.left, usage))
 
 
 def _assistants_of(order: Order, usage: str) -> list[tuple[str, Assistant]]:
-    """The assistant that is meant, or all that live. Raises Refused."""
+    """Return the assistant that is meant, or all that live, with their names. Raises Refused."""
     meant = [named_among(_living(), order.left, usage)] if order.left else _living()
     return [_thinking(one) for one in meant]
 
 
 def _thinking(character: Any) -> tuple[str, Assistant]:
-    """The name and the assistant. Raises Refused, without the reason, which is the admin's matter."""
+    """Return the character's name and its assistant. Raises Refused; the reason is shown only to admins."""
     member = house.member_of(character)
     if member is None or member.assistant is None:
         raise Refused(f"{character.key} cannot think just now, so nothing was done. Try again later. See: assistants")
@@ -193,7 +193,7 @@ def _thinking(character: Any) -> tuple[str, Assistant]:
 
 
 def _once(order: Order, work: Coroutine[Deferred[Any], Any, str]) -> Answer:
-    """The work, unless the same player waits for another answer: each may cost a search through the journal."""
+    """Do the work unless the same player waits for another answer: each may cost a search through the journal."""
     if order.account.ndb.assistant_asked:
         work.close()
         raise Refused("One thing at a time: you are answered in a moment.")
@@ -228,7 +228,7 @@ async def _forgotten(order: Order, assistants: Sequence[tuple[str, Assistant]]) 
 
 
 def _added(one: Forgotten, other: Forgotten) -> Forgotten:
-    """Both together."""
+    """Add the counts of both."""
     counts = {each.name: getattr(one, each.name) + getattr(other, each.name) for each in fields(Forgotten)}
     return replace(one, **{**counts, "erased": one.erased and other.erased})
 

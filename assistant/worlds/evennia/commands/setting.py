@@ -1,4 +1,4 @@
-"""How an assistant behaves: its options, its persona, its tools."""
+"""Shows and changes how an assistant behaves: its options, its persona, its tools."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 SET_USAGE = "assistant/set NAME/option = value"
 SHOW_USAGE = "assistant/show NAME [part of an option's name]"
 TOOLS_USAGE = "assistant/tools NAME = +tool -tool (or: all, or a list of tools)"
-#: Characters of a value and of a persona that are shown.
+#: The most characters of a value, and of a persona, that are shown.
 _VALUE_CHARS, _PERSONA_CHARS = 60, 8000
 _ALL = "all"
 _NAME = "name"
-#: Characters of a value in a table, which leaves room for the meaning.
+#: The most characters of a value in a table, which leaves room for the meaning.
 _CELL = 18
-#: So many options are shown whole, and more as a table.
+#: Up to so many options are shown in full, more as a table.
 _WHOLE = 3
 
 
 def set_option(order: Order) -> Answer:
-    """Change one option; with nothing behind the "=" what the game says counts again."""
+    """Change one option. Nothing after the "=" removes the assistant's own value, so that the game's applies again."""
     name, slash, option = order.left.partition("/")
     if not slash or not option.strip() or order.right is None:
         raise Refused(f"Type: {SET_USAGE} (nothing behind the = takes it back). All options: {SHOW_USAGE}")
@@ -48,7 +48,7 @@ def set_option(order: Order) -> Answer:
 
 
 def _rename(character: Any, name: str) -> str:
-    """Give the assistant's character another name. Raises Refused and SettingsError."""
+    """Rename the assistant's character. Raises Refused and SettingsError."""
     old = character.key
     creation.check_new_name(name, character)
     if (taken := making.why_no_name(name)) and name.casefold() != old.casefold():
@@ -64,7 +64,7 @@ def _rename(character: Any, name: str) -> str:
 
 
 def show(order: Order) -> Answer:
-    """The options with their values; one or a few with all that is to be known of them."""
+    """Show the options with their values; one or a few of them with all that is known of them."""
     left, slash, pattern = order.left.partition("/")
     character, rest = named_and_rest(left.strip(), SHOW_USAGE)
     wanted = (pattern if slash else order.right or rest).strip().casefold().replace("-", "_")
@@ -84,7 +84,7 @@ def show(order: Order) -> Answer:
 
 
 def option_text(option: Option, command: str, width: int) -> str:
-    """All there is to know of an option; `command` is what stands before its name where it is set."""
+    """Describe an option in full; `command` is what to type before its name to set it."""
     here = ", set here" if option.is_set else ""
     lines = [
         f"{option.name} = {cut(option.value, _PERSONA_CHARS)}{here}",
@@ -97,14 +97,14 @@ def option_text(option: Option, command: str, width: int) -> str:
 
 
 def options_of(character: Any) -> list[Option]:
-    """Every option of an assistant."""
+    """Return every option of an assistant."""
     return shown_options(creation.config_of(character), creation.settings_of(character))
 
 
 def meant_option(text: str, character: Any) -> str:
-    """The name of the option that is meant: whole, its beginning, or the beginning of what follows its table's name.
+    """Return the option that is meant: by its whole name, its beginning, or the beginning of its last part.
 
-    Raises SettingsError that lists names like it, and Refused when several begin so.
+    Raises SettingsError that lists similar names, and Refused when several names begin like that.
     """
     names = [one.name for one in options_of(character)]
     wanted = text.strip().casefold().replace("-", "_")
@@ -117,12 +117,12 @@ def meant_option(text: str, character: Any) -> str:
         return meant(wanted, names, "option")
     if any(last.startswith(wanted) for last in lasts):
         return lasts[meant(wanted, lasts, "option")]
-    without_option({}, text)  # which says what is like it
+    without_option({}, text)  # raises SettingsError that names similar ones
     raise Refused(f"There is no option '{cut(text)}'. All: {SHOW_USAGE}")
 
 
 def persona(order: Order) -> Answer:
-    """Show who the assistant is, or tell it who it is."""
+    """Show the assistant's persona, or set it."""
     character = named(order.left, "assistant/persona NAME [= who it is]")
     if order.right is not None:
         overrides = creation.settings_of(character)
@@ -155,7 +155,7 @@ def tools(order: Order) -> Answer:
 
 
 def tools_of(character: Any) -> tuple[str, ...]:
-    """The names of the tools there are for it: those of the running assistant, else those of the game."""
+    """Return the names of the tools it could have: the running assistant's, else the game's."""
     member = house.member_of(character)
     if member is not None and member.assistant is not None:
         return tuple(member.assistant.mind.registry.names())
@@ -163,13 +163,13 @@ def tools_of(character: Any) -> tuple[str, ...]:
 
 
 def _granted(character: Any, there: tuple[str, ...]) -> frozenset[str]:
-    """What is granted of what is there."""
+    """Return which of these tools are granted."""
     wanted = creation.config_of(character).assistant.tools
     return frozenset(there if wanted is None else (name for name in wanted if name in there))
 
 
 def _chosen(text: str, has: frozenset[str], there: tuple[str, ...]) -> list[str]:
-    """The grant after "+tool -tool", or the tools of a list. Raises Refused."""
+    """Return the granted tools after "+tool -tool", or those of a list. Raises Refused."""
     words = text.replace(",", " ").split()
     if not words:
         raise Refused(f"An assistant without tools cannot even speak. Type: {TOOLS_USAGE}")
@@ -185,7 +185,7 @@ def _chosen(text: str, has: frozenset[str], there: tuple[str, ...]) -> list[str]
     return [name for name in there if name in chosen]
 
 
-#: Options that have a command of their own, which checks what it is given.
+#: Options with a command of their own, which checks the value.
 _ELSEWHERE: dict[str, Callable[[Order], Answer]] = {
     "tools": tools,
     "model.provider": thinking.provider,

@@ -1,4 +1,4 @@
-"""How things are shown in the game: plain columns and lines, in which no text acts on the reader's screen."""
+"""Formats text for the game, in plain columns and lines; no text can act on the reader's screen."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from assistant.keys import ANEW
 from assistant.worlds.evennia.speech import escaped
 from tools.clean import clean_speech, one_line
 
-#: Characters and lines of one answer.
+#: The most characters and lines of one answer.
 MAX_CHARS, MAX_LINES = 12_000, 300
-#: Columns of a screen of which nothing is known, and the fewest that anything is made for.
+#: The columns of a screen of unknown width, and the fewest columns that are used.
 WIDTH, MIN_WIDTH = 78, 40
-#: Characters of one cell of a table, and of one that wraps.
+#: The most characters of one cell of a table, and of one that wraps.
 MAX_CELL, MAX_TEXT = 40, 1000
-#: A last column that wraps is made no narrower than this before the others are.
+#: A last column that wraps is narrowed first, down to this; then the others are.
 _LEAST_WRAPPED = 24
 _BETWEEN = "  "
-#: How the environment of the Server is changed.
+#: How to change the environment of the Server.
 ANEW_IN_THE_GAME = "start the game anew (evennia stop, evennia start: a reload is not enough)"
-#: What a cause says of the command line, and what is typed in the game instead.
+#: Words of an error about the command line, with the words for them in the game.
 _IN_GAME = {
     " with --url": "",
     "--url ": "",
@@ -37,18 +37,18 @@ _IN_GAME = {
 
 
 def safe(text: str) -> str:
-    """The text as Evennia may send it: without control characters, cut, and with nothing that is markup to the game."""
+    """Return the text as Evennia may send it: cut, and without control characters or markup that the game reads."""
     clean = clean_speech(text, max_chars=MAX_CHARS, max_lines=MAX_LINES)
     return escaped(clean, inline_functions=settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED)
 
 
 def cut(text: str, most: int = MAX_CELL) -> str:
-    """The text on one line, cut to `most` characters."""
+    """Return the text on one line, cut to `most` characters."""
     return one_line(text, max_chars=most)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], width: int = WIDTH, *, wraps: bool = False) -> str:
-    """Rows below a head, no line longer than `width` columns.
+    """Format rows below a head, with no line longer than `width` columns.
 
     Where that is too narrow, the widest columns are cut; with `wraps` the last one goes on in the next line instead.
     """
@@ -60,7 +60,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], width: int = WI
 
 
 def _fitting(widths: list[int], width: int, *, wraps: bool) -> list[int]:
-    """The widths of columns, made smaller until all of them fit; the last one first when it may wrap."""
+    """Return the widths of columns, reduced until all fit; the last one is reduced first when it may wrap."""
     widths = [min(each, MAX_CELL) for each in widths[:-1]] + widths[-1:]
     room = max(width, MIN_WIDTH) - len(_BETWEEN) * (len(widths) - 1)
     while sum(widths) > room:
@@ -71,7 +71,7 @@ def _fitting(widths: list[int], width: int, *, wraps: bool) -> list[int]:
 
 
 def _row(line: Sequence[str], widths: Sequence[int], *, wraps: bool) -> list[str]:
-    """One row as lines: more than one when its last cell wraps."""
+    """Format one row as lines, more than one when its last cell wraps."""
     lasts = (wrap(line[-1], widths[-1]) if wraps else [cut(line[-1], widths[-1])]) or [""]
     cells = [cut(cell, each) for cell, each in zip(line[:-1], widths, strict=False)]
     first = [f"{cell:<{each}}" for cell, each in zip(cells, widths, strict=False)]
@@ -80,35 +80,35 @@ def _row(line: Sequence[str], widths: Sequence[int], *, wraps: bool) -> list[str
 
 
 def paragraph(text: str, width: int = WIDTH, indent: str = "") -> str:
-    """The text in lines of at most `width` columns, all but the first behind `indent`."""
+    """Wrap the text into lines of at most `width` columns, and indent all but the first."""
     return "\n".join(wrap(text, max(width, MIN_WIDTH), subsequent_indent=indent))
 
 
 def counted(count: int, what: str, plural: str = "") -> str:
-    """A number with what it counts: "1 thing", "2 things"."""
+    """Format a number with what it counts: "1 thing", "2 things"."""
     return f"{number(count)} {what if count == 1 else plural or f'{what}s'}"
 
 
 def number(value: float) -> str:
-    """A number for people: 1234567 as 1,234,567, money with up to four digits after the point."""
+    """Format a number for people: 1234567 as 1,234,567, money with up to four digits after the point."""
     if float(value).is_integer():
         return f"{int(value):,}"
     return f"{value:,.4f}".rstrip("0").rstrip(".")
 
 
 def listed(names: Iterable[str], otherwise: str = "none") -> str:
-    """Names in a row."""
+    """Join names by commas; return `otherwise` when there are none."""
     return ", ".join(names) or otherwise
 
 
 def in_game_words(cause: str) -> str:
-    """The cause in the words of the game, which knows no options of a command line."""
+    """Replace words of the command line in an error by those of the game."""
     for words, ours in _IN_GAME.items():
         cause = cause.replace(words, ours)
     return cause
 
 
 def sentence(text: str) -> str:
-    """The text on one line as a sentence: a capital letter first, a full stop last."""
+    """Return the text on one line as a sentence, with a capital letter first and a full stop last."""
     line = " ".join(text.split()).rstrip(".")
     return f"{line[:1].upper()}{line[1:]}."

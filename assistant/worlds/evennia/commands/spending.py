@@ -1,4 +1,4 @@
-"""What may be spent in a day, and what was: by assistant, by player, by day."""
+"""Shows and sets what may be spent in a day, and shows what was spent by assistant, by player and by day."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from resilience.budget import AccountState
 
 USAGE = "assistant/budget NAME (or: all, each, player) = 200 calls 100000 tokens 2.50 money (or: none)"
 MINUTE_USAGE = "assistant/budget player = 6 a minute"
-#: What is limited for the whole game, and where in its settings.
+#: The limits of the whole game, and their names in its settings.
 GAME_WIDE = {"all": "total", "each": "assistant", "player": "player"}
 _MEANINGS = {"all": "all assistants together", "each": "each assistant", "player": "each player"}
 _UNITS = ("calls", "tokens", "money")
 _NONE = {"none", "no limit", "unlimited"}
 _DAYS, _MOST_DAYS = 7, 366
 _PLAYER, _PER_MINUTE = "player", "player_per_minute"
-#: So many players are shown by name, those who used most.
+#: So many players are shown by name: those who used most.
 _MOST_PLAYERS = 10
 _A_MINUTE = re.compile(r"\b([1-9]\d{0,2})\s*(?:times\s*)?(?:a|an|per|each|/)\s*min(?:ute)?\b", re.IGNORECASE)
 _AMOUNT = re.compile(r"(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z]+)[\s,;]*")
@@ -56,7 +56,7 @@ def budget(order: Order) -> Answer:
 
 
 def allowance(text: str) -> dict[str, float]:
-    """The limits of a text such as "200 calls 2.50 money", without any for "none". Raises Refused."""
+    """Read the limits of a text such as "200 calls 2.50 money"; "none" means no limits. Raises Refused."""
     if text.strip().casefold() in _NONE:
         return {}
     found: dict[str, float] = {}
@@ -76,12 +76,12 @@ def allowance(text: str) -> dict[str, float]:
 
 
 def _put(tables: dict[str, Any], name: str, limits: dict[str, float]) -> None:
-    """Set one limit in tables of settings. All three are written, so that none of another place shows through."""
+    """Set one limit in tables of settings. All three units are written, so that none of a lower table applies."""
     tables["budget"] = {**tables.get("budget", {}), name: {unit: limits.get(unit) for unit in _UNITS}}
 
 
 def _for_the_game(tables: dict[str, Any], which: str) -> str:
-    """Keep limits of the whole game and let them count for everybody at once."""
+    """Store limits of the whole game and apply them to all assistants at once."""
     before = game_overrides()
     keep_game_overrides(tables)
     try:
@@ -98,7 +98,7 @@ def _for_the_game(tables: dict[str, Any], which: str) -> str:
 
 
 def _player(text: str) -> str:
-    """Keep what each player may use in a day, in a minute, or both; what is not named stays as it is."""
+    """Store what each player may use in a day, in a minute, or both; what is not named stays as it is."""
     tables = game_overrides()
     found = _A_MINUTE.search(text)
     rest = " ".join(_A_MINUTE.sub(" ", text).split()).strip(" ,;")
@@ -112,7 +112,7 @@ def _player(text: str) -> str:
 
 
 def _limits(order: Order, characters: Iterable[Any]) -> str:
-    """A table of the limits and what is used of them today."""
+    """Format a table of the limits and what is used of them today."""
     used = {account.name: account for account in house.household().pipeline.snapshot().accounts}
     game = creation.config_with({}).budget
     rows = [("all assistants", *_row(game.total, used.get(TOTAL)))]
@@ -137,7 +137,7 @@ def _per_minute(budget: BudgetConfig) -> str:
 
 
 def _row(limits: AllowanceConfig, used: AccountState | None, *, is_used: bool = True) -> tuple[str, ...]:
-    """The cells of one line; without anybody who uses it only the limits."""
+    """Return the cells of one line; only the limits when `is_used` is false."""
     if not is_used:
         most = [getattr(limits, unit) for unit in _UNITS]
         return tuple("no limit" if one is None else f"up to {number(one)}" for one in most)
@@ -159,7 +159,7 @@ def _limit(limits: AllowanceConfig) -> str:
 
 
 def usage(order: Order) -> Answer:
-    """What was spent on the last days: the assistant's own, or everybody's."""
+    """Show what was spent in the last days, by one assistant or by all."""
     text = " ".join(filter(None, (order.left, order.right)))
     days, character = _DAYS, None
     if text.isdigit():
@@ -175,7 +175,7 @@ def usage(order: Order) -> Answer:
 
 
 async def _usage(order: Order, character: Any, days: int) -> str:
-    """The tables of /usage. Raises JournalError."""
+    """Format the tables of /usage. Raises JournalError."""
     rows = await house.household().usage(days)
     span = "today" if days == 1 else f"the last {days} days"
     if character is not None:
@@ -199,7 +199,7 @@ def _by_day(order: Order, rows: list[UsageRow], head: str) -> str:
 
 
 def _by_account(order: Order, rows: list[UsageRow], head: str) -> str:
-    """One line for each account, who used most first."""
+    """Format one line for each account, those who used most first."""
     sums: dict[str, list[float]] = defaultdict(lambda: [0, 0, 0.0])
     for row in rows:
         for at, amount in enumerate((row.calls, row.tokens, row.money)):
@@ -210,7 +210,7 @@ def _by_account(order: Order, rows: list[UsageRow], head: str) -> str:
 
 
 def name_of(account: str) -> str:
-    """The name behind an id of the usage rows, the id itself where it is not known any more."""
+    """Return the name for an id of the usage rows; the id itself, with "(gone)", when it is not known any more."""
     kind, _, pk = account.partition(":")
     if not pk.isdigit():
         return account

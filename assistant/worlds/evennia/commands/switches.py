@@ -1,4 +1,4 @@
-"""Every switch of the command `assistant`: what it does, how it is typed, and what the game tells of it."""
+"""Every switch of the command `assistant`: what it does, how it is typed, and its help in the game."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assistant.worlds.evennia.commands.showing import paragraph, table
 
 
 class Switch(NamedTuple):
-    """One switch. `usage` is what is typed behind it, `bare` what comes of it without "=" or without a name."""
+    """One switch. `usage` is what to type after it; `bare` says what happens without "=" or without a name."""
 
     does: Callable[[Order], Answer]
     usage: str
@@ -34,7 +34,7 @@ class Switch(NamedTuple):
 
 
 def helped(order: Order) -> Answer:
-    """Show what a switch does, or what an option means; without either, all switches."""
+    """Show what a switch does, or what an option means; without either, list all switches."""
     wanted = order.left.strip().lstrip("/").casefold()
     if not wanted:
         rows = [(f"/{name}", switch.meaning) for name, switch in SWITCHES.items()]
@@ -51,7 +51,7 @@ def helped(order: Order) -> Answer:
 
 
 def help_text(name: str, switch: Switch, width: int) -> str:
-    """All there is to know of a switch."""
+    """Describe a switch in full."""
     lines = [
         f"assistant/{name} {switch.usage}".rstrip(),
         switch.meaning,
@@ -62,7 +62,7 @@ def help_text(name: str, switch: Switch, width: int) -> str:
 
 
 _ONE = "the only assistant there is, if there is one; else you are asked which."
-#: A switch may be shortened to where it is still the only one.
+#: All switches by name. A switch may be shortened as long as the beginning fits no other.
 SWITCHES: dict[str, Switch] = {
     "create": Switch(
         making.create,

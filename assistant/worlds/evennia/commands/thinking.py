@@ -1,4 +1,4 @@
-"""Which model an assistant thinks with, and its key: what is changed is tried first, and kept when it answered."""
+"""Sets which model an assistant thinks with, and its key. A change is tried first, and kept when the model answered."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NO_LITERAL_KEY = (
 #: With this word at the end a change is kept without being tried.
 FORCE = "force"
 _REFERENCE = re.compile(r"(?:env|file|keyring):", re.IGNORECASE)
-#: How keys of the usual providers begin, and what only a key looks like: long, and of letters and digits mixed.
+#: The beginnings of keys of the usual providers, and what only a key looks like: long, with letters and digits mixed.
 _LIKE_A_KEY = re.compile(
     r"(?:sk|pk|rk|gsk|xai|tvly|pplx|hf|key)[-_]\w[\w-]{11,}|AIza[\w-]{20,}|(?=[^\d\s]*\d)(?=[\d_-]*[A-Za-z])\w{28,}"
 )
@@ -41,7 +41,7 @@ _SHORTEST_TO_HIDE = 16
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A change of the model's settings; None where nothing was said. `key` is a reference."""
+    """A change of the model's settings; None means no change. `key` is a reference."""
 
     provider: str | None = None
     model: str | None = None
@@ -51,7 +51,7 @@ class Wanted:
 
 
 def parsed(text: str) -> Wanted:
-    """What the words of /provider ask for, in any order. Raises Refused."""
+    """Read what the words of /provider ask for, in any order. Raises Refused."""
     words = text.split()
     force = bool(words) and words[-1].casefold() == FORCE
     words = words[:-1] if force else words
@@ -81,7 +81,7 @@ def provider(order: Order) -> Answer:
 
 
 def model(order: Order) -> Answer:
-    """Show the model, or think with another one of the same provider."""
+    """Show the model, or change to another one of the same provider."""
     usage = "assistant/model NAME = MODEL"
     character = named(order.left, usage)
     if order.right is None:
@@ -96,7 +96,7 @@ def model(order: Order) -> Answer:
 
 
 def key(order: Order) -> Answer:
-    """Show where the key is, or say where it is from now on; a key itself is refused."""
+    """Show where the key is, or set it; a key itself is refused."""
     character = named(order.left, KEY_USAGE)
     if order.right is None:
         reference = creation.config_of(character).model.key
@@ -110,14 +110,14 @@ def key(order: Order) -> Answer:
 
 
 def reload(_: Order) -> Answer:
-    """Read the keys of all assistants and of the web again, and ask anew whoever refused one or had not the model."""
+    """Read all keys of assistants and web again. Servers that refused a key or lacked the model are asked anew."""
     house.household().settings_changed()
     count = creation.restart_all()
     return f"The keys are read again, and every server may be asked anew. Started anew: {count}. See: assistant/status"
 
 
 def check_reference_typed(reference: str, usage: str) -> None:
-    """Refuse what is no reference to a key, without repeating it; `usage` is what to type. Raises Refused."""
+    """Raise Refused for what is no reference to a key, without repeating it. `usage` is what to type."""
     bare = reference.partition(":")[2] if _REFERENCE.match(reference) else reference
     if bare == reference or _LIKE_A_KEY.fullmatch(bare):
         _hide(bare)
@@ -129,7 +129,7 @@ def check_reference_typed(reference: str, usage: str) -> None:
 
 
 def _check(reference: str, config: ModelConfig, name: str) -> None:
-    """Refuse what is no reference to a key, and any key where none is needed. Raises Refused."""
+    """Raise Refused for what is no reference to a key, and for any key where none is needed."""
     check_reference_typed(reference, KEY_USAGE)
     if config.provider in {AUTO, EMBEDDED} and not config.url:
         raise Refused(
@@ -139,7 +139,7 @@ def _check(reference: str, config: ModelConfig, name: str) -> None:
 
 
 def refuse_keys(words: Sequence[str], usage: str = KEY_USAGE) -> None:
-    """Refuse what was typed when one of its words looks like a key. Raises Refused."""
+    """Raise Refused when one of the words looks like a key."""
     if found := [word for word in words if _LIKE_A_KEY.fullmatch(word)]:
         for word in found:
             _hide(word)
@@ -147,13 +147,13 @@ def refuse_keys(words: Sequence[str], usage: str = KEY_USAGE) -> None:
 
 
 def _hide(key: str) -> None:
-    """Let a key that was typed after all appear in no log from now on."""
+    """Register a key that was typed after all, so that no log shows it from now on."""
     if len(key) >= _SHORTEST_TO_HIDE and " " not in key:
         house.SECRETS.add(key)
 
 
 def _current(character: Any) -> str:
-    """What it thinks with, in one sentence."""
+    """Say in one sentence which model the assistant thinks with."""
     config = creation.config_of(character).model
     parts = [f"provider {config.provider}", f"model {config.model or '(the provider decides)'}"]
     parts += [f"at {config.url}"] if config.url else []
@@ -175,20 +175,20 @@ def _change(order: Order, character: Any, wanted: Wanted) -> Answer:
 
 
 async def _tried(character: Any, config: ModelConfig, wanted: Wanted) -> str:
-    """Ask the model; what it answered, after the change was kept. Raises Refused with the cause when it did not."""
+    """Ask the model; if it answers, keep the change and say so. Raises Refused with the cause if it does not."""
     try:
         answered = await house.household().try_model(config, wanted.key or "")
     except (NoModelError, KeyReferenceError, SettingsError) as error:
         raise Refused(_told(error, character.key, config)) from error
     if not character.pk:
         raise Refused("It answered, but the assistant was deleted meanwhile.")
-    # Whatever else was set while the model was asked stays set.
+    # Other settings that were changed while the model was asked are kept.
     overrides = changed(creation.settings_of(character), creation.config_of(character).model, wanted)
     return f"Kept: {answered}.{_keep(character, overrides, wanted)}"
 
 
 def _keep(character: Any, overrides: Mapping[str, Any], wanted: Wanted) -> str:
-    """What is to be told of it, after the change was kept and a living assistant started anew."""
+    """Keep the change, restart a living assistant, and return what the owner must know besides."""
     member = creation.change_settings(character, overrides, entered=wanted.key or "")
     if member is not None or not wanted.key:
         return ""
@@ -200,9 +200,10 @@ def _keep(character: Any, overrides: Mapping[str, Any], wanted: Wanted) -> str:
 
 
 def changed(overrides: Mapping[str, Any], now: ModelConfig, wanted: Wanted) -> dict[str, Any]:
-    """The overrides with the change.
+    """Return the overrides with the change.
 
-    A key given for one provider or address does not go to another one by itself, nor do options that it does not take.
+    A key given for one provider or address does not go to another one by itself. Options that the new provider does not
+    take are left out.
     """
     result = deepcopy(dict(overrides))
     table = result["model"] = dict(result.get("model", {}))
@@ -218,7 +219,7 @@ def changed(overrides: Mapping[str, Any], now: ModelConfig, wanted: Wanted) -> d
 
 
 def _leave_behind(table: dict[str, Any], now: ModelConfig, provider: str) -> None:
-    """Unset the options that the new provider does not take; what the game says of the others counts again."""
+    """Unset the options that the new provider does not take; for the others the game's values apply again."""
     left = left_behind(provider, special_settings())
     for option in special_settings():
         unset = ModelConfig.model_fields[option].default
@@ -229,14 +230,14 @@ def _leave_behind(table: dict[str, Any], now: ModelConfig, provider: str) -> Non
 
 
 def _is_elsewhere(now: ModelConfig, wanted: Wanted) -> bool:
-    """Whether the key that there is would go to another server than it goes to now."""
+    """Tell whether the present key would go to another server than now."""
     given = {name: getattr(wanted, name) for name in ("provider", "url") if getattr(wanted, name) is not None}
     before, after = binding_of(now), binding_of(now.model_copy(update=given))
     return bool(given) and (before is None or after is None or before.origin != after.origin)
 
 
 def _told(error: Exception, name: str, config: ModelConfig) -> str:
-    """Say why the change was not kept, and what else can be done: never what just failed."""
+    """Say why the change was not kept, and what else can be done, but never what just failed."""
     hints = [f"The old setting stays. {sentence(in_game_words(str(error)))}"]
     if IN_THE_GAME.partition(":")[0] in str(error):
         hints.append(f"If it may have the key all the same: assistant/key {name} = {config.key}")

@@ -1,4 +1,4 @@
-"""The thinking of an assistant, shown live to one person."""
+"""Shows the thinking of an assistant live to one player."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from assistant.trace import StepTrace
 from assistant.trial.show import outcome_text, trace_text
 from assistant.worlds.evennia.commands.order import Order
 
-#: How long somebody is shown it, in seconds.
+#: How long it is shown, in seconds.
 SECONDS = 3600.0
 
 
 class Watch:
-    """Shows every run of one assistant to whoever gave the order, for an hour or until he has left the game."""
+    """Shows every run of one assistant to the player who asked, for an hour or until they leave the game."""
 
     def __init__(self, order: Order, member: Member, clock: IReactorTime) -> None:
         self._order = order
@@ -26,29 +26,29 @@ class Watch:
         self._ends_at = clock.seconds() + SECONDS
 
     def start(self) -> None:
-        """Begin."""
+        """Start to show the runs."""
         _watches(self._order.account)[self._member] = self
         self._member.observers.add(self)
 
     def stop(self) -> None:
-        """Show nothing more."""
+        """Stop showing them."""
         _watches(self._order.account).pop(self._member, None)
         self._member.observers.remove(self)
 
     def thinking(self, run_id: str, step: int) -> None:
-        """The model is about to be asked."""
+        """Show that the model is about to be asked."""
         self._show(f"  [{run_id} step {step}] asks the model ...")
 
     def step(self, trace: StepTrace) -> None:
-        """A step is over."""
+        """Show a step that is over."""
         self._show(trace_text(trace))
 
     def run_ended(self, run_id: str, outcome: Outcome) -> None:
-        """The run is over."""
+        """Show how the run ended."""
         self._show(outcome_text(run_id, outcome))
 
     def is_over(self) -> bool:
-        """Whether there is nobody to be shown anything, or the hour is over."""
+        """Tell whether the hour is over, or the player has left."""
         account = self._order.account
         return self._clock.seconds() >= self._ends_at or not account.pk or not account.sessions.count()
 
@@ -60,7 +60,7 @@ class Watch:
 
 
 def watch_of(account: Any, member: Member) -> Watch | None:
-    """How this account watches this assistant just now, None when it does not."""
+    """Return the watch of this account on this assistant, None when there is none."""
     watch = _watches(account).get(member)
     if watch is not None and watch.is_over():
         watch.stop()
@@ -69,7 +69,7 @@ def watch_of(account: Any, member: Member) -> Watch | None:
 
 
 def _watches(account: Any) -> dict[Member, Watch]:
-    """What an account watches, kept in memory with it. Lives that are over are let go."""
+    """Return what an account watches, kept in memory with it. Watches that are over are dropped."""
     watches: dict[Member, Watch] = account.ndb.assistant_watches or {}
     account.ndb.assistant_watches = {member: one for member, one in watches.items() if one in member.observers}
     current: dict[Member, Watch] = account.ndb.assistant_watches

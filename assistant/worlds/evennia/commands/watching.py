@@ -1,4 +1,4 @@
-"""How an assistant is: its state, what it has in mind, its thinking step by step, what is wrong with it."""
+"""Shows how an assistant is: its state, what it has in mind, its thinking step by step, what is wrong with it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from llm.messages import Message
 from resilience.request import origin_of
 
 _ENTRIES, _MOST_ENTRIES = 10, 100
-#: Characters of one line of a history, and of one cause.
+#: The most characters of one line of a history, and of one cause.
 _LINE, _CAUSE = 300, 400
 
 
 def status(order: Order) -> Answer:
-    """How one assistant is, or all of them with the servers of their models."""
+    """Show the state of one assistant, or of all of them with the servers of their models."""
     if order.left:
         return _one(named(order.left, "assistant/status [NAME]"))
     return "\n".join([list_text(order), *troubles_of(None), *_servers(None)])
 
 
 async def _one(character: Any) -> str:
-    """All that is known of one assistant, in a few lines."""
+    """Describe all that is known of one assistant, in a few lines."""
     where = character.location.key if character.location is not None else "nowhere"
     lines = [f"{character.key} (#{character.pk}) in {where}: {state_of(character)}"]
     troubles = troubles_of(house.id_of(character))
@@ -52,7 +52,7 @@ async def _one(character: Any) -> str:
 
 
 async def _of_mind(member: Member, name: str) -> list[str]:
-    """What waits, what is asked for, what the journal has to tell; nothing while it is not awake."""
+    """Say what waits, what is asked for, and what the journal reports; nothing while the assistant is not awake."""
     if member.assistant is None:
         return []
     mind = member.assistant.mind
@@ -73,7 +73,7 @@ async def _of_mind(member: Member, name: str) -> list[str]:
 
 
 def _budgets(character: Any) -> list[str]:
-    """The budgets that apply to an assistant and are used up, with what lifts them."""
+    """Return the budgets that apply to an assistant and are used up, each with what lifts it."""
     names = {house.id_of(character): character.key, TOTAL: TOTAL}
     snapshot = house.household().pipeline.snapshot()
     lifts = {house.id_of(character): character.key, TOTAL: "all"}
@@ -85,7 +85,7 @@ def _budgets(character: Any) -> list[str]:
 
 
 def _servers(member: Member | None) -> list[str]:
-    """The servers of one assistant's models, or of all; what was spent is for /budget and /usage."""
+    """Describe the servers of one assistant's models, or of all. What was spent is left to /budget and /usage."""
     try:
         household = house.household()
         snapshot = household.pipeline.snapshot()
@@ -99,7 +99,7 @@ def _servers(member: Member | None) -> list[str]:
 
 
 def history(order: Order) -> Answer:
-    """The last of what an assistant has in mind."""
+    """Show the last entries that an assistant has in mind."""
     usage = "assistant/history NAME [how many]"
     character, rest = named_and_rest(" ".join(filter(None, (order.left, order.right))), usage)
     if rest and not rest.isdigit():
@@ -111,7 +111,7 @@ def history(order: Order) -> Answer:
 
 
 def _entry(entry: Entry) -> Iterator[str]:
-    """One entry as lines."""
+    """Format one entry as lines."""
     for message in entry.messages:
         yield from _message(message)
 
@@ -150,7 +150,7 @@ def examine(order: Order) -> Answer:
 
 
 async def _examine(order: Order, character: Any) -> str:
-    """Each finding is shown as it comes; a sentence in the end."""
+    """Show each finding as it comes, and return a sentence for the end."""
     wrong = 0
 
     def show(finding: Finding) -> None:

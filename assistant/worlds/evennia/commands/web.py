@@ -1,4 +1,4 @@
-"""Whether and how the assistants of the game search and read the web: shown and set, taking effect at once."""
+"""Shows and sets whether and how the assistants of the game search and read the web. Changes apply at once."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ USAGE = (
     "assistant/web OPTION = VALUE"
 )
 KEY_USAGE = "assistant/web key NAME = env:VARIABLE (or file:PATH)"
-#: What is searched with when the web is switched on and nothing was chosen: it takes no key.
+#: The provider for searches when the web is switched on and none was chosen: it needs no key.
 USUAL = "duckduckgo"
-#: What people call the two settings that name providers.
+#: Words that owners use for the two settings that name providers.
 _WORDS = {
     "provider": "search_provider",
     "search": "search_provider",
@@ -39,7 +39,7 @@ _WORDS = {
 }
 _OF_PROVIDER = ("key", "url")
 _OFF, _ON = "off", "on"
-#: Characters of a value that are shown, alone and in a table.
+#: The most characters of a value that are shown, alone and in a table.
 _SHOWN, _CELL = 200, 18
 _LACKS_KEY = re.compile(r"(\w+) needs a key")
 _SPLIT = re.compile(r"[\s,]+")
@@ -70,7 +70,7 @@ def web(order: Order) -> Answer:
 
 
 def _meant_option(text: str) -> str:
-    """The setting of the web that is meant. Raises Refused."""
+    """Return the setting of the web that is meant. Raises Refused."""
     wanted = text.casefold().replace("-", "_").replace(" ", "_")
     names = [option.name for option in web_options(creation.config_with({}), {})]
     known = _WORDS.get(wanted) or meant(wanted, [*names, *_WORDS, _ON, _OFF, *_OF_PROVIDER], "setting of the web")
@@ -89,7 +89,7 @@ def _options() -> list[Option]:
 
 
 def _shown(order: Order) -> str:
-    """Whether the web is on, with what, and how much of it is left."""
+    """Show whether the web is on, with which providers, and how much of it is left."""
     household = house.household()
     config = household.web.config
     if not config.search_provider:
@@ -119,7 +119,7 @@ def _shown(order: Order) -> str:
 
 
 def _named(name: str) -> str:
-    """A provider with where its key is, and its address if it has one of its own."""
+    """Return a provider's name with where its key is, and its address if it has one of its own."""
     setting = house.household().web.config.providers.get(name)
     if setting is None:
         return name
@@ -146,7 +146,7 @@ def _switched(on: bool) -> Answer:
 
 
 def _of_provider(what: str, name: str, value: str) -> Answer:
-    """Set where the key of a provider is, or the address of a server of your own; nothing takes it back."""
+    """Set where the key of a provider is, or the address of the owner's own server. An empty value removes it."""
     known = meant(name, dict.fromkeys((*SEARCH_PROVIDERS, *READ_PROVIDERS)), "provider of the web")
     value = value.strip()
     if what == "key" and value:
@@ -169,9 +169,9 @@ def _has_url(name: str) -> bool:
 
 
 async def _changed(tables: dict[str, Any], what: str, entered: str = "") -> str:
-    """Let the settings count for every assistant, then keep them; `what` is the option or provider that was changed.
+    """Apply the settings to every assistant, then store them; `what` is the option or provider that was changed.
 
-    Raises SettingsError, KeyReferenceError and JournalError, and keeps nothing then.
+    Raises SettingsError, KeyReferenceError and JournalError; nothing is stored then.
     """
     before = game_overrides()
     household = house.household()
