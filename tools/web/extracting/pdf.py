@@ -1,4 +1,4 @@
-"""The text of a PDF, as far as time and pages go. pypdf has budgets of its own for what a stream may unpack to."""
+"""Reads the text of a PDF within limits of time and pages. pypdf itself limits what a stream may unpack to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_pdf(body: bytes, *, max_pages: int, max_chars: int, is_late: Callable[[], bool]) -> Extracted:
-    """The title and the words of the first pages, each under its number. Raises Unreadable, ImportError.
+    """Return the title and the text of the first pages, each under its number. Raises Unreadable, ImportError.
 
     No further page is begun once `is_late`.
     """
@@ -40,7 +40,7 @@ def read_pdf(body: bytes, *, max_pages: int, max_chars: int, is_late: Callable[[
 def _read(
     reader: PdfReader, max_pages: int, max_chars: int, is_late: Callable[[], bool]
 ) -> tuple[str, list[str], bool]:
-    """The title, the text of the first pages, and whether these are all."""
+    """Return the title, the text of the first pages, and whether these are all pages."""
     if reader.is_encrypted and not reader.decrypt(""):
         raise Unreadable("it needs a password")
     title = str((reader.metadata.title if reader.metadata else "") or "")
