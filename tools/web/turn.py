@@ -1,4 +1,4 @@
-"""What one conversation turn knows of the web: the numbers of its sources, and which addresses were seen."""
+"""What one conversation turn knows of the web: the numbers of its sources, and the addresses that were shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class WebTurn:
     focused: bool = False
 
     def cited(self, words: str) -> str:
-        """The words without marks of sources that there are none of, and below them the sources that they name."""
+        """Return the words without marks of unknown sources, followed by the sources that they name."""
         found = checked(words, self.citations)
         if not found.used:
             return found.text

@@ -1,4 +1,4 @@
-"""What the operator says about URLs: ports, domains, whose URLs, and exceptions to the table of addresses."""
+"""The operator's rules for URLs: ports, domains, which URLs a model may open, and exceptions to the address table."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class UrlPolicy:
     private_names: frozenset[str] = frozenset()
 
     def allowed_for(self, host: str) -> frozenset[Network]:
-        """The networks in which a host may be in spite of the table: a name let through may be at home, no more."""
+        """Return the networks a host may be in, in spite of the table. Only the `private_names` may be in a home network."""
         return self.allow_private | HOME_NETWORKS if is_within(host, self.private_names) else self.allow_private
 
     def __post_init__(self) -> None:
-        """Bring the domains into the form in which hosts are compared."""
+        """Check ports and NAT64 prefix, and bring the domains into their normal form. Raises ValueError."""
         if not all(0 < port <= MAX_PORT for port in self.ports):
             raise ValueError("a port is a number from 1 to 65535")
         if self.nat64 is not None and self.nat64.prefixlen not in NAT64_LENGTHS:
