@@ -86,7 +86,7 @@ class Citations:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A text with no mark of an unknown source, and the numbers it uses in the order it first does."""
+    """A text without marks of unknown sources, and the numbers it uses in the order of first use."""
 
     text: str
     used: tuple[int, ...]

@@ -4,7 +4,7 @@ WebError
 ├── POLICY             the address, the port or the domain is not allowed; no request was sent
 ├── BAD_REQUEST        the query or the page was refused; the same request will be refused again
 ├── AUTH               the key is missing, wrong or not allowed to do this
-├── QUOTA              the paid quota is used up; retry_at when the provider said until when
+├── QUOTA              the quota is used up; retry_at when the provider said until when
 ├── RATE_LIMITED       too many requests; retry_at when the provider said until when
 ├── TIMEOUT            no answer in time
 ├── NETWORK            the server could not be reached, or the connection broke

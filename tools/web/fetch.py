@@ -1,4 +1,4 @@
-"""The safe fetcher: reads a page at a URL that a model chose, without letting any text choose an inner address.
+"""The safe fetcher: reads a page at a URL that a model chose, and connects to judged addresses only.
 
 The URL and every redirect is parsed and may be refused before any look-up (`urls`), is resolved once and judged
 (`judging`), and is connected to at the judged addresses only (`connecting`). Nothing of ours is sent: no credential,

@@ -67,7 +67,10 @@ def domain(written: str) -> str:
 
 
 def domains(written: Iterable[str]) -> frozenset[str]:
-    """Return the owner's domains in the form in which hosts are compared. Raises BadHost for one that no host can have."""
+    """Return the owner's domains in the form in which hosts are compared.
+
+    Raises BadHost for one that no host can have.
+    """
     return frozenset(normal_name(name.removeprefix("*.").removeprefix(".")) for name in written)
 
 

@@ -43,7 +43,10 @@ class UrlJudge:
             raise UrlRefused("not in a search result or a player's message")
 
     async def addresses(self, url: SafeUrl) -> tuple[Address, ...]:
-        """Return the addresses `url` may be connected to: all that its name resolves to. Raises WebError if any is refused."""
+        """Return the addresses `url` may be connected to: all that its name resolves to.
+
+        Raises WebError if any one of them is refused.
+        """
         literal = url.address
         answers = await self._resolver.resolve(url.host) if literal is None else [str(literal)]
         allowed = self.policy.allow_private if literal is not None else self.policy.allowed_for(url.host)

@@ -105,8 +105,8 @@ class Pace:
     async def call(self, ask: Callable[[], Awaitable[A]], seconds: float | None = None) -> A:
         """Ask in turn and return the answer. Raises WebError.
 
-        The answer must come within `seconds` from its turn on; None sets no limit. Cancelling leaves the queue, or cancels
-        the question.
+        The answer must come within `seconds` from its turn on; None sets no limit. Cancelling leaves the queue, or
+        cancels the question.
         """
         await self._turn()
         try:
@@ -120,7 +120,10 @@ class Pace:
             raise
 
     def total_seconds(self, seconds: float | None) -> float | None:
-        """Return the most seconds a call takes with its wait, and a little more, so that the provider's own time ends first."""
+        """Return the most seconds a call takes with its wait, None for no limit.
+
+        A little is added, so that the provider's own time ends first.
+        """
         return None if seconds is None else self._rate.patience_seconds + seconds + GRACE_SECONDS
 
     @property

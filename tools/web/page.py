@@ -31,10 +31,11 @@ NOWHERE = "the page redirects without saying where to"
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A page. `url` is where it was found in the end.
+    """A page. `url` is its address after all redirects.
 
-    `body` is unpacked; `is_cut` when it is only the beginning, up to the cap. `charset` is what the server calls its
-    character set, empty when it says nothing. `way` is how it was come to, for a page that sends its readers on.
+    `body` is unpacked; `is_cut` tells that it is only the beginning, up to the cap. `charset` is what the server calls
+    its character set, empty when it names none. `way` is the path of redirects to it, for a page that sends its readers
+    on.
     """
 
     url: str

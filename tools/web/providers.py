@@ -23,7 +23,7 @@ class TimeRange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What is looked for: at most `limit` results, only from `allowed_domains` and what is below them, if any."""
+    """A query: at most `limit` results, and if there are `allowed_domains`, only from those and their subdomains."""
 
     text: str
     limit: int = 5
@@ -65,7 +65,10 @@ class SearchProvider(Protocol):
     name: str
 
     def search(self, query: SearchQuery) -> Awaitable[Sequence[SearchResult]]:
-        """Return at most `query.limit` hits, best first; none when nothing was found. Raises WebError. May be cancelled."""
+        """Return at most `query.limit` hits, best first; none when nothing was found.
+
+        Raises WebError. May be cancelled.
+        """
         ...
 
 

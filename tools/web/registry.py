@@ -34,9 +34,9 @@ class Making(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """How to make a provider: its class, what its options are, what it cannot do without, and its usual address.
+    """How to make a provider: its class, its options, what it needs, and its usual address.
 
-    A key is bound to the address, so a provider that takes a key and has a usual place names it here.
+    A key is bound to the address, so a provider that takes a key and has a usual address names it here.
     """
 
     make: Making

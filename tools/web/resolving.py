@@ -41,7 +41,7 @@ class GetAddrInfo(Protocol):
 
 @dataclass(eq=False)
 class _Job:
-    """One look-up. `wanted` is False as soon as nobody waits any more."""
+    """One look-up. `wanted` is False once its caller waits no longer."""
 
     name: str
     done: Deferred[_Found]
@@ -81,7 +81,10 @@ class ThreadedResolver:
         self._closed = False
 
     async def resolve(self, name: str) -> Sequence[str]:
-        """Return the addresses of `name`. Raises WebError: NETWORK when there are none, TIMEOUT when it takes too long."""
+        """Return the addresses of `name`.
+
+        Raises WebError: NETWORK when there are none, TIMEOUT when it takes too long.
+        """
         if self._closed or len(self._open) >= self._most_waiting + self._most_threads:
             raise WebError(Kind.NETWORK, "too many names are being looked up")
         job = _Job(name, Deferred())

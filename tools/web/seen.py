@@ -40,7 +40,7 @@ class SeenUrls:
 
     def add(self, url: str) -> None:
         """Note a URL; leave out one that could not be asked for anyway."""
-        # Where the web is used, this is loaded since the start; without the web it takes 7 ms at the first URL in a message.
+        # With the web, this is loaded since the start; without it, it takes 7 ms at the first URL in a message.
         from tools.web.urls import UrlRefused, normalise  # noqa: PLC0415  (two parsers and the table of addresses)
 
         try:

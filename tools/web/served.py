@@ -12,7 +12,7 @@ from tools.web.providers import ReadResult, SearchResult
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A WebError as a value: no traceback, so it may be kept and be raised again. `retry_at` in clock seconds."""
+    """A WebError as a value: no traceback, so it may be kept and raised again. `retry_at` in clock seconds."""
 
     kind: Kind
     message: str

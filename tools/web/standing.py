@@ -40,7 +40,7 @@ class CoolDown:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """That a provider was asked, and of which configuration."""
+    """The record of one question to a provider, with the version of its configuration."""
 
     at: int
     version: int

@@ -87,7 +87,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @asynccontextmanager
 async def serve_proxy(pages: SearchPages, reactor: IReactorTime, port: int = 0) -> AsyncIterator[tuple[str, FakeProxy]]:
-    """Serve a proxy on a loopback port; give its URL and factory. Port 0 takes a free one. `reactor` must be a real one."""
+    """Serve a proxy on a loopback port; give its URL and factory.
+
+    Port 0 takes a free one. `reactor` must be a real one.
+    """
     proxy = FakeProxy(pages)
     counted = CountedConnections(proxy)  # type: ignore[arg-type]  # it wraps any factory
     listening = await TCP4ServerEndpoint(reactor, port, interface="127.0.0.1").listen(counted)

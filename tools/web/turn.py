@@ -10,9 +10,9 @@ from tools.web.seen import SeenUrls
 
 @dataclass(frozen=True, slots=True)
 class WebTurn:
-    """One turn of one assistant; `seen` outlives it.
+    """The state of one turn of one assistant; `seen` outlives it.
 
-    `focused` turns show only the hits that fit the question best: for models too small to choose among many.
+    In a `focused` turn only the hits that fit the question best are shown, for models too small to choose among many.
     """
 
     seen: SeenUrls = field(default_factory=SeenUrls)

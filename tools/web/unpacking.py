@@ -32,7 +32,10 @@ class Plain:
 
 
 class Gunzip:
-    """The content of a gzip body: at most `limit` bytes of all members together; `is_cut` tells that there were more."""
+    """The content of a gzip body; `is_cut` tells that there was more.
+
+    At most `limit` bytes of all its members together are given.
+    """
 
     def __init__(self, limit: int) -> None:
         self._left = limit

@@ -49,7 +49,7 @@ class UrlRefused(WebError):
 
 @dataclass(frozen=True, slots=True)
 class SafeUrl:
-    """A URL that may be asked for, as far as its text goes; `str` of it is what is sent.
+    """A URL whose text may be asked for; `str` of it is what is sent.
 
     `host` is an ASCII name, an IPv4 address, or an IPv6 address without brackets; `target` is path and query.
     """
@@ -193,7 +193,10 @@ def normalise(url: str) -> SafeUrl:
 
 
 def agree(ours: SplitResult, theirs: hyperlink.URL) -> bool:
-    """Tell whether two parsers read the same URL. If a URL has two readings, the one checked may not be the one used."""
+    """Tell whether two parsers read the same URL.
+
+    With a URL that has two readings, the one that is checked may not be the one that is used.
+    """
     query = "&".join(name if value is None else f"{name}={value}" for name, value in theirs.query)
     scheme = theirs.scheme.lower()
     return (

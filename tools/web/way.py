@@ -22,7 +22,7 @@ _PAIR = re.compile(r"(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128})=(?P<value>[!-+\
 
 @dataclass(frozen=True, slots=True)
 class _Cookie:
-    """A value, and below which path of its origin it is sent."""
+    """A cookie's value, and the path of its origin below which it is sent."""
 
     value: str
     path: str
@@ -30,7 +30,7 @@ class _Cookie:
 
 @dataclass(slots=True)
 class Way:
-    """The steps taken so far. A step is a URL with the cookies that went there: with others it is another question."""
+    """The steps taken so far. A step is a URL with the cookies sent there: with other cookies it is another request."""
 
     steps: set[tuple[SafeUrl, str]] = field(default_factory=set)
     _cookies: dict[str, dict[str, _Cookie]] = field(default_factory=dict)

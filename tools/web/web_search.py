@@ -128,7 +128,7 @@ def _told(hits: Sequence[SearchResult], notes: Sequence[str], turn: WebTurn) -> 
 
 
 def _domains(written: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the domains among the names, in the form in which hosts are compared, and the names that are no domains."""
+    """Return the domains among the names, as hosts are compared, and the names that are no domains."""
     names = [name for name in written if name.strip()]
     good = {name: domain(name) for name in names}
     bad = tuple(name for name in names if not is_domain(good[name]))

@@ -1,7 +1,7 @@
 """Refuses markup that would keep a parser busy for long, before any parser sees it.
 
 Pure, linear in the length, and no parser: when in doubt it refuses. A page passes only with at most 1,000 attributes
-in a tag, 100,000 tags and 256 levels, because parsers become slow or fail beyond that.
+in a tag, 100,000 tags and 256 levels, because more than that keeps parsers busy for long.
 """
 
 from __future__ import annotations
