@@ -57,7 +57,7 @@ class Citations:
 
     def number(self, url: str, title: str = "") -> int:
         """Return the number of this source, a new one for a new URL. The first title is kept."""
-        # Where the web is used, this module is loaded since the start; without the web nothing is cited.
+        # Where the web is used, `urls` is loaded since the start; without the web nothing is cited.
         from tools.web.urls import normal_url  # noqa: PLC0415  (two parsers and the table of addresses)
 
         key = normal_url(url)
@@ -98,7 +98,7 @@ def checked(text: str, citations: Citations) -> Checked:
     if not count:
         return Checked(text, ())
     once = _walked(text, count)
-    for _ in range(_MAX_WALKS):  # what was taken out may have brought the parts of another mark together
+    for _ in range(_MAX_WALKS):  # removing a mark may have joined the parts of another
         before, once = once, _walked(once.text, count)
         if once.text == before.text:
             break
@@ -108,7 +108,7 @@ def checked(text: str, citations: Citations) -> Checked:
 def _walked(text: str, count: int) -> Checked:
     """Return `text` after one walk."""
     check = _Check(count)
-    pieces = enumerate(_CODE.split(text))  # code stands at the odd places
+    pieces = enumerate(_CODE.split(text))  # the odd pieces are code
     whole = "".join(piece if place % 2 else check.plain(piece, starts=place == 0) for place, piece in pieces)
     return Checked(whole, tuple(check.used))
 

@@ -75,7 +75,7 @@ def domains(written: Iterable[str]) -> frozenset[str]:
 
 
 def refuse_local(name: str) -> None:
-    """Refuse a normal name that belongs to a local network or has a single label. Raises BadHost."""
+    """Refuse a name, given in its normal form, that is a local one or has a single label. Raises BadHost."""
     if is_within(name, LOCAL_NAMES):
         raise BadHost("local name")
     if "." not in name:
@@ -124,7 +124,7 @@ def _encoded(written: str) -> str:
         if not mapped.isascii() and unicodedata.normalize("NFKC", mapped) != mapped:
             raise BadHost("character in the host")
         return ".".join(_label(label) for label in mapped.split("."))
-    except UnicodeError:  # idna's errors are
+    except UnicodeError:  # idna's errors are UnicodeErrors
         raise BadHost("character in the host") from None
 
 

@@ -26,7 +26,7 @@ class UrlJudge:
         self._resolver = resolver
 
     def admit(self, url: str, seen: SeenUrls | None = None) -> SafeUrl:
-        """Check the text of a URL that the model chose. Raises UrlRefused.
+        """Return the parsed URL that the model gave, if its text may be asked for. Raises UrlRefused.
 
         `seen` are the URLs that were shown; without them the policy `url_origin: seen` admits none.
         """

@@ -39,7 +39,7 @@ class _Named(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a chain asks, and how it asks again after failures (`cool_down`).
+    """The options of a chain: how it asks, and how it asks again after failures (`cool_down`).
 
     Each provider has the time it says it needs in all (`providers.seconds_of`); one behind a gate counts it from its
     turn on. `patience_seconds` is for a provider that does not say.

@@ -128,7 +128,7 @@ class Pace:
 
     @property
     def waiting(self) -> int:
-        """How many wait for their turn."""
+        """The number of calls that wait for their turn."""
         return len(self._waiting)
 
     def configuration_changed(self) -> None:
@@ -166,7 +166,7 @@ class Pace:
         if wish.kind not in _WISHES or wish.retry_at is None or wish.retry_at <= now or self.name in CLIENTS:
             return
         self._bucket.hold(wish)
-        while self._waiting:  # the last wait longest
+        while self._waiting:  # the last call waits longest
             at = self._bucket.ready_at(len(self._waiting) - 1)
             if at - now <= self._rate.patience_seconds:
                 break

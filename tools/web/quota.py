@@ -31,7 +31,7 @@ class Allotment:
 
     @property
     def left(self) -> int:
-        """How many uses there are now."""
+        """The number of uses left now."""
         self._forget()
         return max(0, self._most - len(self._used))
 

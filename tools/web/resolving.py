@@ -133,7 +133,7 @@ def _worker(
                 continue
             try:
                 found: _Found | Failure = getaddrinfo(f"{job.name}.".encode("ascii"), None, type=socket.SOCK_STREAM)
-            except Exception:  # noqa: BLE001  (handed on)
+            except Exception:  # noqa: BLE001  (handed on to the caller)
                 found = Failure()
             hand_over(_settle, job, found)
 

@@ -34,7 +34,7 @@ class SeenUrls:
 
     def __contains__(self, url: object) -> bool:
         """Tell whether a URL was shown."""
-        from tools.web.urls import SafeUrl  # noqa: PLC0415  (who asks has one)
+        from tools.web.urls import SafeUrl  # noqa: PLC0415  (a caller with one has loaded it)
 
         return isinstance(url, SafeUrl) and url.normal in self._urls
 

@@ -121,22 +121,22 @@ class Standing:
 
     @property
     def refused(self) -> str:
-        """What it said when it refused the key, empty when it is not left alone for that now."""
+        """The provider's message when it refused the key; empty when it is not left alone for that now."""
         return self._bar.barred if self._bar.holds(self._now()) else ""
 
     @property
     def is_out(self) -> bool:
-        """Whether it must not be asked now."""
+        """Whether the provider must not be asked now."""
         return bool(self.refused) or self.not_before > self._now()
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is asked in its turn."""
+        """Whether the provider is asked in its turn."""
         return not self.is_out and self.after_others_until <= self._now()
 
     @property
     def ready_at(self) -> float:
-        """When it may be asked."""
+        """When the provider may be asked, in clock seconds."""
         return self._bar.until if self.refused else max(self.not_before, self.after_others_until)
 
     def _is_news(self, asked: Asked) -> bool:

@@ -23,8 +23,8 @@ from tools.web.url_policy import UrlPolicy
 #: The most characters of a URL as given, and of its path and query as sent: what browsers and servers agree on.
 MAX_URL_CHARS = 2048
 DEFAULT_PORTS = {"http": 80, "https": 443}
-#: Control, surrogate, private-use and unassigned characters, every kind of space and line end. The backslash, too, is
-#: refused, elsewhere.
+#: Refused besides the backslash: control, surrogate, private-use and unassigned characters, and every kind of space and
+#: line end.
 _FORBIDDEN_CATEGORIES = frozenset({"Cc", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 _AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^\[\]:]*)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
 _KEPT = "/?:@!$&'()*+,;=-._~%[]"
@@ -171,7 +171,7 @@ def normalise(url: str) -> SafeUrl:
     try:
         ours, theirs = urlsplit(url), hyperlink.URL.from_text(url)
         port = ours.port
-    except ValueError:  # hyperlink's errors are
+    except ValueError:  # hyperlink's errors are ValueErrors
         raise UrlRefused("broken URL") from None
     scheme = ours.scheme
     if scheme not in DEFAULT_PORTS:

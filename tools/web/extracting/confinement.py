@@ -81,7 +81,7 @@ def _limit(memory_bytes: int) -> None:
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, _MAX_FILES),
     ):
-        with suppress(OSError, ValueError):  # a lower one is set already, or the system does not know it
+        with suppress(OSError, ValueError):  # a lower limit is set already, or the system does not know this one
             resource.setrlimit(limit, (most, most))
 
 

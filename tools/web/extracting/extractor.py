@@ -199,7 +199,7 @@ class Extractor:
         elif job is not None and say == "begun":
             job.begun = True
             return
-        elif job is not None:  # "done" or "failed", or what a worker that a page took over says
+        elif job is not None:  # "done" or "failed", or anything, from a worker that a page has taken over
             self._current = None
             self._set_timer(None)
             self._answer(job, head, body)
@@ -257,7 +257,7 @@ class Extractor:
         self._go_on()
 
     def _bereave(self, job: _Job) -> None:
-        """Put the page back if its worker ended before beginning it, at most `_MAX_TRIES` times; else fail the page."""
+        """Put back a page that its worker did not begin, or fail it. A page is tried at most `_MAX_TRIES` times."""
         if not job.begun and job.tries < _MAX_TRIES and not job.done.called:
             self._waiting.appendleft(job)
             return
@@ -297,4 +297,4 @@ def _told(body: bytes, content_type: str, url: str) -> str:
 
 
 def _size(count: int) -> str:
-    return f"{count:,} bytes" if count < 10_000 else f"{count // 1000:,} kB"  # noqa: PLR2004  (few)
+    return f"{count:,} bytes" if count < 10_000 else f"{count // 1000:,} kB"  # noqa: PLR2004  (up to here the exact number is short)

@@ -29,7 +29,7 @@ def read_pdf(body: bytes, *, max_pages: int, max_chars: int, is_late: Callable[[
         raise Unreadable("it is encrypted") from error
     except (MemoryError, RecursionError) as error:
         raise Unreadable("it is built to cost too much") from error
-    except Exception as error:  # (pypdf lets out KeyError, TypeError and what else a broken file causes)
+    except Exception as error:  # pypdf raises KeyError, TypeError and others on a broken file
         raise Unreadable(f"it is not a sound PDF ({type(error).__name__})") from error
     if whole and not any(parts):
         raise Unreadable("it holds no text, likely only pictures of pages")

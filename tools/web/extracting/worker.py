@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> None:
     limits = limits_of(arguments)
     pipe_in, pipe_out = _own_pipes()
     for name in _HEAVY:
-        with suppress(ImportError):  # told when a page needs it
+        with suppress(ImportError):  # reported when a page needs it
             importlib.import_module(name)
     _send(pipe_out, {"say": "ready", "network": confine(limits.memory_bytes)})
     watchdog = Watchdog(limits.seconds)

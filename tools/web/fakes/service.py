@@ -34,7 +34,7 @@ HITS = tuple(
     Hit(f"The well, part {number}", f"https://wells.example.org/{number}", f"Where the well lies, part {number}.")
     for number in range(1, 8)
 )
-#: What fakes find when they serve people. None of it is true, so an answer with one of these facts was searched for.
+#: The facts that fakes find when they serve people. None is true, so an answer that has one was searched for.
 FACTS = (
     Hit(
         "Meriden Lighthouse",

@@ -30,12 +30,12 @@ class Page(Protocol):
 
     @property
     def content_type(self) -> str:
-        """Its media type."""
+        """The page's media type."""
         ...
 
     @property
     def charset(self) -> str:
-        """The character set as its server names it; empty when it names none."""
+        """The character set as the server names it; empty when it names none."""
         ...
 
     @property

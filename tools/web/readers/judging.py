@@ -1,4 +1,4 @@
-"""What remote readers need: a page's URL judged before it is sent to them, and enough time for a page."""
+"""Judges a page's URL before it is sent to a remote reader, and sets the limits of such a reader's answer."""
 
 from __future__ import annotations
 

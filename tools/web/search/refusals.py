@@ -56,22 +56,22 @@ class Answered(Protocol):
 
     @property
     def status(self) -> int:
-        """Its HTTP status."""
+        """The HTTP status."""
         ...
 
     @property
     def headers(self) -> Headers:
-        """Its headers."""
+        """The headers."""
         ...
 
     @property
     def body(self) -> bytes:
-        """Its body, or the beginning of it."""
+        """The body, or the beginning of it."""
         ...
 
     @property
     def at(self) -> float:
-        """When it came, in clock seconds."""
+        """When the reply came, in clock seconds."""
         ...
 
 

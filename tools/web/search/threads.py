@@ -102,7 +102,7 @@ class DaemonThreads(Generic[T]):
             self._reactor.callFromThread(job.on_begin)
             try:
                 result = job.work()
-            except Exception:  # noqa: BLE001  (told to whoever called)
+            except Exception:  # noqa: BLE001  (handed on to the caller)
                 result = Failure()
                 result.cleanFailure()
             except BaseException as error:  # noqa: BLE001  (a panic of Rust code, which must not end the thread)
