@@ -1,1 +1,1 @@
-"""The web as an assistant may use it: search and reading, over a fetcher that reaches no private address."""
+"""The web as an assistant may use it: searching and reading, through a fetcher that reaches no private address."""

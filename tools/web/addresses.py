@@ -1,8 +1,9 @@
-"""Which addresses nobody outside may make us connect to: the union table of reference/web-tools.md section 3. Pure.
+"""The table of addresses that an outside text must never make us connect to. Pure.
 
-The table is our own, because `ipaddress` changes its mind between patch releases and every library leaves a hole.
-IPv6 is the other way round: only 2000::/3 is allowed, which shuts out mapped, translated, local and multicast
-addresses without naming them.
+It joins IANA's special-purpose registry, Microsoft's recommended list and the metadata addresses of clouds. The table
+is our own, because `ipaddress` changes its mind between patch releases and every library leaves a hole. For IPv6 the
+rule is reversed: only 2000::/3 is allowed, which shuts out mapped, translated, local and multicast addresses without
+naming them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Why an address is refused. `name` may be told to the model; `network` is for the log, None for a wrong form."""
+    """Why an address is refused.
+
+    `name` may be shown to the model. `network` is for the log; it is None when the text is no address.
+    """
 
     name: str
     network: Network | None = None
@@ -66,14 +70,14 @@ OUTSIDE_GLOBAL = "not global unicast"
 #: The interface identifier of ISATAP (RFC 5214) but for its universal and group bits.
 _ISATAP = 0x00005EFE
 _UNIVERSAL_AND_GROUP = 0x03000000
-#: RFC 6052 section 2.2: where a NAT64 prefix of some length puts the IPv4 address; bits 64 to 71 are left out.
+#: RFC 6052 section 2.2: the lengths a NAT64 prefix may have. The IPv4 address follows it, without bits 64 to 71.
 NAT64_LENGTHS = frozenset({32, 40, 48, 56, 64, 96})
 
 
 def judge(
     address: str | Address, *, nat64: IPv6Network | None = None, allowed: frozenset[Network] = frozenset()
 ) -> Rule | None:
-    """The rule that refuses to connect to `address`, None when nothing speaks against it.
+    """Return the rule that refuses to connect to `address`, or None when no rule does.
 
     An address in one of the `allowed` networks passes. One in the `nat64` prefix is judged by the IPv4 address in it.
     """
@@ -90,7 +94,7 @@ def judge(
 
 
 def parse_address(address: str | Address) -> Address | None:
-    """The address without its zone id; None for text that is none (no old forms such as 127.1)."""
+    """Return the address without its zone id; None for text that is no address (old forms such as 127.1 are none)."""
     try:
         return ip_address(str(address).partition("%")[0])
     except ValueError:
@@ -98,7 +102,7 @@ def parse_address(address: str | Address) -> Address | None:
 
 
 def translated(address: IPv6Address, prefix: IPv6Network) -> IPv4Address:
-    """The IPv4 address that a NAT64 with this prefix connects to."""
+    """Return the IPv4 address that a NAT64 with this prefix connects to."""
     bits = int(address)
     if prefix.prefixlen == max(NAT64_LENGTHS):
         return IPv4Address(bits & 0xFFFFFFFF)

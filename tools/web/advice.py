@@ -1,6 +1,7 @@
-"""What a model is told of an error of the web: whose trouble it is, of what kind, and what to do about it. Pure.
+"""What a model is told of a web error: who failed, in what way, and what the model can do about it. Pure.
 
-Addresses, file names, commands and the words of servers are for the owner: the log, the doctor and `/status` have them.
+Addresses, file names, commands and the words of servers are for the owner, who finds them in the log, the doctor and
+`/status`.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from tools.clean import one_line
 from tools.web.errors import Kind, WebError
 
 _log = Logger()
-#: Characters of what went wrong, as far as a model is told.
+#: The most characters of an error's own text (`told`) that a model is shown.
 MAX_REASON_CHARS = 300
 
-#: By kind; what went wrong, behind the name of who it went wrong with.
+#: By kind: what went wrong. The text follows the name of the provider that it went wrong with.
 _REASONS = MappingProxyType(
     {
         Kind.POLICY: "this is not allowed here",
@@ -31,7 +32,7 @@ _REASONS = MappingProxyType(
         Kind.BLOCKED_OR_EMPTY: "gave nothing",
     }
 )
-#: By kind; what a model may try, or that it should not.
+#: By kind: what a model may try, or should not try.
 ADVICE = MappingProxyType(
     {
         Kind.POLICY: "This address or domain may not be used. Do not try it in another form; use another source.",
@@ -50,13 +51,13 @@ NOTHING_FOUND = "Nothing was found. Try other words, fewer domains or a longer t
 
 
 def advice(error: WebError, now: float) -> str:
-    """What went wrong, what to do, and when it may be better; `now` in clock seconds."""
+    """Return what went wrong, what to do, and when it may work again; `now` in clock seconds."""
     parts = [f"{reason_of(error)}.", ADVICE[error.kind], _later(error.retry_at, now)]
     return " ".join(part for part in parts if part)
 
 
 def reason_of(error: WebError) -> str:
-    """What went wrong, in our own words: provider and kind, without a full stop."""
+    """Return what went wrong in our own words: provider and kind, without a full stop."""
     if error.told:
         return one_line(error.told[: 8 * MAX_REASON_CHARS], max_chars=MAX_REASON_CHARS).rstrip(".")
     if error.kind is Kind.POLICY:
@@ -65,7 +66,7 @@ def reason_of(error: WebError) -> str:
 
 
 def log_failure(tool: str, error: WebError) -> None:
-    """Tell the owner all of what the model is told in part."""
+    """Log the whole error for the owner; the model is told only a part. Refusals by policy are not logged here."""
     if error.kind is not Kind.POLICY:
         _log.warn(
             "{tool} failed ({kind}, {provider}): {cause}",
@@ -78,7 +79,7 @@ def log_failure(tool: str, error: WebError) -> None:
 
 
 def _later(retry_at: float | None, now: float) -> str:
-    """When it may be asked again; empty when nobody knows."""
+    """Return a sentence on when to ask again, or "" when that is unknown or past."""
     if retry_at is None or retry_at <= now:
         return ""
     seconds = retry_at - now

@@ -1,9 +1,9 @@
-"""Asked once: search results, whole pages, and for a short while what went wrong.
+"""Caches of search results, of whole pages, and for a short while of errors.
 
-One key for all that is the same question: the query with its white space made even and every filter, or the URL in its
-normal form; both with the provider's name. Letters keep their case in a query, where `OR` is not `or`. Whole pages are
-kept and cut on the way out. Refusals by policy, and of a key, are asked again, because settings change (`standing.py`
-keeps a refused key from being shown too often); a cancelled question leaves nothing.
+All requests that ask the same thing share one key: the query with its white space normalized and every filter, or the
+URL in its normal form; both with the provider's name. Letters keep their case in a query, because `OR` is not `or`.
+Whole pages are kept and cut on the way out. Refusals by policy and of a key are not kept, because settings change
+(`standing.py` keeps a refused key from being sent too often). A cancelled request leaves no entry.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tools.web.served import Hits, Page, Trouble, hits, page
 from tools.web.urls import normal_url
 from tools.web.whole import read_whole
 
-#: Openclaw keeps results this long; pages change less than what is found (reference/web-tools.md section 5).
+#: Openclaw, another agent, keeps search results this long. Pages are kept longer, because they change less.
 SEARCH_SECONDS = 15 * 60.0
 PAGE_SECONDS = 60 * 60.0
 ERROR_SECONDS = 30.0
 MAX_BYTES = 32 * 1024 * 1024
 _ERROR_BYTES = 256 * 1024
-#: What an entry takes beside its text, and what one character may take in memory.
+#: Bytes an entry takes beside its text, and the most bytes one character may take in memory.
 _ENTRY_BYTES, _CHARACTER_BYTES = 512, 4
 
 K = TypeVar("K")
@@ -40,7 +40,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class SearchKey:
-    """What makes two searches one."""
+    """The fields that must be equal for two searches to share an answer."""
 
     provider: str
     text: str
@@ -51,14 +51,14 @@ class SearchKey:
 
 @dataclass(frozen=True, slots=True)
 class PageKey:
-    """What makes two pages one."""
+    """The fields that must be equal for two reads to share a page."""
 
     reader: str
     url: str
 
 
 class _Kept(Generic[K, V]):
-    """Answers, and errors for a shorter while."""
+    """A cache of answers, and of errors for a shorter time."""
 
     def __init__(self, clock: IReactorTime, max_bytes: int, ttl_seconds: float, size_of: Callable[[V], int]) -> None:
         self._clock = clock
@@ -67,11 +67,14 @@ class _Kept(Generic[K, V]):
 
     @property
     def stats(self) -> CacheStats:
-        """What is kept of answers."""
+        """The statistics of the cached answers."""
         return self._answers.stats
 
     async def get(self, key: K, make: Callable[[], Awaitable[V]]) -> V:
-        """The answer to `key`, made at most once at a time."""
+        """Return the cached answer to `key`, or make it. Calls for a key that is being made wait for that one answer.
+
+        Raises WebError, a recent one again without another attempt.
+        """
         known = self._errors.find(key)
         if known is not None:
             raise known.value.error()
@@ -86,7 +89,7 @@ class _Kept(Generic[K, V]):
         return await self._answers.get(key, made)
 
     def forget_errors(self) -> None:
-        """Forget what went wrong: settings have changed."""
+        """Forget all cached errors. Called when settings have changed."""
         self._errors.clear()
 
     def clear(self) -> None:
@@ -104,37 +107,37 @@ class _Kept(Generic[K, V]):
 
 
 class SearchCache:
-    """What was found, for all providers and assistants of a process."""
+    """The cached hits of all providers and assistants of a process."""
 
     def __init__(self, clock: IReactorTime, max_bytes: int = MAX_BYTES, ttl_seconds: float = SEARCH_SECONDS) -> None:
         self.kept: _Kept[SearchKey, Hits] = _Kept(clock, max_bytes, ttl_seconds, _bytes_of_hits)
 
     def forget_errors(self) -> None:
-        """Forget what went wrong: settings have changed."""
+        """Forget all cached errors. Called when settings have changed."""
         self.kept.forget_errors()
 
     def clear(self) -> None:
-        """Forget everything; who waits gets CancelledError."""
+        """Forget everything. Callers that wait get CancelledError."""
         self.kept.clear()
 
 
 class PageCache:
-    """Whole pages, for all readers and assistants of a process."""
+    """The cached whole pages of all readers and assistants of a process."""
 
     def __init__(self, clock: IReactorTime, max_bytes: int = MAX_BYTES, ttl_seconds: float = PAGE_SECONDS) -> None:
         self.kept: _Kept[PageKey, Page] = _Kept(clock, max_bytes, ttl_seconds, _bytes_of_page)
 
     def forget_errors(self) -> None:
-        """Forget what went wrong: settings have changed."""
+        """Forget all cached errors. Called when settings have changed."""
         self.kept.forget_errors()
 
     def clear(self) -> None:
-        """Forget everything; who waits gets CancelledError."""
+        """Forget everything. Callers that wait get CancelledError."""
         self.kept.clear()
 
 
 class CachedSearch:
-    """A search provider that is asked each thing once."""
+    """A search provider behind a cache: the same query is sent once in the cache's time."""
 
     def __init__(self, provider: SearchProvider, cache: SearchCache) -> None:
         self.name = provider.name
@@ -142,7 +145,7 @@ class CachedSearch:
         self._kept = cache.kept
 
     async def search(self, query: SearchQuery) -> Hits:
-        """The provider's hits, of now or of a little while ago. Raises WebError. May be cancelled."""
+        """Return the provider's hits, new or from the cache. Raises WebError. May be cancelled."""
 
         async def make() -> Hits:
             return hits(await self._provider.search(query), self.name)
@@ -151,7 +154,7 @@ class CachedSearch:
 
 
 class CachedReader:
-    """A reader that fetches each page once, whole, however it is paged through."""
+    """A reader behind a cache: it fetches each page once and whole, in whatever parts the page is asked for."""
 
     def __init__(self, provider: ReadProvider, cache: PageCache) -> None:
         self.name = provider.name
@@ -159,7 +162,7 @@ class CachedReader:
         self._kept = cache.kept
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
-        """The part of the page, which may be an hour old. Raises WebError. May be cancelled."""
+        """Return a part of the page, which may be an hour old. Raises WebError. May be cancelled."""
 
         async def make() -> Page:
             return page(await read_whole(self._provider, url), self.name)
@@ -169,7 +172,7 @@ class CachedReader:
 
 
 def search_key(provider: str, query: SearchQuery) -> SearchKey:
-    """The key of a search: the order of domains, and how white space is written, make no other question."""
+    """Return the cache key of a search. The order of the domains and the kind of white space do not matter."""
     text = " ".join(unicodedata.normalize("NFC", query.text).split())
     domains = frozenset(domain(name) for name in query.allowed_domains)
     return SearchKey(provider, text, query.limit, domains, query.time_range)

@@ -1,7 +1,8 @@
-"""Several providers in order of preference: the first that can answer does.
+"""Several providers in order of preference: the first one that can answer does.
 
-What another may do better falls through (`FALLS_THROUGH`); a wrong query and a refused address do not. Whoever failed
-is left alone for a while (`standing.py`), and the answer says who served it and what went wrong before.
+When a provider fails in a way that another may not (`FALLS_THROUGH`), the next one is asked; a wrong query and a
+refused address end the chain. A provider that failed is left alone for a while (`standing.py`). The answer says who
+served it and what went wrong before.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class SearchChain:
         *,
         has_new_key: HasNewKey | None = None,
     ) -> None:
-        """`has_new_key` reads the key of the provider of this name again, and says whether it is another one."""
+        """Set up the chain. `has_new_key` rereads the key of the named provider and tells whether it has changed."""
         self.name = ",".join(provider.name for provider in providers)
         self.total_seconds = sum(seconds_of(provider) or USUAL_SECONDS for provider in providers)
         self._manner = manner or Manner()
@@ -49,7 +50,10 @@ class SearchChain:
         )
 
     async def search(self, query: SearchQuery) -> Hits:
-        """The hits of the first that can. Raises WebError, with every reason when all failed. May be cancelled."""
+        """Return the hits of the first provider that can answer.
+
+        Raises WebError, with every reason when all failed. May be cancelled.
+        """
 
         def is_enough(found: Sequence[SearchResult]) -> bool:
             return bool(found) or not self._manner.empty_falls_through
@@ -58,16 +62,16 @@ class SearchChain:
         return hits(served.answer, served.by, served.failed)
 
     def troubles(self, now: float) -> list[str]:
-        """For the owner: what went wrong with each provider when it was asked last."""
+        """Return for the owner what went wrong with each provider when it was asked last."""
         return self._links.troubles("search", now)
 
     def configuration_changed(self, name: str) -> None:
-        """The provider of this name has new settings: it may be asked again."""
+        """Ask the provider of this name again: it has new settings."""
         self._links.configuration_changed(name)
 
 
 class ReadChain:
-    """Asks readers in order. Those named in `clients` fetch pages themselves: their failures are the page's."""
+    """Asks readers in order. Those named in `clients` fetch pages themselves, so their failures are the page's."""
 
     def __init__(
         self,
@@ -90,9 +94,9 @@ class ReadChain:
         )
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> Page:
-        """The page from the first that can read it. Raises WebError, with every reason when all failed.
+        """Return the page from the first reader that can read it. Raises WebError, with every reason when all failed.
 
-        May be cancelled. Two readers' texts of one page differ: whoever pages through it keeps the whole
+        May be cancelled. Two readers' texts of one page differ, so a caller that pages through it keeps the whole
         (`caching.py`).
         """
 
@@ -103,9 +107,9 @@ class ReadChain:
         return page(served.answer, served.by, served.failed)
 
     def troubles(self, now: float) -> list[str]:
-        """For the owner: what went wrong with each reader when it was asked last."""
+        """Return for the owner what went wrong with each reader when it was asked last."""
         return self._links.troubles("reading", now)
 
     def configuration_changed(self, name: str) -> None:
-        """The reader of this name has new settings: it may be asked again."""
+        """Ask the reader of this name again: it has new settings."""
         self._links.configuration_changed(name)

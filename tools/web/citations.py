@@ -1,10 +1,10 @@
-"""Where an answer has its facts from: numbers per conversation turn, checked marks, a footer. Pure.
+"""Sources of an answer: numbers per conversation turn, checked citation marks, and a footer. Pure.
 
 A mark is `[2]`, `[1, 3]` or `[1-3]`; OpenAI's models also write their own full-width brackets, which are read as well.
-It is a citation when it stands after something said: not at the beginning of a line (a list), not in code, not in a
-link (`[1](...)`, `[1]: ...`), not in a sum (`[4] + [2]`), not after an open bracket. With no source in a turn nothing
-is a citation, and the text is left alone. A lone unknown number in a sentence about dice is left alone as well; a
-known one counts wherever it may be a citation, because a source named for nothing does less harm than one left out.
+A mark is a citation when it stands after some text: not at the beginning of a line (a list), not in code, not in a
+link (`[1](...)`, `[1]: ...`), not in a sum (`[4] + [2]`), not after an open bracket. In a turn without sources no mark
+is a citation, and the text is left alone. A lone unknown number in a sentence about dice is left alone as well. A
+known number counts wherever it may be a citation: a source named for nothing does less harm than one left out.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tools.clean import one_line
 MAX_TITLE_CHARS = 80
 MAX_SHOWN_URL_CHARS = 160
 MAX_SHOWN = 8
-#: More numbers in one mark than this are no citation.
+#: A range of more numbers than this is no citation.
 _MAX_RANGE = 20
-#: Marks within marks within marks are nobody's citations, and each level costs a walk.
+#: Marks nested deeper than this are not real citations, and each level costs a walk.
 _MAX_WALKS = 8
-#: So far on either side of a mark is its sentence looked at, in characters.
+#: Characters of the sentence that are looked at on either side of a mark.
 _SENTENCE_CHARS = 200
 
 _NUMBERS = r"[1-9][0-9]{0,2}"
@@ -36,7 +36,7 @@ _DICE = re.compile(r"\b\d*[dw]\d+\b|\b(?:dice|dies?|roll|rolls|rolled|rolling)\b
 _SENTENCE = re.compile(r"[.!?](?=\s)|\n")
 _IN_SUMS = "+*=/<>"
 _BLANKS = " \t"
-#: What after a mark shows that it is part of code or of a link.
+#: Text after a mark that shows it is part of code or of a link.
 _CODE_AFTER = re.compile(r"\(|:[ \t]*\S*//|\]|\[(?!\d)|\.\w|\w|[ \t]*(?:[+*/<>]|[-=][ \t>=\w\[])")
 
 
@@ -50,14 +50,14 @@ class Cited:
 
 
 class Citations:
-    """The sources of one conversation turn: one URL, one number, whether it was found or opened."""
+    """The sources of one conversation turn. A URL has one number, whether it was found or opened."""
 
     def __init__(self) -> None:
         self._by_url: dict[str, Cited] = {}
 
     def number(self, url: str, title: str = "") -> int:
-        """The number of this source, which is new when nobody named it yet; the first title is kept."""
-        # With the web it is there since the start; without it, nothing is cited.
+        """Return the number of this source, a new one for a new URL. The first title is kept."""
+        # Where the web is used, `urls` is loaded since the start; without the web nothing is cited.
         from tools.web.urls import normal_url  # noqa: PLC0415  (two parsers and the table of addresses)
 
         key = normal_url(url)
@@ -70,7 +70,7 @@ class Citations:
         return known.number
 
     def __len__(self) -> int:
-        """How many sources there are."""
+        """Return how many sources there are."""
         return len(self._by_url)
 
     @property
@@ -79,26 +79,26 @@ class Citations:
         return tuple(self._by_url.values())
 
     def of(self, numbers: Iterable[int]) -> tuple[Cited, ...]:
-        """Those of these numbers that there are, in the order of the numbers given."""
+        """Return the sources with these numbers, in the order given; unknown numbers are left out."""
         known = self.known
         return tuple(known[number - 1] for number in numbers if 0 < number <= len(known))
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A text with no mark of an unknown source, and the numbers it uses in the order it first does."""
+    """A text without marks of unknown sources, and the numbers it uses in the order of first use."""
 
     text: str
     used: tuple[int, ...]
 
 
 def checked(text: str, citations: Citations) -> Checked:
-    """`text` without marks of sources that there are none of. Checking twice is checking once."""
+    """Return `text` without marks of unknown sources. Checking the result again changes nothing."""
     count = len(citations)
     if not count:
         return Checked(text, ())
     once = _walked(text, count)
-    for _ in range(_MAX_WALKS):  # what was taken out may have brought the parts of another mark together
+    for _ in range(_MAX_WALKS):  # removing a mark may have joined the parts of another
         before, once = once, _walked(once.text, count)
         if once.text == before.text:
             break
@@ -106,15 +106,15 @@ def checked(text: str, citations: Citations) -> Checked:
 
 
 def _walked(text: str, count: int) -> Checked:
-    """`text` after one walk."""
+    """Return `text` after one walk."""
     check = _Check(count)
-    pieces = enumerate(_CODE.split(text))  # code stands at the odd places
+    pieces = enumerate(_CODE.split(text))  # the odd pieces are code
     whole = "".join(piece if place % 2 else check.plain(piece, starts=place == 0) for place, piece in pieces)
     return Checked(whole, tuple(check.used))
 
 
 def _plain_line(source: Cited) -> str:
-    """`[1] Title (host)`: what any world can show."""
+    """Return `[1] Title (host)`, which any world can show."""
     from tools.web.urls import host_of  # noqa: PLC0415  (as above)
 
     title = one_line(source.title[: 8 * MAX_TITLE_CHARS], max_chars=MAX_TITLE_CHARS).translate(_NO_BRACKETS)
@@ -123,15 +123,15 @@ def _plain_line(source: Cited) -> str:
     return f"[{source.number}] {title} ({place})" if title else f"[{source.number}] {place}"
 
 
-#: In a title they could look like another source's number.
+#: Brackets in a title could look like another source's number.
 _NO_BRACKETS = str.maketrans("[]\u3010\u3011", "()()")
 
 
 def footer(sources: Iterable[Cited], line: Callable[[Cited], str] = _plain_line, *, most: int = MAX_SHOWN) -> str:
-    """The sources, one a line under "Sources:"; empty when there are none.
+    """Return the sources, one a line under "Sources:"; empty when there are none.
 
-    `line` shows one source: a world that has links gives its own. The lines are clean text; a world's markup is still
-    to be escaped where all text is.
+    `line` formats one source: a world that has links passes its own. The lines are clean text; a world's markup must
+    still be escaped where all text is.
     """
     chosen = tuple(sources)
     if not chosen:
@@ -143,14 +143,14 @@ def footer(sources: Iterable[Cited], line: Callable[[Cited], str] = _plain_line,
 
 
 class _Check:
-    """One walk through a text. `used` are the known numbers in the order they came."""
+    """One walk through a text. `used` are the known numbers, in the order they came."""
 
     def __init__(self, count: int) -> None:
         self._count = count
         self.used: dict[int, None] = {}
 
     def plain(self, text: str, *, starts: bool) -> str:
-        """A piece without code, checked. `starts`: nothing stands before it."""
+        """Return a piece without code, checked. `starts`: no text stands before it."""
         text = _WIDE.sub(lambda match: f"[{match[1]}]", text)
         pieces: list[str] = []
         at = 0
@@ -163,7 +163,7 @@ class _Check:
         return "".join([*pieces, text[at:]])
 
     def _run(self, match: re.Match[str], begin: int, *, starts: bool) -> str:
-        """Neighbouring marks and the blanks before them, which begin at `begin`, checked."""
+        """Return neighbouring marks, checked, with the blanks before them, which begin at `begin`."""
         text, before = match.string, match.string[begin : match.start()]
         whole = before + match[0]
         if not _is_place(text, begin, match.start(), match.end(), starts=starts):
@@ -177,7 +177,7 @@ class _Check:
         return (before if kept or match["open"] else "") + match["open"] + "".join(kept) + match["close"]
 
     def _mark(self, mark: str) -> str:
-        """The mark with what is known of it; empty when nothing is."""
+        """Return the mark with only its known numbers; empty when none is known."""
         numbers = [number for part in _PART.finditer(mark) for number in _range(part)]
         known = [number for number in numbers if number <= self._count]
         self.used.update(dict.fromkeys(known))
@@ -187,14 +187,14 @@ class _Check:
 
 
 def _range(part: re.Match[str]) -> Iterable[int]:
-    """The numbers of `3` or `1-3`; only both ends of a range that is none."""
+    """Return the numbers of `3` or `1-3`; only both ends when the range is too long or runs backwards."""
     first = int(part[1])
     last = int(part[2]) if part[2] else first
     return range(first, last + 1) if 0 <= last - first < _MAX_RANGE else (first, last)
 
 
 def _is_place(text: str, begin: int, marks: int, end: int, *, starts: bool) -> bool:
-    """Whether a citation may stand between these; `begin` is before the blanks before it, `marks` behind them."""
+    """Tell whether a citation may stand from `begin` to `end`. `begin` is before the blanks, `marks` after them."""
     if begin == 0:
         if starts:
             return False
@@ -206,7 +206,7 @@ def _is_place(text: str, begin: int, marks: int, end: int, *, starts: bool) -> b
 
 
 def _is_about_dice(text: str, begin: int, end: int) -> bool:
-    """Whether the sentence round a mark speaks of dice."""
+    """Tell whether the sentence round a mark speaks of dice."""
     first, last = max(0, begin - _SENTENCE_CHARS), min(len(text), end + _SENTENCE_CHARS)
     starts = [match.end() for match in _SENTENCE.finditer(text, first, begin)]
     after = _SENTENCE.search(text, end, last)

@@ -1,4 +1,4 @@
-"""Connections that go to judged addresses and nowhere else; Host header, SNI and certificate stay those of the name."""
+"""Connections that go only to judged addresses. Host header, SNI and certificate stay those of the name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tools.web.addresses import Address, parse_address
 from tools.web.errors import Kind, WebError
 from tools.web.urls import SafeUrl
 
-#: Happy Eyeballs begins another connection every 0.3 s, so that more would not get their turn in the time there is.
+#: Happy Eyeballs starts another connection every 0.3 s, so more addresses would not get their turn in time.
 MOST_TRIED = 6
 _MOST_KEPT_HOSTS = 64
 
@@ -40,9 +40,9 @@ class WrongPeer(Exception):
 
 
 class ClientTls:
-    """How each host's certificate is checked: against `trust_root`, by default the platform's, and the host's name.
+    """Checks each host's certificate against `trust_root` (by default the platform's) and the host's name.
 
-    A TLS context costs 10 ms of CPU (reference/performance.md section 0), so those of the last hosts are kept.
+    Making a TLS context costs 10 ms of CPU, so those of the last hosts are kept.
     """
 
     def __init__(self, trust_root: Any = None) -> None:  # Any: Twisted's interface for it is private
@@ -50,7 +50,7 @@ class ClientTls:
         self._made: OrderedDict[str, IOpenSSLClientConnectionCreator] = OrderedDict()
 
     def for_host(self, host: str) -> IOpenSSLClientConnectionCreator:
-        """What makes TLS connections to `host`. Raises WebError for a name that no certificate can be for."""
+        """Return the maker of TLS connections to `host`. Raises WebError for a name that no certificate can be for."""
         if host not in self._made:
             try:
                 self._made[host] = optionsForClientTLS(host, trustRoot=self._trust_root)
@@ -64,7 +64,7 @@ class ClientTls:
 
 @implementer(IAgentEndpointFactory)
 class PinnedEndpoints:
-    """The endpoint of one URL whose addresses were judged. It makes no look-up."""
+    """The endpoint factory of one URL whose addresses were judged. It makes no look-up."""
 
     def __init__(
         self, reactor: Any, url: SafeUrl, addresses: Sequence[Address], connect_seconds: float, tls: ClientTls
@@ -76,7 +76,7 @@ class PinnedEndpoints:
         self._expected = (url.scheme.encode("ascii"), url.host.encode("ascii"), url.port)
 
     def endpointForURI(self, uri: URI) -> IStreamClientEndpoint:
-        """The endpoint. Raises WrongPeer for any URL but the one it is for."""
+        """Return the endpoint. Raises WrongPeer for any URL but the one it was made for."""
         if (uri.scheme, uri.host, uri.port) != self._expected:
             raise WrongPeer
         return self._endpoint
@@ -84,7 +84,7 @@ class PinnedEndpoints:
 
 @implementer(IStreamClientEndpoint)
 class PinnedEndpoint:
-    """Connects to the first of `addresses` that answers, all within `connect_seconds`, and looks whom it has got."""
+    """Connects to the first of `addresses` to answer, all within `connect_seconds`, and checks the peer's address."""
 
     def __init__(self, reactor: Any, addresses: Sequence[Address], port: int, connect_seconds: float) -> None:
         self._reactor = reactor
@@ -92,11 +92,11 @@ class PinnedEndpoint:
         self._port = port
         self._connect_seconds = connect_seconds
         pinned = PinnedReactor(reactor, [_tcp(address, port) for address in addresses])
-        # The name is not looked up: whatever it is, the reactor's resolver gives the pinned addresses.
+        # The name is not looked up: the resolver of `pinned` gives the pinned addresses for every name.
         self._endpoint = HostnameEndpoint(pinned, str(addresses[0]), port, timeout=connect_seconds)
 
     def connect(self, protocolFactory: IProtocolFactory) -> Deferred[IProtocol]:  # noqa: N803  (Twisted's name)
-        """Connect; fails with WrongPeer when the other end is not one of the addresses."""
+        """Connect. Fails with WrongPeer when the peer is not one of the addresses."""
         connected: Deferred[Any] = self._endpoint.connect(protocolFactory)
         return connected.addTimeout(self._connect_seconds, self._reactor).addCallback(self._checked)
 
@@ -111,7 +111,7 @@ class PinnedEndpoint:
 
 @implementer(IReactorPluggableNameResolver)
 class PinnedReactor:
-    """What an endpoint needs of a reactor, with a resolver that knows one answer."""
+    """The parts of a reactor that an endpoint needs, with a resolver that always gives the same answer."""
 
     def __init__(self, reactor: Any, answers: Sequence[IAddress]) -> None:
         self.nameResolver = _Pinned(answers)
@@ -120,7 +120,7 @@ class PinnedReactor:
         self.seconds = reactor.seconds
 
     def installNameResolver(self, resolver: IHostnameResolver) -> IHostnameResolver:
-        """Refuse: the answer stays."""
+        """Refuse with WrongPeer: the resolver cannot be replaced."""
         raise WrongPeer
 
 
@@ -150,13 +150,13 @@ class _Pinned:
 
 @implementer(IHostResolution)
 class _Resolution:
-    """A look-up that is over."""
+    """A look-up that is already finished."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def cancel(self) -> None:
-        """Nothing is left to cancel."""
+        """Do nothing: the look-up is finished."""
 
 
 def _tcp(address: Address, port: int) -> IAddress:

@@ -1,16 +1,16 @@
-"""What goes wrong on the web: one error with a kind, which says who can do something about it.
+"""The one error of the web tools, with a kind that says who can do something about it.
 
 WebError
-├── POLICY             the address, the port or the domain is not allowed; nothing was asked
-├── BAD_REQUEST        the query or the page was refused; asking again as it is will not help
+├── POLICY             the address, the port or the domain is not allowed; no request was sent
+├── BAD_REQUEST        the query or the page was refused; the same request will be refused again
 ├── AUTH               the key is missing, wrong or not allowed to do this
-├── QUOTA              what was paid for is used up; retry_at when the provider said until when
-├── RATE_LIMITED       too fast; retry_at when the provider said
+├── QUOTA              the quota is used up; retry_at when the provider said until when
+├── RATE_LIMITED       too many requests; retry_at when the provider said until when
 ├── TIMEOUT            no answer in time
-├── NETWORK            it could not be reached, or the connection broke
-├── SERVER             it answered 5xx
-├── PARSE              it answered what nobody can read
-└── BLOCKED_OR_EMPTY   nothing came back, and the provider cannot say whether there is nothing or it is blocked
+├── NETWORK            the server could not be reached, or the connection broke
+├── SERVER             the server answered 5xx
+├── PARSE              the answer cannot be read
+└── BLOCKED_OR_EMPTY   no hits or text came, and the provider cannot tell "nothing there" from "blocked"
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """Whose trouble it is."""
+    """What went wrong, and so who can do something about it."""
 
     POLICY = "policy"
     BAD_REQUEST = "bad_request"
@@ -33,15 +33,16 @@ class Kind(StrEnum):
     BLOCKED_OR_EMPTY = "blocked_or_empty"
 
 
-#: What another provider may do better (reference/web-tools.md section 5). A wrong query stays wrong elsewhere.
+#: Kinds after which the next provider is tried. A wrong query and a refused address stay so everywhere.
 FALLS_THROUGH = frozenset(Kind) - {Kind.POLICY, Kind.BAD_REQUEST}
 
 
 class WebError(Exception):
-    """`message` is one sentence without keys, for the owner: it may hold addresses and file names.
+    """An error of a search or a page.
 
-    `told` is what a model is told instead, a sentence of our own words only; empty: what its kind says
-    (`advice.reason_of`). `retry_at` is in clock seconds, None when nobody said.
+    `message` is one sentence for the owner, without keys; it may hold addresses and file names. `told` is the sentence
+    for a model, in our own words only; when it is empty, the model is told the kind's sentence (`advice.reason_of`).
+    `retry_at` is in clock seconds, None when the provider did not say.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""The safe fetcher: reads a page at a URL that a model chose, from addresses that nobody's text may change.
+"""The safe fetcher: reads a page at a URL that a model chose, and connects to judged addresses only.
 
-Each step of the way (the URL, and every redirect) is parsed and refused before any look-up (`urls`), resolved once and
-judged (`judging`), and connected to at the judged addresses only (`connecting`). Nothing is sent that is ours: no
-credential, no referrer, and no cookie but those that the same origin set on this way (`way`). Proxies from the
+The URL and every redirect is parsed and may be refused before any look-up (`urls`), is resolved once and judged
+(`judging`), and is connected to at the judged addresses only (`connecting`). Nothing of ours is sent: no credential,
+no referrer, and no cookie but those that the same origin set on the way to this page (`way`). Proxies from the
 environment are not used. No connection is kept.
 """
 
@@ -46,7 +46,7 @@ _ACCEPT = (
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """What one page may cost: times in seconds, sizes in bytes, before and after unpacking."""
+    """What one page may cost: times in seconds; sizes in bytes, before and after unpacking."""
 
     connect_seconds: float = 5.0
     whole_seconds: float = 20.0
@@ -58,8 +58,8 @@ class FetchLimits:
 class SafeFetcher:
     """Fetches pages. `reactor` does TCP and time.
 
-    `trust_root` is whose certificates are believed, by default those of the platform. `wall` gives seconds since 1970,
-    for dates of servers that do not say what time it is with them.
+    `trust_root` says whose certificates are trusted, by default the platform's. `wall` returns seconds since 1970; it
+    is used for dates from servers that send no Date header.
     """
 
     def __init__(
@@ -81,17 +81,17 @@ class SafeFetcher:
         self._headers = {"User-Agent": [user_agent], "Accept": [_ACCEPT], "Accept-Encoding": ["identity, gzip"]}
 
     async def fetch(self, url: str, seen: SeenUrls | None = None) -> Fetched:
-        """The page at `url`. Raises WebError. Cancelling closes the connection.
+        """Return the page at `url`. Raises WebError. Cancelling closes the connection.
 
-        `seen` are the URLs that were shown, which the policy `url_origin: seen` asks for.
+        `seen` are the URLs the model was shown; the policy `url_origin: seen` checks against them.
         """
         return await self._in_time(self._follow(self._judge.admit(url, seen), Way()))
 
     async def follow(self, page: Fetched, reference: str) -> Fetched:
-        """The page that `page` sends its readers to by itself (`meta refresh`): one more redirect on its way.
+        """Return the page that `page` sends its readers to by itself (`meta refresh`).
 
-        It is judged like any redirect, and counts with those that led to `page`; to itself it leads nowhere, and `page`
-        comes back. Raises WebError. Cancelling closes the connection.
+        It is judged like any redirect, and counts with those that led to `page`. When it leads back to `page`, `page`
+        is returned. Raises WebError. Cancelling closes the connection.
         """
         here = parse(page.url, self._judge.policy)
         there = self._next(here, location_text(reference.encode("utf-8", "replace")))
@@ -108,9 +108,9 @@ class SafeFetcher:
             raise WebError(Kind.TIMEOUT, f"the page did not come within {seconds:g} s") from None
 
     async def _follow(self, here: SafeUrl, way: Way) -> Fetched:
-        """The page at the end of the redirects.
+        """Return the page at the end of the redirects. Raises WebError.
 
-        Whether it was shown is asked of the first URL only: its server chooses the others, not the model.
+        Redirects are not checked against the URLs that were shown: their server chooses them, not the model.
         """
         while True:
             step = (here, way.cookie_for(here))
@@ -132,14 +132,14 @@ class SafeFetcher:
             raise
 
     async def _visit(self, url: SafeUrl, way: Way) -> Fetched:
-        """The page at `url` itself. Raises WebError or Redirected."""
+        """Return the page at `url` itself. Raises WebError or Redirected."""
         addresses = await self._judge.addresses(url)
         limits = self._limits
         endpoints = PinnedEndpoints(self._reactor, url, addresses, limits.connect_seconds, self._tls)
         whole = limits.whole_seconds
         exchange = HttpExchange(
             self._reactor,
-            # The sink ends the exchange at the cap by itself; a piece of a chunked body may go beyond it.
+            # The sink itself ends the exchange at the cap; one piece of a chunked body may go beyond it.
             Limits(limits.connect_seconds, whole, whole, limits.raw_bytes + _PIECE_BYTES, whole),
             endpoints=endpoints,
         )
@@ -158,7 +158,7 @@ class SafeFetcher:
         if cookie := way.cookie_for(url):
             headers.setRawHeaders("Cookie", [cookie])
         if url.scheme == "http":
-            # Metadata services of clouds speak plain HTTP and refuse what looks forwarded: a second lock.
+            # A second lock: metadata services of clouds speak plain HTTP and refuse requests that look forwarded.
             headers.setRawHeaders("X-Forwarded-For", ["true"])
         return headers
 
@@ -168,7 +168,7 @@ def _redirecting(said: str) -> WebError:
 
 
 def _web_error(error: ResilienceError, url: SafeUrl) -> WebError:
-    """The same failure in the words of the web tools. The sentence names no more than the origin."""
+    """Translate the failure into an error of the web tools. Its sentence names no more than the origin."""
     if isinstance(error.__cause__, WrongPeer):
         log_refusal("connected elsewhere", url.origin)
         return UrlRefused("connected elsewhere")

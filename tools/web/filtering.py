@@ -1,7 +1,7 @@
-"""What is left of a provider's hits: of the hosts that were asked for, once each, short and clean.
+"""Filters a provider's hits: only the hosts that were asked for, each URL once, short and clean.
 
-Domains are sent to the provider, but not every one obeys (and DuckDuckGo's `site:` is a hint), so hosts are looked at
-again here.
+Domains are sent to the provider, but not every provider obeys (and DuckDuckGo's `site:` is a hint), so the hosts are
+checked again here.
 """
 
 from __future__ import annotations
@@ -23,20 +23,23 @@ MOST_FOCUSED = 3
 _WORD = re.compile(r"[^\W_]{3,}")
 _CLAUSE_END = re.compile(r"(?<=[^\W\d_]{2}[.!?])\s+(?=[^\W_])|;\s+|,\s+(?:and|but|while)\s+")
 _ASKING = frozenset(_WORD.findall("who whom whose what when where which how why the and for wa were did doe can many"))
-#: As many hits every provider gives.
+#: The most hits that every provider can give.
 MOST_ASKED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Domains:
-    """The operator's lists: with any `allowed` no other is asked; `blocked` is never shown. Each with all below it."""
+    """The operator's lists of domains; each name includes its subdomains.
+
+    When `allowed` is not empty, only those are searched. `blocked` ones are never shown.
+    """
 
     allowed: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
 
 
 class FilteredSearch:
-    """A search provider whose hits have been looked through."""
+    """A search provider whose hits are filtered."""
 
     def __init__(self, provider: SearchProvider, domains: Domains | None = None) -> None:
         self.name = provider.name
@@ -44,9 +47,10 @@ class FilteredSearch:
         self._domains = domains or Domains()
 
     async def search(self, query: SearchQuery) -> Hits:
-        """At most `query.limit` hits that may be shown. Raises WebError, POLICY for domains not to be searched.
+        """Return at most `query.limit` hits that may be shown.
 
-        Where hits may have to be left out, more are asked for than are shown, and once again for the most there are.
+        When hits may have to be left out, more are asked for than are shown. If too few are left, the provider is
+        asked once more, for the most hits it gives. Raises WebError; POLICY for domains that may not be searched.
         """
         asked = narrowed(query, self._domains)
         is_filtered = bool(self._domains.blocked or asked.allowed_domains)
@@ -68,7 +72,7 @@ class FilteredSearch:
 
 
 def _left_out(query: SearchQuery, asked: SearchQuery) -> tuple[str, ...]:
-    """What is said of domains that were asked for and may not be searched."""
+    """Return the note about domains that were asked for and may not be searched."""
     names = [name for name in _domains(query.allowed_domains) if not _overlaps(name, asked.allowed_domains)]
     return (f"It is not allowed to search {', '.join(names[:5])}.",) if names else ()
 
@@ -78,7 +82,7 @@ def _overlaps(name: str, domains: Sequence[str]) -> bool:
 
 
 def narrowed(query: SearchQuery, domains: Domains) -> SearchQuery:
-    """The query with no domain that the operator does not allow. Raises WebError when none is left of those named."""
+    """Return the query with only the domains the operator allows. Raises WebError when none of those named is left."""
     wanted = _domains(query.allowed_domains)
     allowed, blocked = _domains(domains.allowed), _domains(domains.blocked)
     names = wanted or allowed
@@ -94,7 +98,7 @@ def narrowed(query: SearchQuery, domains: Domains) -> SearchQuery:
 
 
 def sifted(found: Iterable[SearchResult], query: SearchQuery, blocked: Iterable[str] = ()) -> tuple[SearchResult, ...]:
-    """The hits that may be shown, best first: the first of several with one URL, cleaned."""
+    """Return the hits that may be shown, best first and cleaned; of several with one URL, the first."""
     wanted, unwanted = _domains(query.allowed_domains), _domains(blocked)
     kept: dict[str, SearchResult] = {}
     for hit in found:
@@ -111,9 +115,9 @@ def sifted(found: Iterable[SearchResult], query: SearchQuery, blocked: Iterable[
 
 
 def focused(found: Sequence[SearchResult], text: str) -> tuple[SearchResult, ...]:
-    """The hits that share most words with the question, at most `MOST_FOCUSED`; the first ones when none shares any.
+    """Return the hits that share most words with the question, at most `MOST_FOCUSED`; the first ones when none does.
 
-    What fits best stands first in each.
+    In each snippet, the clauses that fit best come first.
     """
     words = _words(text)
     shared = [len(words & _words(f"{hit.title} {hit.snippet}")) for hit in found]
@@ -124,19 +128,19 @@ def focused(found: Sequence[SearchResult], text: str) -> tuple[SearchResult, ...
 
 
 def _best_first(snippet: str, words: set[str]) -> str:
-    """The clauses of a snippet, those with most of these words first; as it stands where they are first."""
+    """Return the snippet with the clauses that share most words first; unchanged when they come first already."""
     clauses = [clause.strip(" .") for clause in _CLAUSE_END.split(snippet)]
     ordered = sorted(clauses, key=lambda clause: -len(words & _words(clause)))
     return snippet if ordered == clauses else ". ".join(clause for clause in ordered if clause) + "."
 
 
 def _words(text: str) -> set[str]:
-    """The words of a text that say what it is about, without the ending of a plural."""
+    """Return the words that say what the text is about, without a plural's ending."""
     return {word.removesuffix("s") for word in _WORD.findall(text.lower())} - _ASKING
 
 
 def _domains(names: Iterable[str]) -> tuple[str, ...]:
-    """The names as hosts are compared, each once, in order."""
+    """Return the names in the form in which hosts are compared, each once, in order."""
     return tuple(dict.fromkeys(name for name in map(domain, names) if name))
 
 

@@ -1,6 +1,6 @@
-"""What a URL's host may look like, and its one normal form: UTS-46, IDNA, lower case, no trailing dot. Pure.
+"""Checks the host of a URL and gives it its one normal form: UTS-46, IDNA, lower case, no trailing dot. Pure.
 
-A host is either a public name of at least two labels or an address in its strict form. Everything a resolver, a
+A host is either a public name of at least two labels or an address in its strict form. Anything that a resolver, a
 browser or a library could read as an address in disguise is refused (WHATWG "ends in a number").
 """
 
@@ -16,8 +16,8 @@ import idna
 MAX_HOST_CHARS = 253
 MAX_LABEL_CHARS = 63
 
-#: Names that are somebody's own network, with everything below them: RFC 6761, 6762, 8375, ICANN's .internal, and those
-#: the root never delegates because home and company networks use them.
+#: Names of private networks, with everything below them: RFC 6761, 6762, 8375, ICANN's .internal, and those that the
+#: root never delegates because home and company networks use them.
 LOCAL_NAMES = frozenset(
     {"localhost", "local", "internal", "home.arpa", "localdomain", "lan", "intranet", "private", "corp", "home"}
 )
@@ -26,11 +26,11 @@ _NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*", re.ASCII)
 
 
 class BadHost(ValueError):
-    """A host that is refused; the message is the rule's name."""
+    """Raised for a host that is refused; the message is the rule's name."""
 
 
 def normal_name(written: str) -> str:
-    """A name, or an IPv4 address, as it goes on the wire. Raises BadHost; says nothing about local names."""
+    """Return a name, or an IPv4 address, as it goes on the wire. Raises BadHost. Local names are not refused here."""
     if not written:
         raise BadHost("no host")
     if "%" in written:
@@ -54,9 +54,10 @@ def normal_name(written: str) -> str:
 
 
 def domain(written: str) -> str:
-    """A domain as people write it ("*.Example.org", ".example.org", "https://example.org/"), as hosts are compared.
+    """Return a domain in the form in which hosts are compared.
 
-    What cannot be a host comes back bare and in lower case; it is no host's name.
+    It may be written as people do: "*.Example.org", ".example.org", "https://example.org/". Text that cannot be a host
+    comes back bare and in lower case; it matches no host.
     """
     bare = _bare(written)
     try:
@@ -66,12 +67,15 @@ def domain(written: str) -> str:
 
 
 def domains(written: Iterable[str]) -> frozenset[str]:
-    """The owner's domains as hosts are compared. Raises BadHost for one that no host can have."""
+    """Return the owner's domains in the form in which hosts are compared.
+
+    Raises BadHost for one that no host can have.
+    """
     return frozenset(normal_name(name.removeprefix("*.").removeprefix(".")) for name in written)
 
 
 def refuse_local(name: str) -> None:
-    """Refuse a name in its normal form that is not outside of local networks. Raises BadHost."""
+    """Refuse a name, given in its normal form, that is a local one or has a single label. Raises BadHost."""
     if is_within(name, LOCAL_NAMES):
         raise BadHost("local name")
     if "." not in name:
@@ -79,7 +83,7 @@ def refuse_local(name: str) -> None:
 
 
 def ipv4(host: str) -> IPv4Address | None:
-    """The address that a strict dotted quad is, None for anything else."""
+    """Return the address of a strict dotted quad, None for anything else."""
     try:
         return IPv4Address(host)
     except ValueError:
@@ -87,7 +91,7 @@ def ipv4(host: str) -> IPv4Address | None:
 
 
 def ipv6(host: str) -> IPv6Address:
-    """The address between brackets. Raises BadHost; a zone id has no place in a URL."""
+    """Return the address between brackets. Raises BadHost, also for a zone id, which has no place in a URL."""
     if "%" in host:
         raise BadHost("percent sign in the host")
     try:
@@ -97,27 +101,30 @@ def ipv6(host: str) -> IPv6Address:
 
 
 def is_within(name: str, domains: Iterable[str]) -> bool:
-    """Whether a name is one of the domains or below one; all in their normal form."""
+    """Tell whether a name is one of the domains or below one; all in their normal form."""
     known = domains if isinstance(domains, frozenset) else frozenset(domains)
     labels = name.split(".")
     return bool(name) and any(".".join(labels[start:]) in known for start in range(len(labels)))
 
 
 def _bare(written: str) -> str:
-    """What a person wrote, without scheme, path, port, wildcard and outer dots."""
+    """Return what a person wrote without scheme, path, port, wildcard and outer dots."""
     name = written.strip().partition("://")[2] or written.strip()
     name = re.split(r"[/?#]", name, maxsplit=1)[0]
     return re.sub(r":[0-9]*\Z", "", name).removeprefix("*").strip(".")
 
 
 def _encoded(written: str) -> str:
-    """The name in ASCII. What two versions of the Unicode tables could read differently is refused."""
+    """Return the name in ASCII.
+
+    Raises BadHost for characters that two versions of the Unicode tables could read differently.
+    """
     try:
         mapped = written.lower() if written.isascii() else idna.uts46_remap(written, std3_rules=False)
         if not mapped.isascii() and unicodedata.normalize("NFKC", mapped) != mapped:
             raise BadHost("character in the host")
         return ".".join(_label(label) for label in mapped.split("."))
-    except UnicodeError:  # idna's errors are
+    except UnicodeError:  # idna's errors are UnicodeErrors
         raise BadHost("character in the host") from None
 
 

@@ -1,4 +1,4 @@
-"""The judgement over where a URL leads: its name is resolved once and every answer is held against the table."""
+"""Judges where a URL leads: its name is resolved once, and every answer is checked against the table of addresses."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _AUTHORITY_END = re.compile(r"[/?#\\]")
 
 
 class UrlJudge:
-    """What may be asked for under a policy: the same judgement for our own fetcher and for remote readers."""
+    """Decides what may be asked for under a policy, in the same way for our own fetcher and for remote readers."""
 
     def __init__(self, policy: UrlPolicy, resolver: Resolver) -> None:
         self.policy = policy
         self._resolver = resolver
 
     def admit(self, url: str, seen: SeenUrls | None = None) -> SafeUrl:
-        """A URL of the model's as far as its text goes. Raises UrlRefused.
+        """Return the parsed URL that the model gave, if its text may be asked for. Raises UrlRefused.
 
         `seen` are the URLs that were shown; without them the policy `url_origin: seen` admits none.
         """
@@ -43,7 +43,10 @@ class UrlJudge:
             raise UrlRefused("not in a search result or a player's message")
 
     async def addresses(self, url: SafeUrl) -> tuple[Address, ...]:
-        """Where `url` may be connected to: all that its name resolves to. Raises WebError if any one is refused."""
+        """Return the addresses `url` may be connected to: all that its name resolves to.
+
+        Raises WebError if any one of them is refused.
+        """
         literal = url.address
         answers = await self._resolver.resolve(url.host) if literal is None else [str(literal)]
         allowed = self.policy.allow_private if literal is not None else self.policy.allowed_for(url.host)
@@ -62,9 +65,9 @@ class UrlJudge:
 
 
 async def judge_for_reader(url: str, policy: UrlPolicy, seen: SeenUrls | None, resolver: Resolver) -> SafeUrl:
-    """The URL that a remote reader may be given, by the judgement our own fetcher makes. Raises WebError.
+    """Judge a URL for a remote reader as our own fetcher would, and return it. Raises WebError.
 
-    A reader elsewhere cannot reach our network, but it must not be told of it, nor be sent what the model composed.
+    A remote reader cannot reach our network, but it must not learn of it, nor be sent what the model composed.
     """
     judge_of_urls = UrlJudge(policy, resolver)
     safe = judge_of_urls.admit(url, seen)
@@ -73,7 +76,7 @@ async def judge_for_reader(url: str, policy: UrlPolicy, seen: SeenUrls | None, r
 
 
 def log_refusal(rule: str, origin: str = "", address: str = "", network: str = "") -> None:
-    """Tell the operator what the model is not told."""
+    """Log for the operator what the model is not told."""
     _log.warn(
         "a page was refused: {rule} {origin} {address} {network}",
         log_event="web_refused",
@@ -85,7 +88,7 @@ def log_refusal(rule: str, origin: str = "", address: str = "", network: str = "
 
 
 def _shown(url: str) -> str:
-    """What may be logged of a URL that could not be read: scheme and host, without user name, path or query."""
+    """Return the part of an unreadable URL that may be logged: scheme and host, without user name, path or query."""
     scheme, separator, rest = url[:MAX_URL_CHARS].partition("://")
     if not separator:
         return ""

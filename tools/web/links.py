@@ -1,4 +1,4 @@
-"""The row of providers that a chain asks, and what is held against each: see `chain.py`."""
+"""The providers that a chain asks in turn, and the health of each: see `chain.py`."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from tools.web.standing import CoolDown, Standing
 _log = Logger()
 P = TypeVar("P", bound="_Named")
 A = TypeVar("A")
-#: Reads the key of the provider of this name again; whether it is another one, which is used from then on.
+#: Rereads the key of the provider of this name; tells whether it is another one, which is used from then on.
 HasNewKey = Callable[[str], Awaitable[bool]]
-#: What only money or a person heals is the last thing to tell.
+#: Kinds that only money or a person can mend are reported last.
 _HOPELESS = {Kind.QUOTA: 1, Kind.AUTH: 2}
 
 
 class _Named(Protocol):
-    """A provider of either kind."""
+    """A search provider or a reader."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a chain asks, and asks again by `cool_down`.
+    """The options of a chain: how it asks, and how it asks again after failures (`cool_down`).
 
-    Each provider has the time it says it needs in all (`providers.seconds_of`), which one behind a gate counts from
-    its turn on; `patience_seconds` is for one that says nothing.
+    Each provider has the time it says it needs in all (`providers.seconds_of`); one behind a gate counts it from its
+    turn on. `patience_seconds` is for a provider that does not say.
 
-    With `empty_falls_through` the next is asked when a search finds nothing; when none finds anything, that is the
-    answer.
+    With `empty_falls_through` the next provider is asked when a search finds nothing. When none finds anything, the
+    empty result is the answer.
     """
 
     patience_seconds: float = USUAL_SECONDS
@@ -63,17 +63,17 @@ class _Served(Generic[A]):
 
 
 class _Link(Generic[P]):
-    """One provider and how it stands."""
+    """One provider and its health."""
 
     def __init__(self, provider: P, standing: Standing) -> None:
         self.provider = provider
         self.standing = standing
-        #: What went wrong when it was asked last, and when; None when it answered.
+        #: When it failed last, and how; None when its last answer was good.
         self.last: tuple[float, Trouble] | None = None
 
 
 class Links(Generic[P]):
-    """The providers, and the walk along them."""
+    """The providers of a chain, and how they are asked in turn."""
 
     def __init__(
         self,
@@ -96,13 +96,13 @@ class Links(Generic[P]):
         ]
 
     def configuration_changed(self, name: str) -> None:
-        """Forget what is held against the provider of this name."""
+        """Forget the failures of the provider of this name."""
         for link in self._links:
             if link.provider.name == name:
                 link.standing.configuration_changed()
 
     async def first(self, ask: Callable[[P], Awaitable[A]], is_enough: Callable[[A], bool]) -> _Served[A]:
-        """The first answer that is enough, else the first there is. Raises WebError when there is none."""
+        """Return the first answer that is enough, else the first answer. Raises WebError when there is none."""
         walk = _Walk(self, ask, is_enough)
         for link in self._links:
             if link.standing.refused and self._has_new_key is not None and await self._has_new_key(link.provider.name):
@@ -123,7 +123,7 @@ class Links(Generic[P]):
         return served
 
     async def ask(self, link: _Link[P], ask: Callable[[P], Awaitable[A]]) -> A:
-        """The answer of one provider, which is noted for its standing."""
+        """Ask one provider, note the outcome in its health, and return the answer. Raises WebError."""
         seconds = seconds_of(link.provider) or self._manner.patience_seconds
         mark = link.standing.asked()
         try:
@@ -164,12 +164,12 @@ class Links(Generic[P]):
             )
 
     def troubles(self, what: str, now: float) -> list[str]:
-        """A line for each provider whose last answer was an error, with all that is known of it."""
+        """Return a line, with all that is known, for each provider whose last answer was an error."""
         lasts = ((link.provider.name, *link.last) for link in self._links if link.last is not None)
         return [f"{what} by {name}: {now - at:.0f} s ago ({last.kind}): {last.message}" for name, at, last in lasts]
 
     def why_not(self, link: _Link[P]) -> Trouble:
-        """Why a link was not asked."""
+        """Return why a provider was not asked."""
         standing, name = link.standing, link.provider.name
         at = standing.ready_at
         wait = max(0.0, at - self._clock.seconds())
@@ -181,7 +181,7 @@ class Links(Generic[P]):
 
 
 class _Walk(Generic[P, A]):
-    """One question on its way along the links."""
+    """One question on its way along the providers."""
 
     def __init__(self, links: Links[P], ask: Callable[[P], Awaitable[A]], is_enough: Callable[[A], bool]) -> None:
         self._links = links
@@ -193,7 +193,7 @@ class _Walk(Generic[P, A]):
         self.lacking: _Served[A] | None = None
 
     async def ask(self, link: _Link[P]) -> None:
-        """Ask this one, and keep what came of it."""
+        """Ask this provider and keep the outcome. Raises WebError of a kind that does not fall through."""
         self.has_asked = True
         self.failed.pop(link, None)
         try:
@@ -211,7 +211,7 @@ class _Walk(Generic[P, A]):
 
 
 def joined(failed: Sequence[Trouble], now: float) -> WebError:
-    """One error for all: of the kind that time heals best, with everybody's words and the earliest time."""
+    """Return one error for all: the kind that time mends best, with all messages and the earliest time."""
     if len(failed) == 1:
         return failed[0].error()
     chosen = min(failed, key=lambda trouble: _HOPELESS.get(trouble.kind, 0))

@@ -1,6 +1,6 @@
-"""What a response says of itself: its type, and its character set. Pure.
+"""Finds a response's media type and character set from its header and its beginning. Pure.
 
-Only what an extractor can read is let through, and only character sets that Python and browsers both know: a codec is
+Only types that an extractor can read pass, and only character sets that Python and browsers both know: a codec is
 never looked up by a stranger's label.
 """
 
@@ -10,7 +10,7 @@ import re
 from encodings.aliases import aliases
 from importlib import import_module
 
-#: What is text beside `text/*` and the families of JSON and XML: data, feeds, and source code.
+#: Readable types beside `text/*` and the families of JSON and XML: data, feeds, and source code.
 READABLE = frozenset(
     {"application/pdf", "application/json", "application/xml"}
     | {
@@ -34,13 +34,13 @@ READABLE = frozenset(
         )
     }
 )
-#: Text that is no words.
+#: Types of text that hold no words.
 _UNREADABLE_TEXT = frozenset({"text/css", "text/rtf"})
 _READABLE_FAMILY = re.compile(r"application/[\w.+-]+\+(?:json|xml)", re.ASCII)
-#: How far into a body we look for what it is (WHATWG's prescan does the same).
+#: How many bytes of a body are searched for its type and set (WHATWG's prescan reads as many).
 SNIFFED_BYTES = 1024
 FALLBACK_CHARSET = "utf-8"
-#: The standard's names that are not Python's.
+#: The standard's names that Python spells otherwise.
 _STANDARD = {
     "macintosh": "mac_roman",
     "x-mac-cyrillic": "mac_cyrillic",
@@ -78,7 +78,7 @@ _TEXT_CODECS = (
 
 
 def media_type(header: str | None, start: bytes) -> str:
-    """The type of a response by its header, or by how its body starts when it has none; lower case."""
+    """Return the type of a response, in lower case: from its header, or from how its body starts when it has none."""
     if header is not None and "/" in header:
         return header.partition(";")[0].strip().lower()
     if start.startswith(b"%PDF-"):
@@ -89,19 +89,19 @@ def media_type(header: str | None, start: bytes) -> str:
 
 
 def is_readable(kind: str) -> bool:
-    """Whether an extractor can read the type."""
+    """Tell whether an extractor can read the type."""
     is_text = kind.startswith("text/") and kind not in _UNREADABLE_TEXT
     return is_text or kind in READABLE or _READABLE_FAMILY.fullmatch(kind) is not None
 
 
 def charset_label(header: str | None) -> str:
-    """What a Content-Type header calls the character set, as it stands there; empty without one."""
+    """Return the character set as the Content-Type header writes it; empty when it names none."""
     found = _PARAMETER.search((header or "")[:_MAX_HEADER_CHARS])
     return found[1] if found else ""
 
 
 def declared_charset(label: str, kind: str, body: bytes) -> str | None:
-    """The codec of Python's for the character set that the header's label, else the document itself, declares."""
+    """Return Python's codec for the character set that the header's label declares, else the document itself."""
     return _codec(label) or _declared(kind, body[:SNIFFED_BYTES])
 
 
@@ -115,7 +115,7 @@ def _declared(kind: str, start: bytes) -> str | None:
 
 
 def _codec(label: str) -> str | None:
-    """Python's name for a label, None when it is none of a character set.
+    """Return Python's name for a label, None when it names no character set.
 
     The labels are those of the WHATWG standard where `webencodings` is installed, and those that Python knows.
     """

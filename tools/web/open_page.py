@@ -18,7 +18,7 @@ from tools.web.turn import WebTurn
 from tools.web.url_policy import UrlOrigin, UrlPolicy
 from tools.web.urls import MAX_URL_CHARS, parse
 
-#: What a page gets when its readers do not say how long they may take, in seconds.
+#: The seconds a page gets when its readers do not say how long they may take.
 TIMEOUT_SECONDS = 45.0
 
 
@@ -43,10 +43,10 @@ def open_page_tool(
     now: Callable[[], float],
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Tool:
-    """The tool over this reader; `now` gives clock seconds. The run that calls it may have less time left."""
+    """Return the tool for this reader; `now` gives clock seconds. The run that calls it may have less time left."""
 
     async def open_page(arguments: OpenPageArguments, context: ToolContext) -> OpenPageToolResult:
-        """The page, or a result that says what is wrong and what to do."""
+        """Return the page, or a result that says what is wrong and what to do."""
         turn = context.web or WebTurn()
         try:
             url = _allowed(arguments.url, policy, turn)
@@ -80,7 +80,7 @@ def open_page_tool(
 
 
 def _allowed(url: str, policy: UrlPolicy, turn: WebTurn) -> str:
-    """The address in its normal form. WebError when it may not be opened."""
+    """Return the address in its normal form. Raises WebError when it may not be opened."""
     safe = parse(url.strip(), policy)
     if policy.url_origin is UrlOrigin.SEEN and safe not in turn.seen:
         said = "this address was in no search result and in nobody's words"

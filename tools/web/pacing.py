@@ -1,16 +1,16 @@
-"""Not too fast for a provider: a token bucket, a short queue before it, and the provider's own wishes.
+"""Limits how fast a provider is asked: a token bucket, a short queue before it, and the provider's own wishes.
 
-    a token is left, nobody waits     the call goes at once
+    a token is left, no call waits    the call goes at once
     no token                          it waits in the queue, first come first served
     the queue is full, or it would    RATE_LIMITED with the time a token would be there, and nothing is asked
     wait longer than `patience`
-    an answer with `retry_at`         nobody goes before that time; those who would wait too long are told why
+    an answer with `retry_at`         no call goes before that time; calls that would wait too long fail and say why
     RATE_LIMITED without one          the same for `unsaid_seconds`
 
-A reader that fetches pages itself (`standing.CLIENTS`) heeds no wishes here: they are one site's.
+A reader that fetches pages itself (`standing.CLIENTS`) is not held back by such wishes: they are one site's.
 
-The limits that a language model's server tells in headers (`resilience.quota`) are learned; these here are set by the
-operator, because search services tell nothing before they refuse.
+The limits of a language model's server are learned from its headers (`resilience.quota`). The limits here are set by
+the operator, because search services tell nothing before they refuse.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from tools.web.served import Trouble
 from tools.web.standing import CLIENTS
 
 A = TypeVar("A")
-#: Two moments this close, in seconds, are one: adding floats must not make a timer fire for ever.
+#: Times this close, in seconds, count as one: adding floats must not make a timer fire for ever.
 _SAME = 1e-6
 GRACE_SECONDS = 1.0
-#: What says that this provider is not to be asked before `retry_at`.
+#: Kinds whose `retry_at` means that the provider must not be asked before then.
 _WISHES = frozenset({Kind.RATE_LIMITED, Kind.QUOTA, Kind.SERVER})
 
 
@@ -42,7 +42,7 @@ _WISHES = frozenset({Kind.RATE_LIMITED, Kind.QUOTA, Kind.SERVER})
 class Rate:
     """`burst` calls at once, then one each `seconds`; at most `queue` wait, none longer than `patience_seconds`.
 
-    `unsaid_seconds` is how long a provider is left alone that says "too fast" and not until when.
+    `unsaid_seconds` is how long a provider is left alone that says "too fast" without saying until when.
     """
 
     seconds: float = 1.0
@@ -52,13 +52,13 @@ class Rate:
     unsaid_seconds: float = 5.0
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a bucket that never holds a token."""
+        """Raise ValueError for a bucket that never holds a token."""
         if self.seconds < 0 or self.burst < 1 or self.queue < 0:
             raise ValueError("a rate needs a burst of at least 1, and no negative seconds or queue")
 
 
 class Bucket:
-    """The pure part: when calls may go. Times in clock seconds."""
+    """The pure part: computes when calls may go. Times in clock seconds."""
 
     def __init__(self, rate: Rate) -> None:
         self._rate = rate
@@ -67,15 +67,15 @@ class Bucket:
         self.wish: Trouble | None = None
 
     def ready_at(self, ahead: int = 0) -> float:
-        """When a call may go that has `ahead` others before it."""
+        """Return when a call with `ahead` others before it may go."""
         return self._after(self._full_at, ahead)
 
     def take(self, now: float) -> None:
-        """A call goes."""
+        """Take a token for a call that goes now."""
         self._full_at = max(self._full_at, now) + self._rate.seconds
 
     def hold(self, wish: Trouble) -> None:
-        """The provider wants to be left alone until the wish's `retry_at`; an earlier one than known is no news."""
+        """Hold all calls until the wish's `retry_at`. An earlier time than the known one changes nothing."""
         if wish.retry_at is not None and (self.wish is None or wish.retry_at > (self.wish.retry_at or 0.0)):
             self.wish = wish
 
@@ -92,7 +92,7 @@ class Bucket:
 
 
 class Pace:
-    """The gate before one provider, shared by all who ask it. No timer is left when nobody waits."""
+    """The gate before one provider, shared by all its callers. It keeps no timer while no call waits."""
 
     def __init__(self, name: str, clock: IReactorTime, rate: Rate | None = None) -> None:
         self.name = name
@@ -103,9 +103,10 @@ class Pace:
         self._timer: IDelayedCall | None = None
 
     async def call(self, ask: Callable[[], Awaitable[A]], seconds: float | None = None) -> A:
-        """The answer, asked for in its turn, within `seconds` from then on, or as long as it takes. Raises WebError.
+        """Ask in turn and return the answer. Raises WebError.
 
-        Cancelling leaves the queue, or cancels the question.
+        The answer must come within `seconds` from its turn on; None sets no limit. Cancelling leaves the queue, or
+        cancels the question.
         """
         await self._turn()
         try:
@@ -119,16 +120,19 @@ class Pace:
             raise
 
     def total_seconds(self, seconds: float | None) -> float | None:
-        """The most that a call takes with its wait; a little more, so that the provider's own time ends first."""
+        """Return the most seconds a call takes with its wait, None for no limit.
+
+        A little is added, so that the provider's own time ends first.
+        """
         return None if seconds is None else self._rate.patience_seconds + seconds + GRACE_SECONDS
 
     @property
     def waiting(self) -> int:
-        """How many wait for their turn."""
+        """The number of calls that wait for their turn."""
         return len(self._waiting)
 
     def configuration_changed(self) -> None:
-        """Forget the provider's wishes: they were for other settings."""
+        """Forget the provider's wishes, which were for other settings, and let calls go."""
         self._bucket.wish = None
         self._let_go()
 
@@ -146,7 +150,7 @@ class Pace:
         return turn
 
     def _refusal(self, at: float) -> WebError:
-        """Why a call that could go at this time does not wait for it."""
+        """Return the error for a call that would have to wait until `at`."""
         now, wish = self._clock.seconds(), self._bucket.wish
         if wish is not None and (wish.retry_at or 0.0) > now:
             said = f"it wants to be left alone for another {(wish.retry_at or now) - now:.0f} s: {wish.message}"
@@ -162,7 +166,7 @@ class Pace:
         if wish.kind not in _WISHES or wish.retry_at is None or wish.retry_at <= now or self.name in CLIENTS:
             return
         self._bucket.hold(wish)
-        while self._waiting:  # the last wait longest
+        while self._waiting:  # the last call waits longest
             at = self._bucket.ready_at(len(self._waiting) - 1)
             if at - now <= self._rate.patience_seconds:
                 break
@@ -183,7 +187,7 @@ class Pace:
         self._set_timer()
 
     def _set_timer(self) -> None:
-        """Look again when the first may go, as long as somebody waits."""
+        """Set the timer for the first waiting call, if there is one."""
         if self._timer is not None and self._timer.active():
             self._timer.cancel()
         self._timer = None
@@ -207,7 +211,7 @@ class PacedSearch:
         self._provider = provider
 
     async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
-        """The provider's hits, in our turn. Raises WebError. May be cancelled."""
+        """Return the provider's hits, asked for in turn. Raises WebError. May be cancelled."""
         return await self.pace.call(lambda: self._provider.search(query), self._seconds)
 
 
@@ -226,14 +230,14 @@ class PacedReader:
         self._provider = provider
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
-        """The provider's page, in our turn. Raises WebError. May be cancelled."""
+        """Return the provider's page, asked for in turn. Raises WebError. May be cancelled."""
         return await self.pace.call(
             lambda: self._provider.read_url(url, offset=offset, max_length=max_length), self._seconds
         )
 
 
 def started(ask: Callable[[], Awaitable[A]]) -> Deferred[A]:
-    """The question under way."""
+    """Start the question and return its Deferred."""
 
     async def asking() -> A:
         return await ask()

@@ -1,4 +1,4 @@
-"""One response as it arrives: whether it is a page at all, where else it sends us, and its body within the caps."""
+"""Receives one response: decides whether it is a readable page or a redirect, and keeps its body within the caps."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ if TYPE_CHECKING:
     from tools.web.way import Way
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-#: Codes by which a server keeps strangers or robots out: another reader may be let in.
+#: Statuses by which a server keeps strangers or robots out; it may let another reader in.
 _KEPT_OUT = frozenset({401, 402, 403, 406, 407, 451})
 _MAX_NAMED_CHARS = 60
 _OTHER_BYTES = re.compile(rb"[\x80-\xff]+")
-#: What of a type a model is told: the rest of it is a stranger's text.
+#: The parts of a type that a model is told; the rest of it is a stranger's text.
 _FAMILIES = frozenset({"image", "audio", "video", "font"})
 NOWHERE = "the page redirects without saying where to"
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A page. `url` is where it was found in the end.
+    """A page. `url` is its address after all redirects.
 
-    `body` is unpacked; `is_cut` when it is only the beginning, up to the cap. `charset` is what the server calls its
-    character set, empty when it says nothing. `way` is how it was come to, for a page that sends its readers on.
+    `body` is unpacked; `is_cut` tells that it is only the beginning, up to the cap. `charset` is what the server calls
+    its character set, empty when it names none. `way` is the path of redirects to it, for a page that sends its readers
+    on.
     """
 
     url: str
@@ -47,7 +48,7 @@ class Fetched:
 
 
 class Redirected(Exception):
-    """The response sends us elsewhere; `location` is as the server wrote it."""
+    """Raised for a redirect; `location` is as the server wrote it."""
 
     def __init__(self, location: str) -> None:
         super().__init__(location)
@@ -55,7 +56,7 @@ class Redirected(Exception):
 
 
 class PageSink:
-    """Takes a response; ends the exchange with WebError or Redirected as soon as it is clear that it is no page."""
+    """Takes a response. It ends the exchange with WebError or Redirected once it is clear that this is no page."""
 
     def __init__(self, raw_bytes: int, decoded_bytes: int, now: float, wall: float | None = None) -> None:
         self._raw_bytes = raw_bytes
@@ -68,11 +69,11 @@ class PageSink:
         self._pieces: list[bytes] = []
         self._raw_left = raw_bytes
         self._is_cut = False
-        #: What the server wants to be told again on this way, as it wrote it.
+        #: The cookies that the server sets, as it wrote them.
         self.cookies: list[str] = []
 
     def head(self, status: int, headers: Headers) -> None:
-        """Decide whether the body is wanted."""
+        """Check status and headers. Raises WebError, or Redirected, when the body is not wanted."""
         self._status = status
         self.cookies = _all(headers, "set-cookie")
         self._check_status(headers)
@@ -90,7 +91,7 @@ class PageSink:
             raise self._too_large()
 
     def data(self, piece: bytes) -> bool:
-        """Unpack and keep a piece; whether the cap is reached, so that no more is wanted."""
+        """Unpack and keep a piece; return whether the cap is reached, so that no more is wanted. Raises WebError."""
         kept = piece[: self._raw_left]
         self._raw_left -= len(kept)
         try:
@@ -101,7 +102,7 @@ class PageSink:
         return self._is_cut
 
     def page(self, url: str) -> Fetched:
-        """The page, after the whole body has come. Raises WebError."""
+        """Return the page, after the whole body has come. Raises WebError."""
         try:
             if not self._is_cut:
                 self._unpacker.end()
@@ -132,7 +133,7 @@ class PageSink:
             raise WebError(Kind.PARSE, said, told=said)
 
     def _retry_at(self, headers: Headers) -> float | None:
-        """When to come back, in clock seconds: the server says for how many seconds, or until which date."""
+        """Return when to come back, in clock seconds; the server gives a number of seconds or a date."""
         return retry_wish(headers, Moment(self._now, self._wall))
 
     def _too_large(self) -> WebError:
@@ -142,9 +143,9 @@ class PageSink:
 
 
 def _location(headers: Headers) -> str:
-    """Where a redirect goes. Raises WebError for nowhere, or for several places.
+    """Return where a redirect goes. Raises WebError for none, or for several places.
 
-    Bytes that are no UTF-8 (most are Latin-1) are escaped one by one, and so are blanks: browsers do the same.
+    Bytes that are not UTF-8 (most are Latin-1) are escaped one by one, and so are blanks: browsers do the same.
     """
     locations = {location_text(value) for value in headers.getRawHeaders(b"location", ())} - {""}
     if len(locations) != 1:
@@ -153,7 +154,7 @@ def _location(headers: Headers) -> str:
 
 
 def location_text(value: bytes) -> str:
-    """A reference to another page as it may be joined to an address; empty for a blank one."""
+    """Return a reference to another page in a form that can be joined to an address; empty for a blank one."""
     value = value.strip(b" \t\r\n")
     try:
         text = value.decode("utf-8")
@@ -171,12 +172,12 @@ def _unreadable(kind: str, length: str | None) -> WebError:
 
 
 def _named(value: str) -> str:
-    """A stranger's header value as it may be shown."""
+    """Return a stranger's header value in a form that may be shown."""
     return one_line(value, max_chars=_MAX_NAMED_CHARS)
 
 
 def _phrase(status: int) -> str:
-    """The code's usual name; what the server calls it is a stranger's text."""
+    """Return the status's usual name; the server's own name for it is a stranger's text."""
     try:
         return f" {HTTPStatus(status).phrase}"
     except ValueError:

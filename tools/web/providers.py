@@ -1,4 +1,4 @@
-"""The two protocols of the web tools and what they give (ADR 013). A class may be both."""
+"""The two protocols of the web tools, searching and reading, and the values they use. A class may implement both."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-#: How long a provider may take that does not say how long it needs, in seconds.
+#: The seconds a provider may take that does not say how long it needs.
 USUAL_SECONDS = 20.0
 
 
@@ -23,7 +23,7 @@ class TimeRange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What is looked for: at most `limit` results, only from `allowed_domains` and what is below them, if any."""
+    """A query: at most `limit` results, and if there are `allowed_domains`, only from those and their subdomains."""
 
     text: str
     limit: int = 5
@@ -42,11 +42,11 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """One page as text (Markdown where there was structure).
+    """One page as text (Markdown where it had structure).
 
-    `content` is what was kept of it, `content_length` its characters; `original_length` is the characters of the whole
-    page when known; `truncated` when `content` is not all of it. `notes` are our own sentences about the text, such as
-    that no main text was found.
+    `content` is the part of it that was kept, and `content_length` its characters. `original_length` is the characters
+    of the whole page, when known. `truncated` tells that `content` is not all of it. `notes` are our own sentences
+    about the text, such as that no main text was found.
     """
 
     url: str
@@ -65,7 +65,10 @@ class SearchProvider(Protocol):
     name: str
 
     def search(self, query: SearchQuery) -> Awaitable[Sequence[SearchResult]]:
-        """At most `query.limit` hits, best first, none when there is nothing. Raises WebError. May be cancelled."""
+        """Return at most `query.limit` hits, best first; none when nothing was found.
+
+        Raises WebError. May be cancelled.
+        """
         ...
 
 
@@ -75,11 +78,14 @@ class ReadProvider(Protocol):
     name: str
 
     def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> Awaitable[ReadResult]:
-        """The page's text from character `offset`, at most `max_length` of them. Raises WebError. May be cancelled."""
+        """Return the page's text from character `offset`, at most `max_length` characters.
+
+        Raises WebError. May be cancelled.
+        """
         ...
 
 
 def seconds_of(provider: object) -> float | None:
-    """The most that one answer of a provider takes, its attribute `total_seconds`; None when it does not say."""
+    """Return the most seconds one answer of a provider takes, its `total_seconds`; None when it does not say."""
     seconds: float | None = getattr(provider, "total_seconds", None)
     return seconds

@@ -1,4 +1,4 @@
-"""How much one assistant may search and read: players trigger the cost, so each hour has an end."""
+"""Limits how much one assistant may search and read in an hour, because players trigger the cost."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ A = TypeVar("A")
 
 
 class Allotment:
-    """`most` uses in any `seconds` on end; `now` gives seconds. `what` and `whose` are for the refusal.
+    """Allows `most` uses in any `seconds` on end. `now` gives seconds; `what` and `whose` are for the refusal.
 
-    Any hour, and not the hours of a clock: nobody gets two hours' worth round the full hour.
+    The window slides: with the hours of a clock, a caller could get two hours' worth round the full hour.
     """
 
     def __init__(
@@ -31,12 +31,12 @@ class Allotment:
 
     @property
     def left(self) -> int:
-        """How many uses there are now."""
+        """The number of uses left now."""
         self._forget()
         return max(0, self._most - len(self._used))
 
     def refusal(self) -> WebError | None:
-        """Why it may not be used now; None when it may."""
+        """Return why it may not be used now; None when it may."""
         if self.left:
             return None
         whose = f" of {self._whose}" if self._whose else ""
@@ -45,13 +45,13 @@ class Allotment:
         return WebError(Kind.QUOTA, said, provider="quota", retry_at=at, told=said)
 
     def take(self) -> float:
-        """One use, of which this is the time."""
+        """Count one use and return its time."""
         now = self._now()
         self._used.append(now)
         return now
 
     def give_back(self, taken: float) -> None:
-        """That use caused nothing."""
+        """Undo the use of this time: it caused no cost."""
         if taken in self._used:
             self._used.remove(taken)
 
@@ -70,7 +70,7 @@ class AllottedSearch:
         self._allotments = allotments
 
     async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
-        """The provider's hits. Raises WebError, of kind QUOTA when too much was searched. May be cancelled."""
+        """Return the provider's hits. Raises WebError, of kind QUOTA when too much was searched. May be cancelled."""
         return await _charged(self._allotments, lambda: self._provider.search(query))
 
 
@@ -83,14 +83,14 @@ class AllottedReader:
         self._allotments = allotments
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
-        """The provider's page. Raises WebError, of kind QUOTA when too much was read. May be cancelled."""
+        """Return the provider's page. Raises WebError, of kind QUOTA when too much was read. May be cancelled."""
         return await _charged(
             self._allotments, lambda: self._provider.read_url(url, offset=offset, max_length=max_length)
         )
 
 
 async def _charged(allotments: Sequence[Allotment], ask: Callable[[], Awaitable[A]]) -> A:
-    """The answer, which every allotment pays for. A refused address costs nothing: nobody was asked."""
+    """Return the answer and charge every allotment. A refused address costs nothing: no request was sent."""
     refusals = [refusal for allotment in allotments if (refusal := allotment.refusal())]
     if refusals:
         raise max(refusals, key=lambda refusal: refusal.retry_at or float("inf"))

@@ -1,6 +1,6 @@
-"""Which provider a name means. A new one is a file, a line here and one in `names`.
+"""Finds the provider that a name means. A new provider is a file, a line here and one in `names`.
 
-How to is in docs/adding-a-search-provider.md.
+docs/adding-a-search-provider.md says how to add one.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Making(Protocol):
     """A provider's class, or a function like one. Raises ValueError when it cannot work with these settings."""
 
     def __call__(self, shared: Shared, key: str, url: str, options: Any) -> Any:  # Any: each has options of its own
-        """The provider."""
+        """Make the provider."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """How to make a provider: its class, what its options are, what it cannot do without, and its usual address.
+    """How to make a provider: its class, its options, what it needs, and its usual address.
 
-    A key is bound to the address, so a provider that takes a key and has a usual place names it here.
+    A key is bound to the address, so a provider that takes a key and has a usual address names it here.
     """
 
     make: Making
@@ -48,7 +48,7 @@ class Maker:
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """What the operator set for one provider. `key` is the key itself; who reads the reference to it is elsewhere."""
+    """What the operator set for one provider. `key` is the key itself; references to keys are resolved elsewhere."""
 
     key: str = field(default="", repr=False)
     url: str = ""
@@ -57,7 +57,7 @@ class ProviderSettings:
 
 _TAVILY = Maker(TavilyProvider, TavilyOptions, usual_url=tavily.URL)
 
-#: In the order in which an owner reads them: what needs nothing first.
+#: In the order in which an owner reads them, those that need no key first.
 SEARCH_PROVIDERS: dict[str, Maker] = {
     "duckduckgo": Maker(DuckDuckGoSearchProvider, DuckDuckGoOptions),
     "tavily": _TAVILY,
@@ -80,12 +80,12 @@ class Providers:
         self._made: dict[tuple[str, Maker], Any] = {}
 
     def search(self, name: str) -> SearchProvider:
-        """The search provider of this name. Raises ValueError with what is wrong with its settings."""
+        """Return the search provider of this name. Raises ValueError that says what is wrong with its settings."""
         made: SearchProvider = self._provider(name, SEARCH_PROVIDERS, "search_provider")
         return made
 
     def read(self, name: str) -> ReadProvider:
-        """The read provider of this name. Raises ValueError with what is wrong with its settings."""
+        """Return the read provider of this name. Raises ValueError that says what is wrong with its settings."""
         made: ReadProvider = self._provider(name, READ_PROVIDERS, "read_provider")
         return made
 
@@ -96,7 +96,7 @@ class Providers:
             self._close(self._made.pop(key))
 
     def close(self) -> None:
-        """End what a provider has of its own, such as threads."""
+        """Close what providers hold, such as threads."""
         for provider in self._made.values():
             self._close(provider)
         self._made.clear()
@@ -115,14 +115,14 @@ class Providers:
 
 
 def made(name: str, maker: Maker, settings: ProviderSettings | None, shared: Shared) -> Any:
-    """The provider that the settings describe. Raises ValueError."""
+    """Make the provider that the settings describe. Raises ValueError."""
     settings = settings or ProviderSettings()
     refuse_what_is_missing(name, maker, settings)
     return maker.make(shared, settings.key, settings.url, options_of(name, maker.options, settings))
 
 
 def refuse_what_is_missing(name: str, maker: Maker, settings: ProviderSettings) -> None:
-    """Raise ValueError for a key or an address that the provider cannot do without."""
+    """Raise ValueError when a key or an address is missing that the provider needs."""
     if maker.needs_key and not settings.key:
         raise ValueError(f"{name} needs a key")
     if maker.needs_url and not settings.url:
@@ -130,7 +130,7 @@ def refuse_what_is_missing(name: str, maker: Maker, settings: ProviderSettings) 
 
 
 def options_of(name: str, options: type[Chosen], settings: ProviderSettings) -> Chosen:
-    """The provider's own options, checked. Raises ValueError that says which is wrong."""
+    """Return the provider's own options, checked. Raises ValueError that says which is wrong."""
     try:
         return options.model_validate(dict(settings.options))
     except ValidationError as error:
@@ -138,7 +138,7 @@ def options_of(name: str, options: type[Chosen], settings: ProviderSettings) -> 
 
 
 def _said(error: ValidationError, options: type[Options]) -> str:
-    """The first thing wrong with the options, without their values."""
+    """Return the first thing wrong with the options, without their values."""
     first = error.errors(include_input=False, include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":

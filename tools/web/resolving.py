@@ -1,6 +1,6 @@
-"""Names to addresses, in a few threads of our own and within a deadline; what cannot be said in time is an error.
+"""Resolves names to addresses in a few threads of our own, within a deadline; a late answer is an error.
 
-The reactor's own pool is left alone: a name server that does not answer would fill it. The threads are daemons, because
+The reactor's own pool is not used: a name server that does not answer would fill it. The threads are daemons, because
 a look-up cannot be ended and must not hold up the end of the program.
 """
 
@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 from resilience import Deadline, DeadlineExceeded
 from tools.web.errors import Kind, WebError
 
-#: What `socket.getaddrinfo` gives: family, type, protocol, canonical name and socket address, the host first.
+#: What `socket.getaddrinfo` returns: family, type, protocol, canonical name and socket address, the host first.
 _Found = Sequence[tuple[Any, Any, Any, Any, tuple[Any, ...]]]
 
 
@@ -27,7 +27,7 @@ class Resolver(Protocol):
     """Looks names up."""
 
     def resolve(self, name: str) -> Awaitable[Sequence[str]]:
-        """The addresses of a name, best first, at least one. Raises WebError. May be cancelled."""
+        """Return the addresses of a name, best first, at least one. Raises WebError. May be cancelled."""
         ...
 
 
@@ -41,22 +41,22 @@ class GetAddrInfo(Protocol):
 
 @dataclass(eq=False)
 class _Job:
-    """One look-up. `wanted` is False as soon as nobody waits any more."""
+    """One look-up. `wanted` is False once its caller waits no longer."""
 
     name: str
     done: Deferred[_Found]
     wanted: bool = True
 
     def leave(self) -> None:
-        """Spare the threads a look-up that has not begun."""
+        """Skip the look-up if it has not begun."""
         self.wanted = False
 
 
 class ThreadedResolver:
     """The operating system's own look-up. `reactor` takes the answers over from the threads.
 
-    At most `threads` look-ups run and `waiting` wait; each has `seconds` from when it is asked for. Of an answer the
-    first `most` addresses count. The name is looked up as an absolute one: no search domain of ours is tried for it.
+    At most `threads` look-ups run and `waiting` wait; each has `seconds` from when it is asked for. Only the first
+    `most` addresses of an answer are used. Names are looked up as absolute ones: our search domains are not tried.
     """
 
     def __init__(
@@ -81,7 +81,10 @@ class ThreadedResolver:
         self._closed = False
 
     async def resolve(self, name: str) -> Sequence[str]:
-        """The addresses of `name`. Raises WebError: NETWORK when there are none, TIMEOUT when it takes too long."""
+        """Return the addresses of `name`.
+
+        Raises WebError: NETWORK when there are none, TIMEOUT when it takes too long.
+        """
         if self._closed or len(self._open) >= self._most_waiting + self._most_threads:
             raise WebError(Kind.NETWORK, "too many names are being looked up")
         job = _Job(name, Deferred())
@@ -101,7 +104,7 @@ class ThreadedResolver:
         return addresses
 
     def close(self) -> None:
-        """Let the threads go that are idle; whoever waits is told that the name was not found."""
+        """Let idle threads end. Callers that wait get the error that the name was not found."""
         self._closed = True
         for job in list(self._open):
             job.leave()
@@ -122,7 +125,7 @@ class ThreadedResolver:
 def _worker(
     queue: SimpleQueue[_Job | None], getaddrinfo: GetAddrInfo, hand_over: Callable[..., object]
 ) -> Callable[[], None]:
-    """What a thread does: look up what the queue has, until that is None. It holds nothing but these three."""
+    """Return what a thread runs: look up what the queue holds, until that is None. It refers to these three only."""
 
     def run() -> None:
         while (job := queue.get()) is not None:
@@ -130,7 +133,7 @@ def _worker(
                 continue
             try:
                 found: _Found | Failure = getaddrinfo(f"{job.name}.".encode("ascii"), None, type=socket.SOCK_STREAM)
-            except Exception:  # noqa: BLE001  (handed on)
+            except Exception:  # noqa: BLE001  (handed on to the caller)
                 found = Failure()
             hand_over(_settle, job, found)
 
@@ -138,6 +141,6 @@ def _worker(
 
 
 def _settle(job: _Job, found: _Found | Failure) -> None:
-    """Tell who asked, in the reactor's thread; a late answer is dropped."""
+    """Hand the answer to its caller, in the reactor's thread; drop a late one."""
     if not job.done.called:
         job.done.callback(found)

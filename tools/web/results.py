@@ -1,4 +1,4 @@
-"""What the two tools of the web answer, as ADR 013 names it. A model gets it as JSON."""
+"""The results of the two web tools, `web_search` and `open_page`. A model gets them as JSON."""
 
 from __future__ import annotations
 

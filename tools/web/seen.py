@@ -1,6 +1,6 @@
-"""Which URLs stood word for word in a search result or in a player's message, for the policy `url_origin: seen`.
+"""Keeps the URLs that stood word for word in a search result or a player's message, for the policy `url_origin: seen`.
 
-A model that obeys a stranger's text can carry secrets out in a URL it composes; it cannot do so in one it was given.
+A model that obeys a stranger's text can carry secrets out in a URL it composes, but not in one it was given.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ class SeenUrls:
         self._urls: OrderedDict[str, None] = OrderedDict()
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return how many URLs are kept."""
         return len(self._urls)
 
     def __contains__(self, url: object) -> bool:
-        """Whether a URL was shown."""
-        from tools.web.urls import SafeUrl  # noqa: PLC0415  (who asks has one)
+        """Tell whether a URL was shown."""
+        from tools.web.urls import SafeUrl  # noqa: PLC0415  (a caller with one has loaded it)
 
         return isinstance(url, SafeUrl) and url.normal in self._urls
 
     def add(self, url: str) -> None:
-        """Note a URL; one that could not be asked for anyway is left out."""
-        # With the web these are there since the start; without it, 7 ms at the first URL that somebody writes.
+        """Note a URL; leave out one that could not be asked for anyway."""
+        # With the web, this is loaded since the start; without it, it takes 7 ms at the first URL in a message.
         from tools.web.urls import UrlRefused, normalise  # noqa: PLC0415  (two parsers and the table of addresses)
 
         try:
@@ -55,7 +55,7 @@ class SeenUrls:
     def add_text(self, text: str) -> None:
         """Note the URLs in a text, each as it stands and without the punctuation that may end a sentence.
 
-        One without a scheme counts with either. Of a long text only the first fifty count.
+        One without a scheme counts with both http and https. Of a long text only the first fifty count.
         """
         for match in islice(_WRITTEN.finditer(text[:_MAX_TEXT_CHARS]), _MOST_IN_TEXT):
             written = match[0]
@@ -65,7 +65,7 @@ class SeenUrls:
 
 
 def _readings(written: str) -> list[str]:
-    """What was written, and what it is without one, two... marks that may belong to the sentence."""
+    """Return the URL as written, and without one, two... of the marks at its end that may belong to the sentence."""
     bare = written.rstrip(_TRAILING)
     ends = range(max(len(bare) + 1, len(written) - _MOST_TRAILING), len(written) + 1)
     return [bare, *(written[:end] for end in ends)]

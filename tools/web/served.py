@@ -1,4 +1,4 @@
-"""Who answered, and who could not: what a chain adds to hits and pages without changing what they are."""
+"""Adds to hits and pages which provider served them, and which failed before."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tools.web.providers import ReadResult, SearchResult
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A WebError as a value: no traceback, so it may be kept and be raised again. `retry_at` in clock seconds."""
+    """A WebError as a value: no traceback, so it may be kept and raised again. `retry_at` in clock seconds."""
 
     kind: Kind
     message: str
@@ -22,15 +22,15 @@ class Trouble:
 
     @classmethod
     def of(cls, error: WebError, provider: str = "") -> Trouble:
-        """What the error says; `provider` where it names none."""
+        """Return the error as a value; `provider` is used where the error names none."""
         return cls(error.kind, error.message, error.provider or provider, error.retry_at, error.told)
 
     def error(self) -> WebError:
-        """The error, anew."""
+        """Return a new error with these facts."""
         return WebError(self.kind, self.message, provider=self.provider, retry_at=self.retry_at, told=self.told)
 
     def __str__(self) -> str:
-        """The reason for a list of reasons."""
+        """Return the reason, with the provider's name, for a list of reasons."""
         is_named = self.message.startswith(self.provider)
         return self.message if is_named else f"{self.provider}: {self.message}"
 
@@ -45,7 +45,7 @@ class Hits(Sequence[SearchResult]):
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return how many results there are."""
         return len(self.results)
 
     @overload
@@ -53,7 +53,7 @@ class Hits(Sequence[SearchResult]):
     @overload
     def __getitem__(self, index: slice) -> tuple[SearchResult, ...]: ...
     def __getitem__(self, index: int | slice) -> SearchResult | tuple[SearchResult, ...]:
-        """A result, or some."""
+        """Return one result, or a slice."""
         return self.results[index]
 
 
@@ -66,14 +66,14 @@ class Page(ReadResult):
 
 
 def hits(found: Sequence[SearchResult], served_by: str, failed: tuple[Trouble, ...] = ()) -> Hits:
-    """The results with these facts; those of a chain within a chain stay."""
+    """Return the results with these facts. The facts of an inner chain are kept."""
     if isinstance(found, Hits):
         return Hits(found.results, found.served_by or served_by, failed + found.failed, found.notes)
     return Hits(tuple(found), served_by, failed)
 
 
 def page(read: ReadResult, served_by: str, failed: tuple[Trouble, ...] = ()) -> Page:
-    """The page with these facts; those of a chain within a chain stay."""
+    """Return the page with these facts. The facts of an inner chain are kept."""
     if isinstance(read, Page):
         served_by, failed = read.served_by or served_by, failed + read.failed
     plain = {field.name: getattr(read, field.name) for field in fields(ReadResult)}

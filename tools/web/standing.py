@@ -1,4 +1,4 @@
-"""How one provider of a chain stands: asked gladly, after the others, or not before a time. Pure.
+"""The health of one provider of a chain: asked in turn, after the others, or not before a time. Pure.
 
     success                      everything is forgiven
     AUTH, when it is in `cools`  not asked for 5 minutes, doubled with each refusal in a row up to an hour, or until its
@@ -8,8 +8,8 @@
     ... with a `retry_at`        not asked at all before that time
     any other kind               says nothing about the provider (the page is not there, the query is wrong)
 
-What began before the last failure or change is no news. A pause of our own making is a guess: it lets the others go
-first, and when nobody else can be asked it does not hold.
+The outcome of a question asked before the last failure or change is ignored. A pause that we chose ourselves is a
+guess: the other providers go first, but when none of them can be asked, the pause is ignored.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from resilience.bar import Bar
 from tools.web.errors import FALLS_THROUGH, Kind
 from tools.web.served import Trouble
 
-#: Readers that fetch pages themselves: whatever they raise is the page's, also a site's 401 or its Retry-After.
+#: Readers that fetch pages themselves: every error they raise is the page's, even a site's 401 or its Retry-After.
 CLIENTS = frozenset({"direct"})
-#: What says something about a service.
+#: Kinds that tell something about a service.
 OF_A_SERVICE = FALLS_THROUGH
-#: The same for a service that reads pages: that one page gave nothing is the page's fault.
+#: The same for a service that reads pages: when one page gave nothing, that is the page's fault.
 OF_A_READER = OF_A_SERVICE - {Kind.BLOCKED_OR_EMPTY, Kind.PARSE}
 
 
@@ -40,16 +40,16 @@ class CoolDown:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """That a provider was asked, and of which configuration."""
+    """The record of one question to a provider, with the version of its configuration."""
 
     at: int
     version: int
-    #: Whether it is to find out if the key is still refused.
+    #: Whether this question finds out if the key is still refused.
     probes: bool = False
 
 
 class Standing:
-    """One provider. Times in clock seconds; `now` gives them."""
+    """The health of one provider. `now` gives clock seconds, in which all times here are."""
 
     def __init__(
         self,
@@ -66,25 +66,25 @@ class Standing:
         self._serial = 0
         self._news_at = 0
         self.failures = 0
-        #: Until when others go first, and until when it is not asked at all.
+        #: Until when others go first, and (`not_before`) until when it is not asked at all.
         self.after_others_until = 0.0
         self.not_before = 0.0
         self.trouble: Trouble | None = None
         self._bar = Bar()
 
     def asked(self) -> Asked:
-        """It is asked now; to be given back with the outcome."""
+        """Note that the provider is asked now. Give the returned record back with the outcome."""
         self._serial += 1
         probes = bool(self._bar.barred) and self._bar.asked()
         return Asked(self._serial, self._version, probes)
 
     def cancelled(self, asked: Asked) -> None:
-        """Nobody wants to know any more."""
+        """Note that the question was cancelled."""
         if asked.probes and asked.version == self._version:
             self._bar.undecided()
 
     def succeeded(self, asked: Asked) -> None:
-        """It answered."""
+        """Note that the provider answered."""
         if asked.probes and asked.version == self._version:
             self._bar.lift()
         if self._is_news(asked):
@@ -93,7 +93,7 @@ class Standing:
             self.trouble = None
 
     def failed(self, asked: Asked, trouble: Trouble) -> bool:
-        """It could not. True when its key was refused and it is left alone for that from now on."""
+        """Note a failure. Return True when the key was refused and the provider is left alone for that from now on."""
         if asked.version != self._version:
             return False
         now = self._now()
@@ -112,7 +112,7 @@ class Standing:
         return False
 
     def configuration_changed(self) -> None:
-        """Forget what was held against it, and what is still on its way with the old configuration."""
+        """Forget all failures, and ignore questions still under way with the old configuration."""
         self._version += 1
         self.failures = 0
         self.after_others_until = self.not_before = 0.0
@@ -121,22 +121,22 @@ class Standing:
 
     @property
     def refused(self) -> str:
-        """What it said when it refused the key, empty when it is not left alone for that now."""
+        """The provider's message when it refused the key; empty when it is not left alone for that now."""
         return self._bar.barred if self._bar.holds(self._now()) else ""
 
     @property
     def is_out(self) -> bool:
-        """Whether it must not be asked now."""
+        """Whether the provider must not be asked now."""
         return bool(self.refused) or self.not_before > self._now()
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is asked in its turn."""
+        """Whether the provider is asked in its turn."""
         return not self.is_out and self.after_others_until <= self._now()
 
     @property
     def ready_at(self) -> float:
-        """When it may be asked."""
+        """When the provider may be asked, in clock seconds."""
         return self._bar.until if self.refused else max(self.not_before, self.after_others_until)
 
     def _is_news(self, asked: Asked) -> bool:

@@ -1,7 +1,7 @@
 """Fake web services for tests, benches and people: `python -m tools.web.testing --help` serves one.
 
-A fake speaks its service's protocol over real HTTP, finds what it is told to, records what it is asked, and can fail in
-every way the service was seen or said to fail.
+A fake speaks its service's protocol over real HTTP, finds what it is told to, and records its requests. It can fail
+in every way the service was seen or documented to fail.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
     "serve_site",
 ]
 
-#: What `python -m tools.web.testing` can serve, beside the proxy.
+#: The services that `python -m tools.web.testing` can serve, beside the proxy.
 SERVICES: dict[str, type[FakeService]] = {
     "brave": FakeBrave,
     "perplexity": FakePerplexity,
@@ -73,7 +73,7 @@ ways to fail:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve a fake until interrupted; the exit status."""
+    """Serve a fake until interrupted; return the exit status."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.fault and options.fault not in _faults(options.name):
@@ -87,7 +87,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @asynccontextmanager
 async def serve_proxy(pages: SearchPages, reactor: IReactorTime, port: int = 0) -> AsyncIterator[tuple[str, FakeProxy]]:
-    """The URL and the factory of a proxy on a loopback port; 0 takes a free one. `reactor` must be a real one."""
+    """Serve a proxy on a loopback port; give its URL and factory.
+
+    Port 0 takes a free one. `reactor` must be a real one.
+    """
     proxy = FakeProxy(pages)
     counted = CountedConnections(proxy)  # type: ignore[arg-type]  # it wraps any factory
     listening = await TCP4ServerEndpoint(reactor, port, interface="127.0.0.1").listen(counted)
@@ -115,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _faults(name: str) -> list[str]:
-    """The ways in which a service can fail."""
+    """Return the ways in which a service can fail."""
     if name == _PROXY:
         return sorted(set(MODES) - {"answer"})
     return sorted(SERVICES[name](Clock()).faults())

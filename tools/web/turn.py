@@ -1,4 +1,4 @@
-"""What one conversation turn knows of the web: the numbers of its sources, and which addresses were seen."""
+"""What one conversation turn knows of the web: the numbers of its sources, and the addresses that were shown."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tools.web.seen import SeenUrls
 
 @dataclass(frozen=True, slots=True)
 class WebTurn:
-    """One turn of one assistant; `seen` outlives it.
+    """The state of one turn of one assistant; `seen` outlives it.
 
-    `focused` turns show only the hits that fit the question best: for models too small to choose among many.
+    In a `focused` turn only the hits that fit the question best are shown, for models too small to choose among many.
     """
 
     seen: SeenUrls = field(default_factory=SeenUrls)
@@ -20,7 +20,7 @@ class WebTurn:
     focused: bool = False
 
     def cited(self, words: str) -> str:
-        """The words without marks of sources that there are none of, and below them the sources that they name."""
+        """Return the words without marks of unknown sources, followed by the sources that they name."""
         found = checked(words, self.citations)
         if not found.used:
             return found.text

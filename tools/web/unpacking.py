@@ -1,38 +1,41 @@
-"""Takes a body out of its packing, piece by piece, and never gives more of it than was agreed."""
+"""Unpacks a body piece by piece, and never gives more than the agreed number of bytes."""
 
 from __future__ import annotations
 
 import zlib
 
 _GZIP = 31  # zlib's window bits for gzip with its header and checksum
-#: Files that were joined have a few; each costs its own set-up, so that a body of tiny ones would cost seconds.
+#: Joined gzip files have a few members. Each member costs its own set-up, so a body of many tiny ones costs seconds.
 MOST_MEMBERS = 256
 
 
 class BrokenPacking(ValueError):
-    """The bytes are no gzip."""
+    """Raised when the bytes are not valid gzip."""
 
 
 class Plain:
-    """A body without packing, of which at most `limit` bytes are given; `is_cut` when there was more."""
+    """A body without packing. At most `limit` bytes are given; `is_cut` tells that there were more."""
 
     def __init__(self, limit: int) -> None:
         self._left = limit
         self.is_cut = False
 
     def feed(self, data: bytes) -> bytes:
-        """The bytes themselves, within the limit."""
+        """Return the bytes themselves, within the limit."""
         kept = data[: self._left]
         self.is_cut = self.is_cut or len(kept) < len(data)
         self._left -= len(kept)
         return kept
 
     def end(self) -> None:
-        """Nothing can be missing."""
+        """Do nothing: no part can be missing."""
 
 
 class Gunzip:
-    """The content of a gzip body, of all its members together at most `limit` bytes; `is_cut` when there was more."""
+    """The content of a gzip body; `is_cut` tells that there was more.
+
+    At most `limit` bytes of all its members together are given.
+    """
 
     def __init__(self, limit: int) -> None:
         self._left = limit
@@ -41,7 +44,7 @@ class Gunzip:
         self._member: zlib._Decompress | None = None
 
     def feed(self, data: bytes) -> bytes:
-        """What the bytes unpack to, within the limit. Raises BrokenPacking."""
+        """Return what the bytes unpack to, within the limit. Raises BrokenPacking."""
         pieces = []
         while data and not self.is_cut:
             if self._member is None:
@@ -55,7 +58,7 @@ class Gunzip:
         return b"".join(pieces)
 
     def end(self) -> None:
-        """Raises BrokenPacking when the last member is not complete, unless the rest was not wanted."""
+        """Raise BrokenPacking when the last member is not complete, unless the rest was not wanted."""
         if self._member is not None and not self.is_cut:
             raise BrokenPacking("it ends early")
 
@@ -66,7 +69,7 @@ class Gunzip:
         self._member = zlib.decompressobj(_GZIP)
 
     def _unpack(self, member: zlib._Decompress, data: bytes) -> tuple[bytes, bytes]:
-        """What of `data` could be unpacked, and the bytes behind the member's end."""
+        """Unpack `data` and return the result, with the bytes after the member's end. Raises BrokenPacking."""
         try:
             piece = member.decompress(data, self._left + 1)
         except zlib.error:

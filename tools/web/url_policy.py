@@ -1,4 +1,4 @@
-"""What the operator says about URLs: ports, domains, whose URLs, and exceptions to the table of addresses."""
+"""The operator's rules for URLs: ports, domains, which URLs a model may open, and exceptions to the address table."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class UrlOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UrlPolicy:
-    """Which URLs may be asked for. A domain in a list stands for all below it too; the block list wins.
+    """Which URLs may be asked for. A domain in a list includes its subdomains; the block list wins.
 
-    `nat64` is the prefix of a network that reaches IPv4 only through NAT64. `allow_private` are networks of the
-    operator's own that pages may be read from in spite of the table; none by default. `private_names` are hosts of the
-    operator's own, such as nas.lan, that may be asked for and may have a private address (`HOME_NETWORKS`), with all
-    below them. Raises ValueError for settings that cannot be meant.
+    `nat64` is the prefix of a network that reaches IPv4 only through NAT64. `allow_private` are the operator's own
+    networks, from which pages may be read in spite of the table; none by default. `private_names` are the operator's
+    own hosts, such as nas.lan, with their subdomains: they may be asked for and may have a private address
+    (`HOME_NETWORKS`). Raises ValueError for settings that make no sense.
     """
 
     ports: frozenset[int] = frozenset({80, 443})
@@ -48,11 +48,14 @@ class UrlPolicy:
     private_names: frozenset[str] = frozenset()
 
     def allowed_for(self, host: str) -> frozenset[Network]:
-        """The networks in which a host may be in spite of the table: a name let through may be at home, no more."""
+        """Return the networks a host may be in, in spite of the table.
+
+        A host in `private_names` may also be in one of the `HOME_NETWORKS`, but in no other special network.
+        """
         return self.allow_private | HOME_NETWORKS if is_within(host, self.private_names) else self.allow_private
 
     def __post_init__(self) -> None:
-        """Bring the domains into the form in which hosts are compared."""
+        """Check ports and NAT64 prefix, and bring the domains into their normal form. Raises ValueError."""
         if not all(0 < port <= MAX_PORT for port in self.ports):
             raise ValueError("a port is a number from 1 to 65535")
         if self.nat64 is not None and self.nat64.prefixlen not in NAT64_LENGTHS:

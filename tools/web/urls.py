@@ -1,9 +1,9 @@
-"""The one normal form of a URL and the one limit on its length, and which URLs are asked for at all. Pure.
+"""The one normal form of a URL, the one limit on its length, and the rules for which URLs are asked for. Pure.
 
 `normalise` takes a URL apart with two parsers and builds it anew from its parts. Its `normal` form is compared, cached,
-cited and remembered as seen; what is sent keeps the escapes it was given with. `parse` judges a URL by the owner's
-policy before any look-up. What a name resolves to is judged later (`judging`), by the table of `addresses`. The model
-is told the name of the rule and nothing else.
+cited and remembered as seen; the URL that is sent keeps the escapes it was given with. `parse` judges a URL by the
+owner's policy before any look-up. The addresses of its name are judged later (`judging`), by the table of `addresses`.
+The model is told the name of the rule and nothing else.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ from tools.web.errors import Kind, WebError
 from tools.web.hosts import BadHost, ipv6, is_within, normal_name, refuse_local
 from tools.web.url_policy import UrlPolicy
 
-#: Characters of a URL as it is given, and of its path and query as they are sent: what browsers and servers agree on.
+#: The most characters of a URL as given, and of its path and query as sent: what browsers and servers agree on.
 MAX_URL_CHARS = 2048
 DEFAULT_PORTS = {"http": 80, "https": 443}
-#: Control, surrogate, private-use and unassigned characters, every kind of space and line end, besides the backslash.
+#: Refused besides the backslash: control, surrogate, private-use and unassigned characters, and every kind of space and
+#: line end.
 _FORBIDDEN_CATEGORIES = frozenset({"Cc", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 _AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^\[\]:]*)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
 _KEPT = "/?:@!$&'()*+,;=-._~%[]"
-#: urlsplit drops tabs and line ends without a word.
+#: urlsplit drops tabs and line ends silently.
 _CONTROLS = re.compile("[\x00-\x1f\x7f]")
 _STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 _ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
 #: Escaped or not, these are the same (RFC 3986 section 6.2.2). The dot is left out: `%2e%2e` is not turned into steps.
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~")
-#: How a fragment begins that is a route for the page's scripts, so that another one is another page.
+#: A fragment that begins so is a route for the page's scripts, so another one means another page.
 _ROUTES = ("!", "/")
 
 
 class UrlRefused(WebError):
-    """A URL that is not asked for. `rule` is the name of what forbids it, which is all the model is told."""
+    """Raised for a URL that may not be asked for. `rule` names what forbids it, which is all the model is told."""
 
     def __init__(self, rule: str) -> None:
         said = f"this URL is not allowed: {rule}"
@@ -48,7 +49,7 @@ class UrlRefused(WebError):
 
 @dataclass(frozen=True, slots=True)
 class SafeUrl:
-    """A URL that may be asked for, as far as its text goes; `str` of it is what is sent.
+    """A URL whose text may be asked for; `str` of it is what is sent.
 
     `host` is an ASCII name, an IPv4 address, or an IPv6 address without brackets; `target` is path and query.
     """
@@ -80,12 +81,12 @@ class SafeUrl:
         return self.origin + _ESCAPED.sub(_plain, _STRAY_PERCENT.sub("%25", self.target))
 
     def __str__(self) -> str:
-        """The URL as it is sent, without a fragment."""
+        """Return the URL as it is sent, without a fragment."""
         return self.origin + self.target
 
 
 def parse(url: str, policy: UrlPolicy) -> SafeUrl:
-    """The URL from its parts. Raises UrlRefused; an address instead of a name is judged at once."""
+    """Return the URL, built from its parts. Raises UrlRefused; an address instead of a name is judged at once."""
     safe = normalise(url)
     if safe.port not in policy.ports:
         raise UrlRefused("port")
@@ -106,7 +107,7 @@ def parse(url: str, policy: UrlPolicy) -> SafeUrl:
 
 
 def is_web_url(url: str) -> bool:
-    """Whether the URL has a normal form, so that it could be asked for under some policy."""
+    """Tell whether the URL has a normal form, so that it could be asked for under some policy."""
     try:
         normalise(url)
     except UrlRefused:
@@ -115,9 +116,9 @@ def is_web_url(url: str) -> bool:
 
 
 def normal_url(url: str) -> str:
-    """The normal form as text, to tell pages apart: with a fragment that is a route (`#!`, `#/`), without any other.
+    """Return the normal form as text, to tell pages apart. Of fragments only a route (`#!`, `#/`) is kept.
 
-    What has no normal form comes back as it is.
+    Text without a normal form is returned unchanged.
     """
     try:
         normal = normalise(url).normal
@@ -128,7 +129,7 @@ def normal_url(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """The URL's host in its normal form; empty when it has none."""
+    """Return the URL's host in its normal form; empty when it has none."""
     try:
         return normalise(url).host
     except UrlRefused:
@@ -136,9 +137,9 @@ def host_of(url: str) -> str:
 
 
 def web_url(value: object) -> str:
-    """A provider's URL quoted as URLs are, empty when it is no http(s) URL.
+    """Return a provider's URL, quoted as URLs are; empty when it is no http(s) URL.
 
-    What is quoted already stays. Some libraries decode URLs (ddgs does), so blanks and letters are quoted again.
+    Existing escapes stay. Some libraries decode URLs (ddgs does), so blanks and letters are quoted again.
     """
     if not isinstance(value, str) or len(value) > MAX_URL_CHARS or _CONTROLS.search(value.strip()):
         return ""
@@ -152,7 +153,7 @@ def web_url(value: object) -> str:
 
 
 def join(base: SafeUrl, reference: str, policy: UrlPolicy) -> SafeUrl:
-    """What a redirect from `base` leads to, judged from the beginning. Raises UrlRefused."""
+    """Return where a redirect from `base` leads, judged from the beginning. Raises UrlRefused."""
     _refuse_characters(reference)
     try:
         joined = urljoin(str(base), reference)
@@ -165,12 +166,12 @@ def join(base: SafeUrl, reference: str, policy: UrlPolicy) -> SafeUrl:
 
 
 def normalise(url: str) -> SafeUrl:
-    """The URL in the one form in which URLs are compared, whatever the policy says. Raises UrlRefused."""
+    """Return the URL in the one form in which URLs are compared, whatever the policy says. Raises UrlRefused."""
     _refuse_characters(url)
     try:
         ours, theirs = urlsplit(url), hyperlink.URL.from_text(url)
         port = ours.port
-    except ValueError:  # hyperlink's errors are
+    except ValueError:  # hyperlink's errors are ValueErrors
         raise UrlRefused("broken URL") from None
     scheme = ours.scheme
     if scheme not in DEFAULT_PORTS:
@@ -192,7 +193,10 @@ def normalise(url: str) -> SafeUrl:
 
 
 def agree(ours: SplitResult, theirs: hyperlink.URL) -> bool:
-    """Whether two parsers have read the same URL: with one that has two readings, the check and the use may differ."""
+    """Tell whether two parsers read the same URL.
+
+    With a URL that has two readings, the one that is checked may not be the one that is used.
+    """
     query = "&".join(name if value is None else f"{name}={value}" for name, value in theirs.query)
     scheme = theirs.scheme.lower()
     return (
@@ -209,7 +213,7 @@ def _plain(match: re.Match[str]) -> str:
 
 
 def _host(netloc: str) -> str:
-    """The host of an authority without user information, in its normal form."""
+    """Return the host of an authority without user information, in its normal form. Raises UrlRefused."""
     match = _AUTHORITY.fullmatch(netloc)
     if match is None:
         raise UrlRefused("broken host or port")

@@ -1,7 +1,7 @@
-"""The way to one page: where it led, and what the servers on it asked to be told again. Nothing of it is kept.
+"""The way to one page: the redirects followed, and the cookies set by the servers on it. None of it is kept.
 
-Cookies live as long as the way. Each goes back to exactly the origin that set it (scheme, host and port) and to nobody
-else, whatever domain it names: no list of public suffixes is needed for that.
+Cookies live as long as the way. Each goes back only to the origin that set it (scheme, host and port), whatever domain
+it names, so no list of public suffixes is needed.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from tools.web.urls import SafeUrl
 
 MAX_COOKIES = 20
 MAX_COOKIE_CHARS = 4096
-#: Servers write 1970 to take a cookie back; no server means the years just after it.
+#: Servers write 1970 to take a cookie back; no server means a date in the years just after it.
 _LONG_AGO = 2000
-#: What a name and a value are made of (RFC 6265 section 4.1.1): nothing that could begin another header.
+#: The characters of a name and a value (RFC 6265 section 4.1.1): none that could begin another header.
 _PAIR = re.compile(r"(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128})=(?P<value>[!-+\--:<-\[\]-~]*)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class _Cookie:
-    """A value, and below which path of its origin it is sent."""
+    """A cookie's value, and the path of its origin below which it is sent."""
 
     value: str
     path: str
@@ -30,13 +30,13 @@ class _Cookie:
 
 @dataclass(slots=True)
 class Way:
-    """The steps taken so far. A step is a URL with the cookies that went there: with others it is another question."""
+    """The steps taken so far. A step is a URL with the cookies sent there: with other cookies it is another request."""
 
     steps: set[tuple[SafeUrl, str]] = field(default_factory=set)
     _cookies: dict[str, dict[str, _Cookie]] = field(default_factory=dict)
 
     def cookie_for(self, url: SafeUrl) -> str:
-        """The Cookie header for a request, empty when there is none."""
+        """Return the Cookie header for a request, empty when there is none."""
         path = url.target.partition("?")[0]
         pairs = [
             f"{name}={cookie.value}"
@@ -46,7 +46,7 @@ class Way:
         return "; ".join(pairs)
 
     def learn(self, url: SafeUrl, set_cookies: list[str]) -> None:
-        """Keep what the server of `url` set, or take away what it takes back."""
+        """Keep the cookies that the server of `url` set, and remove those it takes back."""
         own = self._cookies.setdefault(url.origin, {})
         for written in set_cookies[:MAX_COOKIES]:
             pair, *attributes = (part.strip() for part in written.split(";"))
@@ -63,7 +63,7 @@ class Way:
 
 
 def _path_of(named: str, url: SafeUrl) -> str:
-    """The path that a cookie is for: the one it names, else the folder of the page (RFC 6265 section 5.1.4)."""
+    """Return the path a cookie is for: the one it names, else the folder of the page (RFC 6265 section 5.1.4)."""
     return named if named.startswith("/") else url.target.partition("?")[0].rpartition("/")[0] or "/"
 
 
@@ -72,7 +72,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _is_gone(named: dict[str, str]) -> bool:
-    """Whether a cookie is taken back: by its age, or by a date at the beginning of time, as it is done."""
+    """Tell whether a cookie is taken back: by its age, or by a date long past, as is usual."""
     age = named.get("max-age", "")
     if age.lstrip("-").isascii() and age.lstrip("-").isdigit():
         return int(age[:12]) <= 0

@@ -1,7 +1,7 @@
 """The tool `web_search`: hits of a search on the web, each with the number to cite it by.
 
-What a model gets wrong about domains never costs it the search: a name that is no domain, or that may not be searched,
-is left out, and domains on which nothing is found are given up. A note says so.
+A wrong domain never costs the model its search: a name that is no domain, or that may not be searched, is left out, and
+domains on which nothing is found are dropped. A note says so.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from tools.web.search.query import is_domain
 from tools.web.served import Hits
 from tools.web.turn import WebTurn
 
-#: What a search gets when its providers do not say how long they may take, in seconds.
+#: The seconds a search gets when its providers do not say how long they may take.
 TIMEOUT_SECONDS = 30.0
 MAX_DOMAINS = 20
-#: What a model may mean by another word for a range of time.
+#: Other words that a model may use for a range of time.
 _RANGES = {"day": "d", "week": "w", "month": "m", "year": "y", "any": "all", "": "all"}
-#: With these, the domains may be what is wrong.
+#: Kinds of error that the domains may have caused.
 _MAYBE_THE_DOMAINS = frozenset({Kind.POLICY, Kind.BLOCKED_OR_EMPTY})
 _MAX_NAMED = 5
 
@@ -56,7 +56,7 @@ class WebSearchArguments(Arguments):
     @field_validator("allowed_domains", mode="before")
     @classmethod
     def _several(cls, value: object) -> object:
-        """The names in a list: of a text with commas, of one name, of null; what is no text is left out."""
+        """Return the names as a list: from a text with commas, one name, or null; leave out what is not text."""
         names = value.replace(",", " ").split() if isinstance(value, str) else value
         return [name for name in names if isinstance(name, str)] if isinstance(names, list | tuple) else []
 
@@ -72,10 +72,10 @@ class WebSearchArguments(Arguments):
 def web_search_tool(
     provider: SearchProvider, now: Callable[[], float], timeout_seconds: float = TIMEOUT_SECONDS
 ) -> Tool:
-    """The tool over this provider; `now` gives clock seconds. The run that calls it may have less time left."""
+    """Return the tool for this provider; `now` gives clock seconds. The run that calls it may have less time left."""
 
     async def web_search(arguments: WebSearchArguments, context: ToolContext) -> WebSearchToolResult:
-        """The hits, or ToolFailed with what to do about it."""
+        """Return the hits, or raise ToolFailed with what to do about it."""
         domains, bad = _domains(arguments.allowed_domains)
         query = SearchQuery(one_line(arguments.query), arguments.limit, domains, arguments.time_range)
         try:
@@ -100,7 +100,7 @@ def web_search_tool(
 
 
 async def _found(provider: SearchProvider, query: SearchQuery) -> tuple[Sequence[SearchResult], str]:
-    """The hits, and what is to be said of domains that were given up to have any. Raises WebError."""
+    """Return the hits, and a note on domains that were dropped to find any. Raises WebError."""
     why = "Nothing was found on"
     try:
         hits = await provider.search(query)
@@ -116,7 +116,7 @@ async def _found(provider: SearchProvider, query: SearchQuery) -> tuple[Sequence
 
 
 def _told(hits: Sequence[SearchResult], notes: Sequence[str], turn: WebTurn) -> WebSearchToolResult:
-    """The result for the model; the addresses are noted as shown."""
+    """Return the result for the model, and note its addresses as shown."""
     items = []
     for hit in hits:
         turn.seen.add(hit.url)
@@ -128,7 +128,7 @@ def _told(hits: Sequence[SearchResult], notes: Sequence[str], turn: WebTurn) -> 
 
 
 def _domains(written: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The domains among the names, as hosts are compared, and the names that are none."""
+    """Return the domains among the names, as hosts are compared, and the names that are no domains."""
     names = [name for name in written if name.strip()]
     good = {name: domain(name) for name in names}
     bad = tuple(name for name in names if not is_domain(good[name]))

@@ -1,6 +1,6 @@
-"""All of a page, from any reader.
+"""Reads all of a page, from any reader.
 
-Readers that are told `max_length=WHOLE` give all they have; who keeps whole pages cuts them on the way out
+Readers called with `max_length=WHOLE` give all they have. A caller that keeps whole pages cuts them on the way out
 (`readers.paging.part_of`), so that paging through a page fetches it once.
 """
 
@@ -15,5 +15,5 @@ WHOLE = 1_000_000_000
 
 
 def read_whole(reader: ReadProvider, url: str) -> Awaitable[ReadResult]:
-    """All that the reader has of the page. Raises WebError. May be cancelled."""
+    """Return all that the reader has of the page. Raises WebError. May be cancelled."""
     return reader.read_url(url, offset=0, max_length=WHOLE)

@@ -1,4 +1,4 @@
-"""Pages and files as text: parsed in a process of its own that may be killed, never in the game's."""
+"""Turns pages and files into text. They are parsed in a process of its own that may be killed, never in the game's."""
 
 from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag
 from tools.web.extracting.extractor import Extractor

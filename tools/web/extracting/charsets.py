@@ -1,11 +1,13 @@
-"""Bytes as text: in which character set a document is written. Runs in the worker.
+"""Decodes a document's bytes: finds the character set it is written in. Runs in the worker.
 
-a byte-order mark     says it
-UTF-8                 when the bytes are: by chance, other text hardly ever is
+The first of these that fits decides:
+
+a byte-order mark     names the set
+UTF-8                 when the bytes are valid UTF-8: other text hardly ever is by chance
 declared              by the Content-Type header, else by a meta element or an XML declaration
 mostly UTF-8          with a few broken characters, which are replaced
 detected              by charset-normalizer, among the sets that browsers know
-otherwise             the one that was declared, else windows-1252; what cannot be read is replaced
+otherwise             the declared set, else windows-1252; what cannot be read is replaced
 """
 
 from __future__ import annotations
@@ -15,19 +17,19 @@ import re
 
 from tools.web.media import declared_charset
 
-#: The replacement character: some of the text is lost.
+#: The replacement character: it stands where some of the text is lost.
 LOST = "\ufffd"
 FALLBACK = "cp1252"
-#: Detection costs time with each byte; the first of them tell.
+#: Detection costs time for each byte, so only this many are looked at.
 _DETECTED_BYTES = 64 * 1024
-#: Text that is mostly UTF-8 has at least so many of its own characters for each broken one.
+#: Text counts as mostly UTF-8 with at least this many sound characters beyond ASCII for each broken one.
 _SOUND_PER_BROKEN = 2
-#: Text of a declared set may have one broken character in so many.
+#: Text in a declared set may have one broken character in this many.
 _CHARACTERS_PER_BROKEN = 50
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-#: So near to the best in charset-normalizer's figures, sets are equal, and what is usual decides.
+#: Sets this near to the best in charset-normalizer's figures count as equal; the more usual one is then taken.
 _NEAR, _NEAR_COHERENCE = 0.02, 0.08
-#: Among what detection chooses, the most usual first: the sets of the WHATWG standard under Python's names.
+#: The sets that detection chooses among, the most usual first: those of the WHATWG standard, by Python's names.
 _DETECTABLE = (
     *("cp1252", "cp1251", "cp932", "euc_jp", "gb18030", "cp949", "big5hkscs", "cp1250", "koi8_r", "cp1253", "cp1254"),
     *("cp1255", "cp1256", "cp874", "cp1257", "cp1258", "iso8859_2", "iso8859_7", "iso8859_5", "cp866", "koi8_u"),
@@ -36,7 +38,7 @@ _DETECTABLE = (
 _HEAD_BYTES = 4096
 _LANGUAGE = re.compile(rb"<html\b[^>]{0,300}?\blang\s*=\s*[\"']?([a-z]{2})\b", re.IGNORECASE)
 _EASTERN = ("iso8859_2", "cp1250")
-#: What the standard takes for pages in these languages that declare nothing.
+#: The sets the standard assumes for pages in these languages that declare none.
 _OF_LANGUAGES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("cs", "hu", "pl", "sk", "sl", "hr", "ro", "bs", "sq"), _EASTERN),
     **dict.fromkeys(("ru", "bg", "sr", "mk", "be"), ("cp1251", "koi8_r")),
@@ -58,16 +60,16 @@ _KANA, _HANGUL = re.compile("[\u3041-\u30fa]"), re.compile("[\uac00-\ud7a3]")
 
 
 def text_of(body: bytes, kind: str, label: str) -> tuple[str, bool]:
-    """The text of a document of this type, and whether characters of it were replaced.
+    """Return the text of a document of this type, and whether any of its characters were replaced.
 
-    `label` is what the Content-Type header calls its character set, empty when it says nothing. A character that the
-    end of the body cuts in two is left out.
+    `label` is the character set of the Content-Type header, empty when the header names none. A character that the end
+    of the body cuts in two is left out.
     """
     for mark, name in _BOMS:
         if body.startswith(mark):
             return _replaced(body.removeprefix(mark), name)
     declared = declared_charset(label, kind, body)
-    # Text in 7 bits with escapes, and text in pairs of bytes, is UTF-8 as well as what it says it is.
+    # Text in 7 bits with escapes, or in pairs of bytes, is valid UTF-8 too; then the declared set goes first.
     is_doubtful = declared is not None and (b"\x1b" in body or b"\0" in body)
     for charset in (declared, "utf-8") if is_doubtful else ("utf-8", declared):
         sound_text = None if charset is None else _strictly(body, charset)
@@ -86,9 +88,9 @@ def text_of(body: bytes, kind: str, label: str) -> tuple[str, bool]:
 
 
 def _strictly(body: bytes, name: str) -> str | None:
-    """The text; None when the bytes are not of that set.
+    """Return the text, or None when the bytes are not valid in that set.
 
-    A character that the end cuts in two is left out, when other characters than ASCII show that the set is right.
+    A character that the end cuts in two is left out if other characters beyond ASCII show that the set is right.
     """
     decoder = codecs.getincrementaldecoder(name)("strict")
     try:
@@ -105,7 +107,7 @@ def _replaced(body: bytes, name: str) -> tuple[str, bool]:
 
 
 def _detected(body: bytes) -> str | None:
-    """The text in the set that fits best; None when none does, or the package is not there."""
+    """Return the text in the set that fits best, or None when no set fits or the package is not installed."""
     try:
         from charset_normalizer import from_bytes  # noqa: PLC0415  (only the worker has it)
     except ImportError:
@@ -126,18 +128,18 @@ def _detected(body: bytes) -> str | None:
 
 
 def _by_language(body: bytes) -> tuple[str, ...]:
-    """The sets that the language of the page, when it names one, is usually written in."""
+    """Return the sets in which the page's language is usually written; empty when the page names no known language."""
     found = _LANGUAGE.search(body[:_HEAD_BYTES])
     return _OF_LANGUAGES.get(found[1].decode("ascii").lower(), ()) if found else ()
 
 
 def _is_odd(text: str) -> bool:
-    """Whether the text was read in another's set: it has control characters, or Japanese beside Korean letters."""
+    """Tell whether the set is wrong: the text has control characters, or Japanese beside Korean letters."""
     return _CONTROLS.search(text) is not None or (_KANA.search(text) is not None and _HANGUL.search(text) is not None)
 
 
 def _telling(body: bytes) -> bytes:
-    """The part of the body to judge by: lines with other characters than ASCII, which are what is in question."""
+    """Return the part of the body to judge by: lines with characters beyond ASCII, since only those are in doubt."""
     lines: list[bytes] = []
     size = 0
     for line in body.splitlines():

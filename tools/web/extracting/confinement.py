@@ -1,9 +1,10 @@
-"""What the worker may not do, told to the system before the first page comes.
+"""Limits what the worker may do, set before the first page comes.
 
     everywhere         it ends by itself soon after the time for a page is over, whatever the parser does
-    where `resource`   processor time, no files written, no core dump; memory where the system keeps to it (Linux does)
-    Linux              ended with its parent; ended first when memory is short; the kernel refuses it sockets, other
-                       programs and other processes' memory (`seccomp`)
+    where `resource`   limits on processor time, no files written, no core dump; a limit on memory where the system
+                       enforces it (Linux does)
+    Linux              it ends with its parent; it is killed first when memory is short; the kernel refuses it
+                       sockets, other programs and other processes' memory (`seccomp`)
     elsewhere          Python's own sockets are taken away, which a fault in a parser's C code could get round
 
 What is not confined: it may read the files that its user may read.
@@ -22,15 +23,18 @@ from pathlib import Path
 from llm.embedded.lifeline import die_with_parent
 from tools.web.extracting.seccomp import refuse_network
 
-#: Steps down in the scheduler's favour: the game goes first.
+#: Niceness added to the worker: the game goes first.
 _NICENESS = 5
-#: The watchdog waits this much longer than the reactor's side, whose sentence is better.
+#: Seconds the watchdog waits longer than the reactor's timer, whose error sentence is better.
 _WATCHDOG_GRACE = 1.0
 _MAX_FILES = 64
 
 
 def confine(memory_bytes: int) -> str:
-    """How the network is refused: "kernel" or "python". To be called once, after the imports."""
+    """Confine this process and return what refuses the network: "kernel" or "python".
+
+    Call it once, after the imports.
+    """
     if sys.platform != "win32":
         die_with_parent(signal.SIGKILL)
         os.nice(_NICENESS)
@@ -42,7 +46,7 @@ def confine(memory_bytes: int) -> str:
 
 
 class Watchdog:
-    """Ends this process when a page takes too long, without asking the interpreter, which may be stuck in C."""
+    """Ends this process when a page takes too long. It does not need the interpreter, which may be stuck in C."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -59,7 +63,7 @@ class Watchdog:
 
 
 class _NoSocket:
-    """Stands where `socket.socket` was."""
+    """The stand-in for `socket.socket`, which always refuses."""
 
     def __init__(self, *_: object, **__: object) -> None:
         raise PermissionError("the page reader has no network")
@@ -77,12 +81,12 @@ def _limit(memory_bytes: int) -> None:
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, _MAX_FILES),
     ):
-        with suppress(OSError, ValueError):  # a lower one is set already, or the system does not know it
+        with suppress(OSError, ValueError):  # a lower limit is set already, or the system does not know this one
             resource.setrlimit(limit, (most, most))
 
 
 def _limit_processor(seconds: float) -> None:
-    """Let this process use that many more seconds of processor time."""
+    """Let this process use `seconds` more of processor time."""
     if sys.platform == "win32":
         return
     import resource  # noqa: PLC0415  (not on Windows)

@@ -1,4 +1,4 @@
-"""A body of bytes as cleaned text, whatever it is. Runs in the worker."""
+"""Turns the bytes of any document into cleaned text. Runs in the worker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tools.web.media import is_readable
 
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _SNIFFED_BYTES = 1024
-#: A feed that its server calls a page.
+#: Matches a feed whose server declares it as an HTML page.
 _FEED = re.compile(r"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,500}?-->\s*)?<(?:rss|feed|rdf:RDF)\b", re.DOTALL)
 _MAX_TITLE_CHARS = 300
 
@@ -32,9 +32,9 @@ def read_document(
     limits: ExtractLimits,
     is_late: Callable[[], bool],
 ) -> Extracted:
-    """The text of the document, cleaned and within the cap. Raises Unreadable, and ImportError for a missing package.
+    """Return the text of the document, cleaned and within the cap.
 
-    `is_late` is asked where a document can be left half read.
+    `is_late` is called where a document can be left half read. Raises Unreadable; ImportError for a missing package.
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind in {"", "application/octet-stream", "binary/octet-stream"}:
@@ -62,7 +62,7 @@ def _of_text(text: str, kind: str, url: str) -> Extracted:
 
 
 def _guessed(body: bytes) -> str:
-    """What a document without a type is."""
+    """Guess the media type of a document that has none."""
     start = body[:_SNIFFED_BYTES].lstrip().lower()
     if start.startswith(b"%pdf-"):
         return "application/pdf"
@@ -74,7 +74,7 @@ def _guessed(body: bytes) -> str:
 
 
 def _pretty(text: str) -> str:
-    """JSON with a line for each value; as it stands when it is not JSON or too deep."""
+    """Return JSON with a line for each value; unchanged when it is not JSON or is nested too deep."""
     try:
         return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
     except (ValueError, RecursionError):
@@ -85,6 +85,6 @@ def _cleaned(found: Extracted, most: int) -> Extracted:
     text, flags = found.markdown, found.flags
     if len(text) > most:
         text, flags = text[:most], flags | {Flag.CUT}
-    # NFC may make a text longer, at most threefold; nothing is to be cut by the cleaning itself.
+    # NFC may make a text up to three times longer; the cleaning itself must not cut anything.
     text = clean_heard(text, 3 * len(text) + 1, keep_newlines=True)
     return replace(found, title=one_line(found.title, max_chars=_MAX_TITLE_CHARS), markdown=text, flags=flags)

@@ -1,4 +1,4 @@
-"""What comes out of a page, and what it may cost."""
+"""The text that comes out of a page, and the limits on what a page may cost."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from enum import StrEnum
 
 
 class Flag(StrEnum):
-    """What a reader of the text should know about it."""
+    """What a reader should know about an extracted text."""
 
-    #: No main text was found, so this is all the page holds, menus too; likely a page made by scripts.
+    #: No main text was found, so this is all of the page, with its menus; it was probably built by scripts.
     WHOLE_BODY = "whole_body"
     #: The text was longer than the cap; its end is missing.
     CUT = "cut"
-    #: Far more words are on the page than were taken for its text.
+    #: The page has far more words than were taken as its text.
     SMALL_PART = "small_part"
-    #: Bytes that are no characters in the page's character set were replaced.
+    #: Bytes that are not valid in the page's character set were replaced.
     CHARACTERS_LOST = "characters_lost"
-    #: A PDF had more pages than were read, by number or by time.
+    #: A PDF had more pages than were read; the number of pages or the time ran out.
     PAGES_LEFT_OUT = "pages_left_out"
 
 
-#: The same, in words for a model.
+#: The flags in words for a model.
 SENTENCES = {
     Flag.WHOLE_BODY: "No main text was found; this is everything on the page.",
     Flag.CUT: "The page is longer than what is read of one; its end is missing.",
@@ -33,9 +33,9 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """A page as cleaned text, Markdown where it had structure. All of it was written by strangers.
+    """A page as cleaned text, in Markdown where it had structure. All of it was written by strangers.
 
-    `refresh` is where the page sends its readers by itself (`meta refresh`), as it is written there; empty: nowhere.
+    `refresh` is where the page sends its readers by itself (`meta refresh`), as written there; empty when it does not.
     """
 
     title: str
@@ -46,11 +46,11 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class ExtractLimits:
-    """What one page may cost; seconds, bytes, characters (reference/web-tools.md section 4).
+    """What one page may cost, in seconds, bytes and characters.
 
-    `seconds` is for one page, by the clock and of processor time; `start_seconds` for the worker's start;
-    `wait_seconds` for a page that waits for its turn among at most `most_waiting`; after `idle_seconds` without work,
-    or after `pages_per_worker`, the worker ends.
+    `seconds` is the time for one page, both by the clock and of processor time. `start_seconds` is for the worker's
+    start, `wait_seconds` for a page that waits its turn; at most `most_waiting` pages wait. The worker ends after
+    `idle_seconds` without work, or after `pages_per_worker` pages.
     """
 
     seconds: float = 5.0

@@ -1,4 +1,4 @@
-"""Pages in, text out: one worker process, a queue before it, and a limit on everything.
+"""Turns pages into text with one worker process, a queue before it, and a limit on everything.
 
              extract                ready              begun, done or failed
 (no worker) --------> starting --------------> idle <------------------------> at work
@@ -38,7 +38,7 @@ class _Job:
 
     head: JSONObject
     body: bytes
-    #: What it is, in an error's sentence.
+    #: What the page is, for an error's sentence.
     what: str
     done: Deferred[Extracted]
     patience: IDelayedCall | None = None
@@ -56,7 +56,7 @@ class _Job:
             self.done.callback(extracted)
 
     def taken(self) -> None:
-        """It waits no longer."""
+        """Stop the timer of waiting."""
         if self.patience is not None and self.patience.active():
             self.patience.cancel()
 
@@ -67,7 +67,7 @@ class _Job:
 
 @dataclass(slots=True)
 class Counts:
-    """What happened so far."""
+    """How many workers were started and killed, and how many pages were read or failed."""
 
     started: int = 0
     killed: int = 0
@@ -87,9 +87,9 @@ class _Shift:
 
 
 class Extractor:
-    """Reads pages in a process of its own. `processes` and `clock` are both the reactor in a running program.
+    """Reads pages in a separate process. `processes` and `clock` are both the reactor in a running program.
 
-    `environment` is where the worker's search path is taken from, the program's own when None; no more is passed on.
+    The worker's search path is taken from `environment`, by default the program's own; nothing else of it is passed on.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Extractor:
         self._stopped: list[Deferred[None]] | None = None
 
     def extract(self, body: bytes, content_type: str, charset: str, url: str) -> Deferred[Extracted]:
-        """The text of a page found at `url`, whose server calls its character set `charset` (or nothing: empty).
+        """Return the text of a page found at `url`. `charset` is what its server declared, empty for none.
 
         Fails with WebError. Cancelling gives up the page's place.
         """
@@ -134,7 +134,7 @@ class Extractor:
         return done
 
     def stop(self) -> Deferred[None]:
-        """Fires when no worker is left. Pages that wait fail with CancelledError, and so does the one at work."""
+        """Stop the worker; fire when it has ended. Pages that wait or are at work fail with CancelledError."""
         self._stopped = self._stopped or []
         for job in [*self._waiting, *([self._current] if self._current else [])]:
             job.done.cancel()
@@ -186,7 +186,7 @@ class Extractor:
             self._fail_all(f"{self._command[0]} could not be started ({error.strerror})")
 
     def _hear(self, head: JSONObject, body: bytes) -> None:
-        """Take a message of the worker's."""
+        """Handle a message of the worker's."""
         shift, job, say = self._shift, self._current, head.get("say")
         if shift is None or shift.leaving:
             return
@@ -199,7 +199,7 @@ class Extractor:
         elif job is not None and say == "begun":
             job.begun = True
             return
-        elif job is not None:  # "done" or "failed", or what a worker that a page took over says
+        elif job is not None:  # "done" or "failed", or anything, from a worker that a page has taken over
             self._current = None
             self._set_timer(None)
             self._answer(job, head, body)
@@ -218,7 +218,7 @@ class Extractor:
         job.fail(Kind.PARSE, f"{job.what} cannot be read: {reason}")
 
     def _too_late(self) -> None:
-        """End the page at work, and the worker with it: there is no other way to stop a parser."""
+        """Fail the page at work and kill the worker: there is no other way to stop a parser."""
         job, self._current = self._current, None
         self._kill(starting=False)
         if job is not None:
@@ -232,7 +232,7 @@ class Extractor:
             self._shift.worker.kill()
 
     def _dismiss(self) -> None:
-        """Let an idle worker go."""
+        """Let an idle worker end."""
         if self._shift is not None:
             self._shift.leaving = True
             self._set_timer(self.limits.seconds, self._kill_leaving)
@@ -242,7 +242,7 @@ class Extractor:
         self._kill(starting=False)
 
     def _ended(self, shift: _Shift) -> None:
-        """The worker is gone: start another if pages wait."""
+        """Note that the worker has ended; start another if pages wait."""
         self._shift = None
         self._set_timer(None)
         job, self._current = self._current, None
@@ -257,7 +257,7 @@ class Extractor:
         self._go_on()
 
     def _bereave(self, job: _Job) -> None:
-        """A worker ended over a page, or before it saw it."""
+        """Put back a page that its worker did not begin, or fail it. A page is tried at most `_MAX_TRIES` times."""
         if not job.begun and job.tries < _MAX_TRIES and not job.done.called:
             self._waiting.appendleft(job)
             return
@@ -270,7 +270,7 @@ class Extractor:
             job.fail(Kind.SERVER, f"the page reader does not run: {reason}")
 
     def _give_up(self, job: _Job) -> None:
-        """Nobody wants the page any more. One at work is left to end: that is cheaper than a new worker."""
+        """Drop a cancelled page from the queue. One at work goes on: that is cheaper than a new worker."""
         job.taken()
         if job in self._waiting:
             self._waiting.remove(job)
@@ -280,14 +280,14 @@ class Extractor:
         job.fail(Kind.TIMEOUT, f"{job.what} waited {self.limits.wait_seconds:g} s for its turn to be read")
 
     def _set_timer(self, seconds: float | None, act: object = None) -> None:
-        """One timer at a time: for the start, for a page, for idling."""
+        """Replace the one timer, which serves the start, a page at work, and idling."""
         if self._timer is not None and self._timer.active():
             self._timer.cancel()
         self._timer = None if seconds is None or not callable(act) else self._clock.callLater(seconds, act)
 
 
 def _told(body: bytes, content_type: str, url: str) -> str:
-    """What a page is: where from, of what type and how large, never its whole address."""
+    """Describe a page for an error: its host, type and size, never its whole address."""
     try:
         host = urlsplit(url).hostname or "an unknown place"
     except ValueError:
@@ -297,4 +297,4 @@ def _told(body: bytes, content_type: str, url: str) -> str:
 
 
 def _size(count: int) -> str:
-    return f"{count:,} bytes" if count < 10_000 else f"{count // 1000:,} kB"  # noqa: PLR2004  (few)
+    return f"{count:,} bytes" if count < 10_000 else f"{count // 1000:,} kB"  # noqa: PLR2004  (up to here the exact number is short)

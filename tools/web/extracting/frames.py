@@ -1,4 +1,4 @@
-"""The messages between the reactor's process and the worker: a head in JSON and a body of bytes, both length-prefixed.
+"""The messages between the reactor's process and the worker: a JSON head and a body of bytes, both length-prefixed.
 
     | 4 bytes: length of the head | 4 bytes: length of the body | head | body |
 
@@ -21,17 +21,17 @@ _LENGTHS = struct.Struct(">II")
 
 
 class BadFrame(Exception):
-    """What came is not a message."""
+    """Raised when the received bytes are not a message."""
 
 
 def pack(head: JSONObject, body: bytes = b"") -> bytes:
-    """One message."""
+    """Return one message as bytes."""
     encoded = json.dumps(head).encode()
     return _LENGTHS.pack(len(encoded), len(body)) + encoded + body
 
 
 def read_frame(pipe: BinaryIO, max_body: int) -> tuple[JSONObject, bytes] | None:
-    """The next message, waiting for it; None when the other side is gone. Raises BadFrame."""
+    """Read the next message, blocking; return None when the other side has closed. Raises BadFrame."""
     lengths = pipe.read(_LENGTHS.size)
     if len(lengths) < _LENGTHS.size:
         return None
@@ -43,7 +43,7 @@ def read_frame(pipe: BinaryIO, max_body: int) -> tuple[JSONObject, bytes] | None
 
 
 class FrameBuffer:
-    """Bytes as they come, messages as they are complete. Each byte is copied twice at most."""
+    """Collects received bytes into messages. Each byte is copied twice at most."""
 
     def __init__(self, max_body: int) -> None:
         self._max_body = max_body
@@ -52,7 +52,7 @@ class FrameBuffer:
         self._wanted = _LENGTHS.size
 
     def feed(self, data: bytes) -> Iterator[tuple[JSONObject, bytes]]:
-        """The messages that are complete now. Raises BadFrame."""
+        """Yield the messages that are complete now. Raises BadFrame."""
         self._pieces.append(data)
         self._held += len(data)
         while self._held >= self._wanted:

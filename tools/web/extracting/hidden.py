@@ -1,7 +1,7 @@
-"""Takes out of a parsed page what its reader would not see: that is where instructions to a model hide.
+"""Removes what a reader would not see from a parsed page: that is where instructions to a model hide.
 
-Told by the element itself: its name, `hidden`, `aria-hidden`, its own `style`. What a style sheet or a script hides is
-not known here. Zero-width characters go with the cleaning of the text.
+It goes by the element itself: its name, `hidden`, `aria-hidden` and its own `style`. What a style sheet or a script
+hides is not known here. Zero-width characters are removed when the text is cleaned.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-#: Elements that show nothing, or nothing of the page's own words.
+#: Elements that show nothing, or none of the page's own words.
 _UNSEEN = (
     *("script", "style", "template", "noscript", "iframe", "object", "embed", "svg", "math", "canvas"),
     *("audio", "video", "img", "picture", "map", "input", "select", "textarea", "button", "datalist", "dialog"),
@@ -28,7 +28,7 @@ _COLOUR = re.compile(r"(?:^|;)color:([^;!]+)")
 _GROUND = re.compile(r"(?:^|;)background(?:-color)?:([^;!]+)")
 _NAMED = {"white": "#ffffff", "black": "#000000", "rgb(255,255,255)": "#ffffff", "rgb(0,0,0)": "#000000"}
 _MAX_STYLE_CHARS = 2_000
-#: Anchors that documentation puts behind each heading.
+#: The texts of anchors that documentation puts behind each heading.
 _PERMALINKS = frozenset({"¶", "#", "§", "🔗", ""})
 _BLOCKED_SCHEMES = ("javascript:", "data:", "vbscript:", "file:", "blob:")
 _INVISIBLE = re.compile("[\x00-\x20\x7f-\xa0\u200b-\u200f\ufeff]+")
@@ -36,10 +36,10 @@ _SHORT_DIGITS = 4
 
 
 def drop_hidden(root: HtmlElement) -> None:
-    """Nothing; `root` has lost what is not seen. Words after an element that goes stay."""
+    """Remove elements a reader cannot see from `root`, in place. Text after them is kept."""
     from lxml import etree  # noqa: PLC0415  (only the worker has it)
 
-    # Empty ones go first: with_tail=False keeps the words behind each.
+    # Elements removed by name go first; with_tail=False keeps the text after each.
     etree.strip_elements(root, etree.Comment, etree.ProcessingInstruction, *_UNSEEN, with_tail=False)
     for element in [element for element in root.iter() if isinstance(element.tag, str) and _is_hidden(element)]:
         if element is not root and element.getparent() is not None:
@@ -47,7 +47,7 @@ def drop_hidden(root: HtmlElement) -> None:
 
 
 def tidy_links(root: HtmlElement, url: str) -> None:
-    """Nothing; links in `root` are absolute, and those that a reader cannot follow have become their words."""
+    """Make the links in `root` absolute, in place, and replace links a reader cannot follow by their text."""
     from urllib.parse import urljoin  # noqa: PLC0415  (with the rest of the worker's tools)
 
     for link in list(root.iter("a")):
@@ -79,7 +79,7 @@ def _is_hidden(element: HtmlElement) -> bool:
 
 
 def _plain(colour: str) -> str:
-    """A colour in one way of writing, as far as that is cheap."""
+    """Return a colour in one notation, as far as that is cheap."""
     colour = _NAMED.get(colour, colour)
     if colour.startswith("#") and len(colour) == _SHORT_DIGITS:
         return "#" + "".join(2 * digit for digit in colour[1:])

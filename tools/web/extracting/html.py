@@ -1,11 +1,11 @@
-"""An HTML page as Markdown, by the rule of reference/web-tools.md section 4.
+"""Turns an HTML page into Markdown.
 
 the page has one main or article element with two or more `pre`  ->  that element, converted as it stands
 otherwise                                                        ->  the main text, found by trafilatura
 under half of the page's paragraphs are in that                  ->  the element that holds them, when it has more
 under 200 characters came out                                    ->  the whole body, and a flag
 
-A flag says when the text is a small part of the words on the page. `meta refresh` is told, not followed, here.
+A flag says when the text is a small part of the words on the page. A `meta refresh` is reported here, not followed.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 MIN_MAIN_CHARS = 200
 MIN_CODE_BLOCKS = 2
 _OF_HEADS = frozenset({"title", "meta", "link", "base", "script", "style", "noscript", "template", "object"})
-#: The element round the code is taken only when it holds that much of what the main text has.
+#: The element round the code is taken only when its text is at least this share of the main text's length.
 _MIN_SHARE = 0.6
-#: A page that sends its readers on after longer than this is one that they read.
+#: A page that sends its readers on only after more seconds than this is meant to be read.
 MAX_REFRESH_SECONDS = 10.0
 _MAX_REFRESH_CHARS = 3000
 _REFRESH = re.compile(
     r"(?P<seconds>[0-9]{0,4}(?:\.[0-9]{0,6})?)\s*[;,\s]\s*(?:url\s*=\s*)?(?P<url>.+)", re.IGNORECASE | re.DOTALL
 )
-#: A page has many words from here on, and a text with less than this share of them is a small part.
+#: From this many words on, a text with less than this share of the page's words is a small part of it.
 _MANY_WORDS, _SMALL_SHARE = 200, 0.25
-#: Characters from which on an element is a paragraph, and by how many it is known again.
+#: Characters that make an element a paragraph, and how many of its first ones are looked for in the text.
 _PROSE_CHARS, _KNOWN_BY_CHARS = 80, 60
-#: So many paragraphs are enough to judge by; each is looked for in the whole text.
+#: This many paragraphs are enough to judge by; each is looked for in the whole text.
 _MOST_PARAGRAPHS = 400
-#: The share of paragraphs that a main text must have, and that the element which is taken instead holds.
+#: The share of paragraphs the main text must have, and the share that an element taken instead must hold.
 _KEPT_SHARE, _HELD_SHARE = 0.5, 0.8
 _BESIDE = frozenset({"nav", "header", "footer", "aside", "form", "menu"})
 _BESIDE_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search", "menu"})
@@ -73,7 +73,7 @@ _MAX_TITLE_CHARS = 1_000
 
 
 def read_html(text: str, url: str) -> Extracted:
-    """The page's title and words. Raises Unreadable, ImportError."""
+    """Return the page's title and text. Raises Unreadable, ImportError."""
     try:
         prescan.check(text)
     except prescan.TooTangled as error:
@@ -87,7 +87,7 @@ def read_html(text: str, url: str) -> Extracted:
 
 
 def _text(root: HtmlElement, url: str) -> Extracted:
-    """The page's words and what is to be known of them. `root` is changed."""
+    """Return the page's text and its flags. `root` is changed."""
     drop_hidden(root)
     tidy_links(root, url)
     documentation = _documentation(root)
@@ -107,7 +107,7 @@ def _text(root: HtmlElement, url: str) -> Extracted:
 
 
 def _flagged(root: HtmlElement, markdown: str) -> Extracted:
-    """The text, with a flag when the page has far more words."""
+    """Return the text, with a flag when the page has far more words."""
     body = _first(root, "body", root)
     on_page = len(_WORD.findall(str(body.text_content()))) if body is not None else 0
     found = len(_WORD.findall(_LINK_TARGET.sub("]", markdown)))
@@ -116,7 +116,7 @@ def _flagged(root: HtmlElement, markdown: str) -> Extracted:
 
 
 def _with_paragraphs(root: HtmlElement, markdown: str) -> str:
-    """The main text, or the least element that holds most of the page's paragraphs when the main text has lost them."""
+    """Return the main text, or the smallest element with most of the page's paragraphs if the main text lost them."""
     blocks = root.iter("p", "li", "blockquote", "td", "dd", "div")
     paragraphs = list(islice((element for element in blocks if _is_prose(element)), _MOST_PARAGRAPHS))
     words = {element: _own_words(element) for element in paragraphs}
@@ -136,7 +136,7 @@ def _with_paragraphs(root: HtmlElement, markdown: str) -> str:
 
 
 def _is_prose(element: HtmlElement) -> bool:
-    """Whether an element has sentences of its own, and is in no part of the page that is there for other pages."""
+    """Tell whether an element has sentences of its own and stands outside menus, headers, footers and the like."""
     if len(_own_words(element)) < _PROSE_CHARS:
         return False
     linked = sum(len(str(link.text_content())) for link in element.iter("a"))
@@ -146,7 +146,7 @@ def _is_prose(element: HtmlElement) -> bool:
 
 
 def _own_words(element: HtmlElement) -> str:
-    """The text that stands in the element itself, or in parts of a line of it."""
+    """Return the text that stands in the element itself, or in inline elements of it."""
     parts = [element.text or ""]
     for child in element:
         is_inline = isinstance(child.tag, str) and child.tag in _INLINE
@@ -155,12 +155,15 @@ def _own_words(element: HtmlElement) -> str:
 
 
 def _bare(text: str) -> str:
-    """Only letters and digits, to find words again whatever marks stand between."""
+    """Return only letters and digits, to find words again whatever marks stand between."""
     return "".join(_WORD.findall(_LINK_TARGET.sub("]", text)))
 
 
 def _refresh(root: HtmlElement) -> str:
-    """Where the page sends its readers at once; empty when it does not, or only for those without scripts."""
+    """Return where the page sends its readers by itself within `MAX_REFRESH_SECONDS`.
+
+    Empty when it does not, or only for readers without scripts.
+    """
     for meta in root.iter("meta"):
         if str(meta.get("http-equiv", "")).strip().lower() != "refresh":
             continue
@@ -173,10 +176,10 @@ def _refresh(root: HtmlElement) -> str:
 
 
 def _parsed(text: str) -> HtmlElement | None:
-    """The tree of the page; None when nothing is in it."""
+    """Parse the page; None when it is empty."""
     from lxml import etree, html  # noqa: PLC0415  (only the worker has it)
 
-    # As bytes: a declaration of an encoding that no longer holds is an error in text, and overruled here.
+    # As bytes, because a stale declaration of an encoding is an error in a str; `encoding` overrules it here.
     data = text.replace("\0", "").encode("utf-8", "replace")
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     try:
@@ -189,7 +192,10 @@ def _parsed(text: str) -> HtmlElement | None:
 
 
 def _mend_head(root: HtmlElement) -> None:
-    """Nothing; what libxml2 left in a head that was never closed is where it belongs: it does not know `main`."""
+    """Move elements that do not belong in the head to the body, in place.
+
+    libxml2 leaves them there when the head was never closed and a tag follows that it does not know, such as `main`.
+    """
     head, body = root.find("head"), root.find("body")
     if head is None or body is None:
         return
@@ -208,7 +214,7 @@ def _title(root: HtmlElement) -> str:
 
 
 def _documentation(root: HtmlElement) -> HtmlElement | None:
-    """The one main or article element, when there is code in it: elsewhere code would lose its lines."""
+    """Return the one main or article element when it holds code: any other way its code would lose its lines."""
     for path in (".//main", ".//*[@role='main']", ".//article"):
         found = root.xpath(path)
         if found:
@@ -220,10 +226,10 @@ def _documentation(root: HtmlElement) -> HtmlElement | None:
 
 
 def _around_code(root: HtmlElement, markdown: str) -> HtmlElement | None:
-    """The least element that holds all code blocks, and about as many words as the main text, when that lost code.
+    """Return the smallest element that holds all code blocks and enough text, if the main text lost code; else None.
 
-    Not in the reference: pages of DocBook, Texinfo and npm have neither main nor article, and trafilatura loses or
-    flattens their code as it does elsewhere (docs/web-reading.md has the figures).
+    Pages of DocBook, Texinfo and npm have neither main nor article, and trafilatura loses or flattens their code as it
+    does elsewhere (docs/web-reading.md has the figures).
     """
     blocks = root.findall(".//pre")
     if len(blocks) < MIN_CODE_BLOCKS or len(_FENCE.findall(markdown)) // 2 >= len(blocks):
@@ -254,7 +260,7 @@ def _main_text(root: HtmlElement) -> str:
 
 
 def _converted(element: HtmlElement) -> str:
-    """All of the element as Markdown."""
+    """Convert all of the element to Markdown."""
     from html_to_markdown import ConversionOptions, convert  # noqa: PLC0415  (only the worker has it)
     from lxml import html  # noqa: PLC0415
 

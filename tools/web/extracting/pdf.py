@@ -1,4 +1,4 @@
-"""The text of a PDF, as far as time and pages go. pypdf has budgets of its own for what a stream may unpack to."""
+"""Reads the text of a PDF within limits of time and pages. pypdf itself limits what a stream may unpack to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_pdf(body: bytes, *, max_pages: int, max_chars: int, is_late: Callable[[], bool]) -> Extracted:
-    """The title and the words of the first pages, each under its number. Raises Unreadable, ImportError.
+    """Return the title and the text of the first pages, each under its number. Raises Unreadable, ImportError.
 
     No further page is begun once `is_late`.
     """
@@ -29,7 +29,7 @@ def read_pdf(body: bytes, *, max_pages: int, max_chars: int, is_late: Callable[[
         raise Unreadable("it is encrypted") from error
     except (MemoryError, RecursionError) as error:
         raise Unreadable("it is built to cost too much") from error
-    except Exception as error:  # (pypdf lets out KeyError, TypeError and what else a broken file causes)
+    except Exception as error:  # pypdf raises KeyError, TypeError and others on a broken file
         raise Unreadable(f"it is not a sound PDF ({type(error).__name__})") from error
     if whole and not any(parts):
         raise Unreadable("it holds no text, likely only pictures of pages")
@@ -40,7 +40,7 @@ def read_pdf(body: bytes, *, max_pages: int, max_chars: int, is_late: Callable[[
 def _read(
     reader: PdfReader, max_pages: int, max_chars: int, is_late: Callable[[], bool]
 ) -> tuple[str, list[str], bool]:
-    """The title, the text of the first pages, and whether these are all."""
+    """Return the title, the text of the first pages, and whether these are all pages."""
     if reader.is_encrypted and not reader.decrypt(""):
         raise Unreadable("it needs a password")
     title = str((reader.metadata.title if reader.metadata else "") or "")

@@ -1,7 +1,9 @@
 """Refuses markup that would keep a parser busy for long, before any parser sees it.
 
-Pure, linear, and no parser: it errs to the side of refusing. A page gets past it only with at most 1,000 attributes in
-a tag, 100,000 tags and 256 levels. What parsers do with more: reference/web-tools.md section 4.
+Pure, linear in the length, and no parser: when in doubt it refuses. A page passes only with at most 1,000 attributes
+in a tag, 100,000 tags and 256 levels. With more, parsers take long or fail. Measured: one tag with 20,000 attributes
+takes trafilatura 16 s, 160,000 small paragraphs take parsers 18 to 27 s, and markdownify raises RecursionError at
+1,000 nested tags.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections import Counter
 MAX_ATTRIBUTES = 1_000
 MAX_TAGS = 100_000
 MAX_DEPTH = 256
-#: How often each character may be looked at: a tag inside a quoted value is looked at on its own as well, since
+#: How many times the text's length may be scanned. A tag inside a quoted value is scanned on its own as well, since
 #: parsers do not agree on what is quoted.
 _MAX_PASSES = 4
 _SHORT_CHARS = 10_000
@@ -21,11 +23,11 @@ _NAME_AND_VALUE = r"[^\s/>=]++(?:\s*+=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\
 _ATTRIBUTE = re.compile(_NAME_AND_VALUE)
 _TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)((?:[\s/=]++|{_NAME_AND_VALUE})*+)>?")
 _START = re.compile(r"<(?:/?[a-zA-Z]|!--)")
-#: The text in these is no markup.
+#: Elements whose content is not markup.
 _RAW_END = {name: re.compile(f"</{name}", re.IGNORECASE) for name in ("script", "style", "textarea", "title")}
 #: A slash after an unquoted value belongs to the value.
 _SELF_CLOSED = (" />", "\n/>", '"/>', "'/>")
-#: These end without an end tag, as a rule; they nest only with one of the others between.
+#: Elements that usually have no end tag; they nest only with one of the others between.
 _FLAT = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
     | {"p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup", "option", "optgroup"}
@@ -34,11 +36,11 @@ _FLAT = frozenset(
 
 
 class TooTangled(Exception):
-    """The page is not worth a parser's time; says why, as the end of a sentence."""
+    """Raised when a page is not worth a parser's time; the message says why, as the end of a sentence."""
 
 
 def check(text: str) -> None:
-    """Nothing. Raises TooTangled."""
+    """Refuse markup that would cost a parser too much. Raises TooTangled."""
     tags = looked_at = 0
     levels = _Levels()
     for start in _START.finditer(text):
@@ -68,12 +70,12 @@ def _check_attributes(text: str, tag: re.Match[str]) -> None:
 
 
 class _Levels:
-    """How deep the tags are nested, as far as that can be told without a parser."""
+    """Counts how deep the tags are nested, as far as that can be told without a parser."""
 
     def __init__(self) -> None:
         self._open: Counter[str] = Counter()
         self._depth = 0
-        #: Where the tag, comment or raw text that was entered last is over.
+        #: Where the last tag, comment or raw text ends.
         self._beyond = 0
 
     def comment(self, text: str, at: int) -> None:

@@ -1,4 +1,4 @@
-"""A filter in the Linux kernel that refuses this process, for good, what a page reader has no use for.
+"""A filter in the Linux kernel that refuses this process, for good, the calls that a page reader has no use for.
 
 Numbers: linux/seccomp.h, linux/filter.h, linux/audit.h, and the tables of system calls of the two machines.
 """
@@ -15,10 +15,10 @@ _SET_NO_NEW_PRIVS, _SET_SECCOMP, _MODE_FILTER = 38, 22, 2
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER_AT, _MACHINE_AT = 0, 4
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-#: From here on x86-64 takes calls of its 32-bit form, under other numbers.
+#: From this number on, x86-64 takes the calls of its x32 form.
 _X32 = 0x40000000
 #: socket, connect, bind, sendto, sendmsg, socketpair; execve, execveat; ptrace, process_vm_readv, process_vm_writev;
-#: io_uring_setup (another way to all of them); fork and vfork where there are such.
+#: io_uring_setup (another way to all of them); fork and vfork on machines that have them.
 _CALLS = {
     "x86_64": (0xC000003E, (41, 42, 49, 44, 46, 53, 59, 322, 101, 310, 311, 425, 57, 58)),
     "aarch64": (0xC00000B7, (198, 203, 200, 206, 211, 199, 221, 281, 117, 270, 271, 425)),
@@ -31,7 +31,10 @@ class _Program(ctypes.Structure):
 
 
 def refuse_network() -> bool:
-    """Whether the kernel now refuses these calls, with EPERM. False where there is no such kernel or machine."""
+    """Install the filter; return whether the kernel now refuses these calls, with EPERM.
+
+    False where there is no such kernel or machine.
+    """
     table = _CALLS.get(platform.machine()) if sys.platform == "linux" and sys.maxsize > 2**32 else None
     if table is None:
         return False
@@ -48,7 +51,7 @@ def refuse_network() -> bool:
 
 
 def _filter(machine: int, calls: tuple[int, ...]) -> bytes:
-    """The program: another machine's calls end the process, the listed ones fail, all others go on."""
+    """Return the program: calls of another machine end the process, the listed ones fail, all others pass."""
     steps: list[tuple[int, int, int, int]] = [
         (_LOAD, 0, 0, _MACHINE_AT),
         (_JUMP_EQUAL, 1, 0, machine),
@@ -56,7 +59,7 @@ def _filter(machine: int, calls: tuple[int, ...]) -> bytes:
         (_LOAD, 0, 0, _NUMBER_AT),
         (_JUMP_AT_LEAST, len(calls) + 1, 0, _X32),
     ]
-    # Each jump leads over the rest of the list, and over "allow", to "refuse".
+    # Each jump skips the rest of the list and "allow", and lands on "refuse".
     steps += [(_JUMP_EQUAL, len(calls) - place, 0, call) for place, call in enumerate(calls)]
     steps += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _REFUSE | errno.EPERM)]
     return b"".join(_INSTRUCTION.pack(*step) for step in steps)

@@ -1,7 +1,7 @@
-"""Why there is no text."""
+"""The error that says why a page has no text."""
 
 from __future__ import annotations
 
 
 class Unreadable(Exception):
-    """The page cannot be read; the message is the end of "the page cannot be read: "."""
+    """Raised when a page cannot be read; the message is the end of "the page cannot be read: "."""

@@ -1,4 +1,4 @@
-"""The program that parses pages: one after the other from its stdin, text to its stdout. It ends when stdin does.
+"""The program that parses pages, one after the other: pages on its stdin, text on its stdout. It ends when stdin does.
 
 python -P -m tools.web.extracting.worker SECONDS MEMORY_BYTES INPUT_BYTES OUTPUT_CHARS PDF_PAGES
 """
@@ -21,19 +21,19 @@ from tools.web.extracting.extracted import ExtractLimits
 from tools.web.extracting.frames import BadFrame, pack, read_frame
 from tools.web.extracting.unreadable import Unreadable
 
-#: Loaded before the first page comes, so that its time is its own, and before files can no longer be opened freely.
+#: Imported before the first page comes: so they cost no page its time, and files can still be opened freely.
 _HEAVY = ("lxml.html", "trafilatura", "html_to_markdown", "pypdf")
-#: What the limits of this process are called on its command line, in this order.
+#: The fields of ExtractLimits on the command line, in this order.
 ARGUMENTS = ("seconds", "memory_bytes", "input_bytes", "output_chars", "pdf_pages")
 _OUT_OF_MEMORY = 3
 
 
 def main(arguments: list[str]) -> None:
-    """Nothing, once there are no more pages."""
+    """Read pages until there are no more."""
     limits = limits_of(arguments)
     pipe_in, pipe_out = _own_pipes()
     for name in _HEAVY:
-        with suppress(ImportError):  # told when a page needs it
+        with suppress(ImportError):  # reported when a page needs it
             importlib.import_module(name)
     _send(pipe_out, {"say": "ready", "network": confine(limits.memory_bytes)})
     watchdog = Watchdog(limits.seconds)
@@ -48,14 +48,14 @@ def main(arguments: list[str]) -> None:
 
 
 def limits_of(arguments: list[str]) -> ExtractLimits:
-    """The limits as the command line has them."""
+    """Return the limits from the command line."""
     types = {field.name: float if "seconds" in field.name else int for field in fields(ExtractLimits)}
     given = {name: types[name](value) for name, value in zip(ARGUMENTS, arguments, strict=True)}
     return ExtractLimits(**given)  # type: ignore[arg-type]  # the types are looked up above
 
 
 def answer(head: JSONObject, body: bytes, limits: ExtractLimits) -> tuple[JSONObject, bytes]:
-    """What to say about one page."""
+    """Return the reply about one page."""
     kind, charset, url = (str(head.get(name) or "") for name in ("content_type", "charset", "url"))
     late_at = perf_counter() + 0.7 * limits.seconds  # a PDF's last page may take the rest
     try:
@@ -80,7 +80,7 @@ def _failed(reason: str) -> JSONObject:
 
 
 def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Our ends of the pipes. What a library prints goes nowhere, so that it cannot write into our messages."""
+    """Return our ends of the pipes, and send what libraries print nowhere, so that it cannot mix with our messages."""
     pipe_in, pipe_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)

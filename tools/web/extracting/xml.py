@@ -1,4 +1,4 @@
-"""XML: a feed as a list of its entries, any other as it stands."""
+"""Turns a feed into a list of its entries; leaves other XML as it is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FEEDS = frozenset({"rss", "feed", "RDF"})
 
 
 def read_xml(text: str, url: str) -> Extracted:
-    """Title and entries of a feed, an XHTML page, or the text itself. Raises Unreadable, ImportError."""
+    """Return the title and entries of a feed, an XHTML page, or the text itself. Raises Unreadable, ImportError."""
     try:
         prescan.check(text)
     except prescan.TooTangled as error:
@@ -58,7 +58,7 @@ def _parsed(text: str) -> _Element | None:
 
 
 def _entry(entry: _Element) -> str:
-    """One line of the list."""
+    """Return one line of the list."""
     title = _said(entry, "title") or "(no title)"
     link = _link(entry)
     date = _said(entry, "pubDate") or _said(entry, "published") or _said(entry, "updated") or _said(entry, "date")
@@ -77,7 +77,7 @@ def _link(entry: _Element) -> str:
 
 
 def _said(parent: _Element, name: str) -> str:
-    """The words of the first child of that name on one line, without markup."""
+    """Return the text of the first child of that name on one line, without markup."""
     for element in parent:
         if _local(element) == name:
             words = "".join(str(piece) for piece in element.itertext())[: 10 * MAX_SUMMARY_CHARS]
@@ -86,5 +86,5 @@ def _said(parent: _Element, name: str) -> str:
 
 
 def _local(element: _Element) -> str:
-    """An element's name without its name space."""
+    """Return an element's name without its name space."""
     return str(element.tag).rpartition("}")[2]

@@ -1,1 +1,1 @@
-"""Fake servers of the services the web tools speak to."""
+"""Fake servers of the services that the web tools speak to."""

@@ -9,7 +9,7 @@ from llm.messages import JSON
 from tools.web.fakes.service import Asked, FakeService, Fault, Hit, answer, bearer, number_in
 
 _FRESHNESS = {"pd", "pw", "pm", "py"}
-#: Two windows in one value: this second's, and the month's.
+#: Each value holds two windows: the current second's and the month's.
 RATE_HEADERS = {
     "X-RateLimit-Limit": "1, 15000",
     "X-RateLimit-Policy": "1;w=1, 15000;w=2592000",
@@ -20,12 +20,12 @@ MONTH_SECONDS = 1_209_600
 
 
 class FakeBrave(FakeService):
-    """Answers `GET /web/search`. `rate` is laid over the rate headers of good answers."""
+    """Answers `GET /web/search`. `rate` overrides rate headers of good answers."""
 
     rate: Mapping[str, str] = {}
 
     def good(self, asked: Asked) -> Answer:
-        """Results in `web.results`, descriptions with markup; no `web` at all without any."""
+        """Return results in `web.results`, their descriptions with markup. Without results there is no `web` at all."""
         count = number_in(asked.query.get("count"), 1, 20, 20)
         fresh = asked.query.get("freshness")
         if not asked.path.endswith("/web/search"):
@@ -39,7 +39,7 @@ class FakeBrave(FakeService):
         return answer(record, headers={**RATE_HEADERS, **self.rate})
 
     def own_faults(self) -> dict[str, Fault]:
-        """Brave's errors."""
+        """Return Brave's errors."""
         spent = {**RATE_HEADERS, "X-RateLimit-Remaining": "0, 14523"}
         month = {**RATE_HEADERS, "X-RateLimit-Remaining": "1, 0"}
         return {
@@ -51,11 +51,11 @@ class FakeBrave(FakeService):
         }
 
     def credential(self, asked: Asked) -> str:
-        """The subscription token."""
+        """Return the subscription token."""
         return asked.headers.get("x-subscription-token", bearer(asked))
 
     def unauthorized(self) -> Answer:
-        """401."""
+        """Return the 401 for a bad token."""
         return _error(401, "SUBSCRIPTION_TOKEN_INVALID", "The provided subscription token is invalid.")
 
 

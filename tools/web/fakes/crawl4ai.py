@@ -1,4 +1,4 @@
-"""The server of Crawl4AI as it answers `md`: FastAPI's errors, slowapi's limit, a browser's words in a 500."""
+"""A fake Crawl4AI server: its `md` endpoint, FastAPI's errors, slowapi's limit, a browser's error text in a 500."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from tools.web.fakes.serving import FakeReader
 
 
 class FakeCrawl4AI(FakeReader):
-    """`fit` gives nothing for the pages in `bare`, as the real filter does for pages with little text."""
+    """Answers `POST /md`.
+
+    The filter `fit` gives no text for pages in `bare`, as the real filter does for pages with little text.
+    """
 
     per_minute = 1000
     bare: frozenset[str] = frozenset()
 
     def render(self, request: Request) -> bytes:
-        """The answer to one question."""
+        """Answer one request."""
         heard = self.hear(request)
         if self.failures:
             failing = self.failures.popleft()

@@ -1,4 +1,4 @@
-"""Jina Reader as it answers: its envelope, its names for errors, its warning for a page's own failure."""
+"""A fake Jina Reader: its envelope, its error names, and its warning when the page itself failed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tools.web.fakes.serving import FakeReader
 
 
 class FakeJina(FakeReader):
-    """Without a key 20 questions a minute, with the right one 500; with a wrong one none."""
+    """Allows 20 requests a minute without a key and 500 with the right one; a wrong key is refused."""
 
     keyless_per_minute = 20
     keyed_per_minute = 500
 
     def render(self, request: Request) -> bytes:
-        """The answer to one question."""
+        """Answer one request."""
         heard = self.hear(request, unquote(request.uri.decode("ascii").removeprefix("/")))
         if self.failures:
             failing = self.failures.popleft()

@@ -16,7 +16,7 @@ class FakePerplexity(FakeService):
     """Answers `POST /search`."""
 
     def good(self, asked: Asked) -> Answer:
-        """Results with dates."""
+        """Return results with dates."""
         record = asked.record
         if asked.path != "/search" or asked.method != "POST":
             return _error(404, "Not found")
@@ -33,7 +33,7 @@ class FakePerplexity(FakeService):
         return answer({"id": "e1b0", "results": hits, "server_time": None})
 
     def own_faults(self) -> dict[str, Fault]:
-        """Perplexity's errors."""
+        """Return Perplexity's errors."""
         return {
             "bad-request": lambda _: _error(400, "Invalid request body"),
             "auth": lambda _: self.unauthorized(),
@@ -45,11 +45,11 @@ class FakePerplexity(FakeService):
         }
 
     def credential(self, asked: Asked) -> str:
-        """The bearer."""
+        """Return the bearer token."""
         return bearer(asked)
 
     def unauthorized(self) -> Answer:
-        """401."""
+        """Return the 401 for a bad key."""
         return _error(401, "Invalid API key provided")
 
 

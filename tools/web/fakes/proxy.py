@@ -1,7 +1,7 @@
-"""A proxy on this machine that stands for the whole web, for what takes a proxy but no base URL: the library ddgs.
+"""A proxy on this machine that stands in for the whole web, for the library ddgs, which takes a proxy but no base URL.
 
 It answers CONNECT, speaks TLS with a certificate of its own making (so its client must not check it), and serves the
-page that people see at html.duckduckgo.com. Other hosts are served the page that blocks robots.
+page that people see at html.duckduckgo.com. For other hosts it serves the page that blocks robots.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from twisted.web.server import Site
 
 from tools.web.fakes.service import HITS, Hit
 
-#: What the proxy does: it answers, shows the page for robots, finds nothing, says no to CONNECT, or says nothing.
+#: How the proxy behaves: it answers, serves the page for robots, finds nothing, refuses CONNECT, or stays silent.
 MODES = ("answer", "blocked", "empty", "refuse", "silent")
 _MAX_HEAD_BYTES = 16 * 1024
 _HEAD_END = b"\r\n\r\n"
@@ -33,7 +33,7 @@ _NAME = "html.duckduckgo.com"
 
 
 class SearchPages(Resource):
-    """The search page. `asked` are the searches as (host, fields of the form or the address)."""
+    """The search page. `asked` are the searches as (host, fields of the form or of the address)."""
 
     isLeaf = True
 
@@ -44,7 +44,7 @@ class SearchPages(Resource):
         self._hits = hits
 
     def render(self, request: Request) -> bytes:
-        """The page with the hits, or another one."""
+        """Return the page with the hits, an empty one, or the page that blocks robots."""
         host = request.getRequestHostname().decode("latin-1")
         fields: dict[bytes, list[bytes]] = request.args or {}
         self.asked.append(
@@ -58,7 +58,7 @@ class SearchPages(Resource):
 
 
 class FakeProxy(Factory):
-    """Serves `pages` to whatever host a client wants to reach through it. `connects` are these hosts."""
+    """Serves `pages` for every host that a client wants to reach through it. `connects` are these hosts."""
 
     noisy = False
 
@@ -70,12 +70,12 @@ class FakeProxy(Factory):
         self.certificate = _certificate()
 
     def buildProtocol(self, addr: IAddress | None) -> Protocol:
-        """The protocol of one connection."""
+        """Make the protocol of one connection."""
         return _Front(self, cast("IAddress", addr))
 
 
 class _Front(Protocol):
-    """Reads CONNECT, then is the server of the host that was asked for."""
+    """Reads CONNECT, then acts as the server of the host that was asked for."""
 
     def __init__(self, proxy: FakeProxy, address: IAddress) -> None:
         self._proxy = proxy
@@ -84,7 +84,7 @@ class _Front(Protocol):
         self._inner: Protocol | None = None
 
     def dataReceived(self, data: bytes) -> None:
-        """Collect the head, or hand on."""
+        """Collect the request's head, or pass data on to the inner server."""
         if self._inner is not None:
             self._inner.dataReceived(data)
             return
@@ -95,7 +95,7 @@ class _Front(Protocol):
             self._transport.abortConnection()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """Tell the server."""
+        """Tell the inner server."""
         if self._inner is not None:
             self._inner.connectionLost(reason)
 
@@ -127,7 +127,7 @@ def _entry(hit: Hit) -> str:
 
 
 def _certificate() -> CertificateOptions:
-    """A certificate and its key, made now and believed by nobody."""
+    """Make a certificate and its key; no client trusts them."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fake")])
     now = dt.datetime.now(dt.UTC)
@@ -139,5 +139,5 @@ def _certificate() -> CertificateOptions:
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     loaded = PrivateCertificate.loadPEM(public + private)
-    # Without a protocol of ours to choose, a client that offers some is told of an internal error.
+    # Without a protocol of ours to choose, a client that offers some gets an internal error.
     return CertificateOptions(loaded.privateKey.original, loaded.original, acceptableProtocols=[b"http/1.1"])

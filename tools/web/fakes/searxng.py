@@ -12,10 +12,10 @@ FAILED_ENGINES: list[JSON] = [["duckduckgo", "Suspended: too many requests"], ["
 
 
 class FakeSearxng(FakeService):
-    """Answers `GET /search` in the present version's shape; one result in it has neither address nor title."""
+    """Answers `GET /search` in the current version's shape; one of its results has neither address nor title."""
 
     def good(self, asked: Asked) -> Answer:
-        """A page of results."""
+        """Return a page of results."""
         if asked.path == "/healthz":
             return Answer(200, {"Content-Type": "text/plain"}, (b"OK",))
         query, number = asked.query.get("q", ""), asked.query.get("pageno", "1")
@@ -30,7 +30,7 @@ class FakeSearxng(FakeService):
         return _found(query, [_KEY_VALUE, *hits] if hits else [])
 
     def own_faults(self) -> dict[str, Fault]:
-        """What SearXNG does when it is set up otherwise, or its engines fail."""
+        """Return what SearXNG answers when it is set up otherwise, or its engines fail."""
         return {
             "json-off": lambda _: page(403, "<!doctype html><title>403 Forbidden</title><h1>Forbidden</h1>"),
             "bad-request": lambda _: answer({"error": "No query"}, 400),
@@ -43,11 +43,11 @@ class FakeSearxng(FakeService):
         }
 
     def credential(self, asked: Asked) -> str:
-        """The bearer that a proxy in front may want."""
+        """Return the bearer token that a proxy in front may want."""
         return bearer(asked)
 
     def unauthorized(self) -> Answer:
-        """401."""
+        """Return the 401 for a bad token."""
         return page(401, "<h1>Authorization Required</h1>")
 
 

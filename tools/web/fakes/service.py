@@ -1,4 +1,4 @@
-"""What the fake services share: recording, hits, and the ways to fail."""
+"""The base of the fake services: recording, hits, and the ways to fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from llm.fakes.answer import Answer, Ending, Playing
 from llm.messages import JSON, JSONObject
 
 HTML = "text/html; charset=utf-8"
-#: More than any provider of ours reads.
+#: More bytes than any of our providers reads.
 HUGE_BYTES = 1_500_000
 
 
@@ -34,7 +34,7 @@ HITS = tuple(
     Hit(f"The well, part {number}", f"https://wells.example.org/{number}", f"Where the well lies, part {number}.")
     for number in range(1, 8)
 )
-#: What the fakes know when they are served to people: nothing of it is true, so that who answers it has searched.
+#: The facts that fakes find when they serve people. None is true, so an answer that has one was searched for.
 FACTS = (
     Hit(
         "Meriden Lighthouse",
@@ -68,7 +68,7 @@ FACTS = (
     ),
 )
 _WORD = re.compile(r"[a-z0-9]{4,}")
-#: Words of questions, in no fact's sense.
+#: Words of questions, which say nothing about a fact.
 _ASKING = frozenset(
     ("what", "when", "where", "which", "whose", "many", "much", "does", "have", "that", "there", "with")
 )
@@ -87,7 +87,7 @@ class Asked:
 
 
 def known(asked: Asked) -> Sequence[Hit]:
-    """The facts that share most words with the query, best first; the seven pages of `HITS` when none does."""
+    """Return the facts that share most words with the query, best first; `HITS`, seven pages, when none does."""
     query = asked.query.get("q") or str(asked.record.get("query") or "")
     words = set(_WORD.findall(query.lower())) - _ASKING
     shared = {hit: len(words & set(_WORD.findall(f"{hit.title} {hit.snippet}".lower()))) for hit in FACTS}
@@ -95,7 +95,7 @@ def known(asked: Asked) -> Sequence[Hit]:
 
 
 def hits_of(text: str) -> Sequence[Hit]:
-    """The hits of a JSON list of records with title, url and snippet. Raises ValueError."""
+    """Return the hits of a JSON list of records with title, url and snippet. Raises ValueError."""
     records = orjson.loads(text)
     try:
         return [Hit(str(one["title"]), str(one["url"]), str(one.get("snippet", ""))) for one in records]
@@ -107,9 +107,9 @@ Fault = Callable[[Asked], Answer]
 
 
 class FakeService(Resource, ABC):
-    """A service that answers with `hits` (or what a function of the request finds), as the real one writes them.
+    """A service that answers with `hits` (or what a function of the request finds) in the shape of the real one.
 
-    `asked` are all requests, `abandoned` those whose client left before the answer was complete. With a `key`,
+    `asked` are all requests; `abandoned` are those whose client left before the answer was complete. With a `key`,
     requests must carry it. `fail` makes it fail in one of the ways of `faults`.
     """
 
@@ -139,7 +139,7 @@ class FakeService(Resource, ABC):
         self._fault, self._times = (lambda _asked: answer), times
 
     def hits(self, asked: Asked) -> Sequence[Hit]:
-        """What is found."""
+        """Return the hits for a request."""
         return self._hits(asked) if callable(self._hits) else self._hits
 
     def render(self, request: Request) -> int:
@@ -151,7 +151,7 @@ class FakeService(Resource, ABC):
 
     @classmethod
     def usual_faults(cls) -> dict[str, Fault]:
-        """The faults that any server on the web may have."""
+        """Return the faults that any server on the web may have."""
         return {
             "garbage": lambda _: page(200, "<html><body><h1>It works!</h1></body></html>"),
             "hang": lambda _: Answer(0, {}, mute=True),
@@ -166,24 +166,24 @@ class FakeService(Resource, ABC):
         }
 
     def faults(self) -> dict[str, Fault]:
-        """The ways to fail, by name."""
+        """Return the ways to fail, by name."""
         return {**self.usual_faults(), **self.own_faults()}
 
     @abstractmethod
     def own_faults(self) -> dict[str, Fault]:
-        """The errors this service has, in its own shape."""
+        """Return the errors this service has, in its own shape."""
 
     @abstractmethod
     def good(self, asked: Asked) -> Answer:
-        """The answer when nothing is wrong."""
+        """Return the answer when nothing is wrong."""
 
     @abstractmethod
     def credential(self, asked: Asked) -> str:
-        """The key that a request carries."""
+        """Return the key that a request carries."""
 
     @abstractmethod
     def unauthorized(self) -> Answer:
-        """The answer to a wrong or missing key."""
+        """Return the answer to a wrong or missing key."""
 
     def _answer(self, asked: Asked) -> Answer:
         if self._fault is not None and self._times > 0:
@@ -195,30 +195,30 @@ class FakeService(Resource, ABC):
 
 
 def answer(record: JSON, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    """A JSON record as the whole response."""
+    """Return a JSON record as the whole response."""
     body = orjson.dumps(record)
     sizes = {"Content-Type": "application/json", "Content-Length": str(len(body))}
     return Answer(status, {**sizes, **(headers or {})}, (body,))
 
 
 def page(status: int, text: str, headers: Mapping[str, str] | None = None) -> Answer:
-    """A page of HTML as the whole response."""
+    """Return a page of HTML as the whole response."""
     return Answer(status, {"Content-Type": HTML, **(headers or {})}, (text.encode(),))
 
 
 def bearer(asked: Asked) -> str:
-    """The key of an Authorization header."""
+    """Return the key of an Authorization header."""
     return asked.headers.get("authorization", "").removeprefix("Bearer ")
 
 
 def matching(hits: Sequence[Hit], domains: object) -> list[Hit]:
-    """The hits on these domains and below them; all without domains."""
+    """Return the hits on these domains and their subdomains; all hits when there are no domains."""
     names = [name for name in domains if isinstance(name, str)] if isinstance(domains, list) else []
     return [hit for hit in hits if not names or any(_is_on(hit.url, name) for name in names)]
 
 
 def number_in(value: object, low: int, high: int, otherwise: int) -> int | None:
-    """A whole number within bounds, `otherwise` for no value, None for a wrong one."""
+    """Return a whole number within bounds, `otherwise` for no value, None for a wrong one."""
     if value is None:
         return otherwise
     if isinstance(value, str) and value.isascii() and value.isdigit():

@@ -1,4 +1,4 @@
-"""What the fakes of reading services share: pages, what was asked, a limit per minute."""
+"""The base of the fake reading services: pages, a record of requests, a limit per minute."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twisted.web.resource import Resource
 
 @dataclass(frozen=True, slots=True)
 class FakePage:
-    """A page as the service sees it: its status, its text."""
+    """A page as the service sees it."""
 
     title: str
     content: str
@@ -23,7 +23,7 @@ class FakePage:
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """What the service says instead of a page, once, with the status and headers given."""
+    """A response that the service gives once instead of a page."""
 
     status: int
     body: Mapping[str, Any] | bytes
@@ -32,7 +32,7 @@ class Failing:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One question: the page it is for, and what came with it."""
+    """One request: the page it is for, and what came with it."""
 
     url: str
     method: str
@@ -41,7 +41,7 @@ class Heard:
 
 
 class FakeReader(Resource):
-    """Answers for `pages` by URL; `failures` are said first, one a question. `now` gives clock seconds."""
+    """Serves `pages` by URL. Each of `failures` is given first, to one request. `now` gives clock seconds."""
 
     isLeaf = True
 
@@ -55,7 +55,7 @@ class FakeReader(Resource):
         self._times: deque[float] = deque()
 
     def seconds_over(self, most_per_minute: int) -> float:
-        """Count a question; the seconds until there is room again, 0 when there is."""
+        """Count a request if there is room for it; return 0 then, else the seconds until there is room."""
         now = self.now()
         while self._times and self._times[0] <= now - 60.0:
             self._times.popleft()
@@ -67,7 +67,7 @@ class FakeReader(Resource):
     def say(
         self, request: Request, status: int, body: Mapping[str, Any] | bytes, headers: Mapping[str, str] | None = None
     ) -> bytes:
-        """The body of this answer."""
+        """Set status and headers, and return the body of this answer."""
         request.setResponseCode(status)
         request.setHeader("Content-Type", "text/html" if isinstance(body, bytes) else "application/json")
         for name, value in (headers or {}).items():
@@ -75,7 +75,7 @@ class FakeReader(Resource):
         return body if isinstance(body, bytes) else orjson.dumps(body)
 
     def hear(self, request: Request, url: str = "") -> Heard:
-        """Note the question; its `url` in the body wins."""
+        """Record and return the request. A `url` in its body overrides the argument."""
         raw = request.content.read() if request.content else b""
         record: Any = {}
         if raw:
@@ -89,5 +89,5 @@ class FakeReader(Resource):
         return heard
 
     def is_locked(self, heard: Heard) -> bool:
-        """Whether a key is wanted and was not given."""
+        """Tell whether a key is required and the request lacks it."""
         return bool(self.key) and heard.headers.get("authorization") != f"Bearer {self.key}"

@@ -1,6 +1,6 @@
 """A web site on a loopback port that serves pages and misbehaves in every way a page can: `FakeSite`, `serve_site`.
 
-Each path has one answer. The site counts what it was asked and knows its open connections.
+Each path has one answer. The site records its requests and counts its open connections.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is written in answer: the pieces, each `interval_seconds` after the one before it, then maybe the end."""
+    """An answer: pieces, each `interval_seconds` after the one before it, then the end if it `closes`."""
 
     pieces: Callable[[], Iterator[bytes]]
     interval_seconds: float = 0.0
@@ -44,7 +44,7 @@ class Answer:
 
 @dataclass
 class FakeSite:
-    """Pages by path; a path that is not there is a 404. `requests` is what was asked, in order."""
+    """Pages by path; any other path is a 404. `requests` are the requests, in order."""
 
     requests: list[Asked] = field(default_factory=list)
     open_connections: int = 0
@@ -52,7 +52,7 @@ class FakeSite:
     _answers: dict[str, Answer] = field(default_factory=dict)
 
     def count(self, path: str) -> int:
-        """How often a path was asked for."""
+        """Return how often a path was asked for."""
         return sum(asked.path == path for asked in self.requests)
 
     def page(
@@ -74,7 +74,7 @@ class FakeSite:
         self.page(path, packed, content_type, headers={"Content-Encoding": "gzip"})
 
     def redirect(self, path: str, location: str, status: int = 302) -> None:
-        """Send whoever asks elsewhere."""
+        """Serve a redirect."""
         self.raw(path, head(status, {"Location": location, "Content-Length": "0"}, None))
 
     def bomb(self, path: str, unpacked_bytes: int = 200_000_000) -> None:
@@ -116,14 +116,14 @@ class FakeSite:
         self._answers[path] = answer
 
     def answer_to(self, path: str) -> Answer:
-        """What is served at a path; the query counts when there is an answer for the whole."""
+        """Return the answer for a path; the query counts when there is an answer for path and query."""
         found = self._answers.get(path) or self._answers.get(path.partition("?")[0])
         gone = head(404, {"Content-Length": "9"}, "text/plain") + b"not found"
         return found or Answer(lambda: iter((gone,)))
 
 
 def head(status: int, headers: Mapping[str, str], content_type: str | None) -> bytes:
-    """The head of a response, with its blank line."""
+    """Return the head of a response, with its blank line."""
     said = {**({} if content_type is None else {"Content-Type": content_type}), **headers, "Connection": "close"}
     lines = [f"HTTP/1.1 {status} Whatever", *(f"{name}: {value}" for name, value in said.items())]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
@@ -133,7 +133,7 @@ def head(status: int, headers: Mapping[str, str], content_type: str | None) -> b
 async def serve_site(
     site: FakeSite, reactor: Any, tls: Any = None, interface: str = "127.0.0.1", port: int = 0
 ) -> AsyncIterator[str]:
-    """The URL of the site, without a trailing slash, for as long as the block lasts.
+    """Serve the site and give its URL, without a trailing slash, for as long as the block lasts.
 
     `reactor` must be a real one; `tls` is a server's context factory, for https. At the end every connection is reset.
     """
@@ -142,7 +142,7 @@ async def serve_site(
         endpoint: Any = TCP4ServerEndpoint(reactor, port, interface=interface)
     else:
         endpoint = SSL4ServerEndpoint(reactor, port, tls, interface=interface)
-    # Wrapped over TLS, because Twisted 24.11's own negotiation of HTTP/2 fails with today's pyOpenSSL.
+    # TLS is wrapped, because Twisted 24.11's own negotiation of HTTP/2 fails with today's pyOpenSSL.
     listening = await endpoint.listen(factory if tls is None else WrappingFactory(factory))
     try:
         yield f"{'http' if tls is None else 'https'}://{interface}:{listening.getHost().port}"
@@ -163,11 +163,11 @@ class _Site(Factory):
         self._closed: Deferred[None] | None = None
 
     def buildProtocol(self, addr: IAddress | None) -> _Connection:
-        """A connection."""
+        """Make a connection."""
         return _Connection(self)
 
     def close(self) -> Deferred[None]:
-        """Reset every connection; fires when they are gone."""
+        """Reset every connection; fire when they are gone."""
         closed: Deferred[None] = Deferred()
         self._closed = closed
         for connection in list(self.open):
@@ -176,7 +176,7 @@ class _Site(Factory):
         return closed
 
     def changed(self) -> None:
-        """Note how many connections are open."""
+        """Update the count of open connections."""
         self.site.open_connections = len(self.open)
         if not self.open and self._closed is not None and not self._closed.called:
             self._closed.callback(None)
@@ -184,7 +184,7 @@ class _Site(Factory):
 
 @implementer(IPullProducer)
 class _Connection(Protocol):
-    """One request and its answer, written no faster than it is taken."""
+    """One request and its answer, written no faster than the client takes it."""
 
     def __init__(self, owner: _Site) -> None:
         self._owner = owner
@@ -194,13 +194,13 @@ class _Connection(Protocol):
         self._timer: Any = None
 
     def connectionMade(self) -> None:
-        """Count it."""
+        """Count the connection."""
         self._owner.open.add(self)
         self._owner.site.connections += 1
         self._owner.changed()
 
     def dataReceived(self, data: bytes) -> None:
-        """Read the request's head; a body there is not. Whoever speaks no HTTP is sent away."""
+        """Read the request's head; it has no body. Reset the connection of a client that does not speak HTTP."""
         self._received += data
         if not self._received[:1].isalpha():
             self.abort()
@@ -213,7 +213,7 @@ class _Connection(Protocol):
             self._transport.registerProducer(self, False)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """Forget it."""
+        """Forget the connection."""
         self.stopProducing()
         self._owner.open.discard(self)
         self._owner.changed()
@@ -229,7 +229,7 @@ class _Connection(Protocol):
             self._timer = self._owner.reactor.callLater(self._answer.interval_seconds, self._write)
 
     def stopProducing(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         self._pieces = None
         if self._timer is not None:
             self._timer.cancel()

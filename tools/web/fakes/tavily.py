@@ -13,12 +13,12 @@ _DEPTHS = {None, "basic", "advanced", "fast", "ultra-fast"}
 
 
 class FakeTavily(FakeService):
-    """Answers `POST /search` and `POST /extract`. `pages` are the Markdown that extract has for each URL."""
+    """Answers `POST /search` and `POST /extract`. `pages` maps each URL to the Markdown that extract gives for it."""
 
     pages: Mapping[str, str] = {}
 
     def good(self, asked: Asked) -> Answer:
-        """Results, or pages."""
+        """Return results, or pages."""
         routes = {"/search": self._search, "/extract": self._extract}
         if asked.method != "POST" or asked.path not in routes:
             return error(404, "Not Found")
@@ -27,7 +27,7 @@ class FakeTavily(FakeService):
         return routes[asked.path](asked)
 
     def own_faults(self) -> dict[str, Fault]:
-        """Tavily's errors; those without a key have a shape of their own."""
+        """Return Tavily's errors; those without a key have a shape of their own."""
         return {
             "bad-request": lambda _: error(400, "Query is too long. Max query length is 400 characters."),
             "auth": lambda _: self.unauthorized(),
@@ -40,11 +40,11 @@ class FakeTavily(FakeService):
         }
 
     def credential(self, asked: Asked) -> str:
-        """The bearer."""
+        """Return the bearer token."""
         return bearer(asked)
 
     def unauthorized(self) -> Answer:
-        """401."""
+        """Return the 401 for a bad key."""
         return error(401, "Unauthorized: missing or invalid API key.")
 
     def _search(self, asked: Asked) -> Answer:
@@ -69,7 +69,7 @@ class FakeTavily(FakeService):
         return answer(found | _usage(asked, 2 if record.get("search_depth") == "advanced" else 1))
 
     def _extract(self, asked: Asked) -> Answer:
-        """The pages in the reverse order, as a reminder to match them by address."""
+        """Return the pages in reverse order: callers must match them by address."""
         wanted = asked.record.get("urls")
         listed = wanted if isinstance(wanted, list) else [wanted]
         urls = [url for url in listed if isinstance(url, str)]
@@ -82,7 +82,7 @@ class FakeTavily(FakeService):
 
 
 def error(status: int, message: str, retry: int | None = None) -> Answer:
-    """An error as Tavily writes it to who has a key."""
+    """Return an error in the shape that Tavily uses for callers with a key."""
     headers = {} if retry is None else {"Retry-After": str(retry)}
     return answer({"detail": {"error": message}}, status, headers)
 

@@ -1,1 +1,1 @@
-"""Who reads pages for us."""
+"""The readers: providers that read pages."""

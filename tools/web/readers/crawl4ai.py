@@ -1,14 +1,14 @@
-"""Pages read by the operator's own Crawl4AI server, which renders them in a browser (its `md` endpoint, port 11235).
+"""Reads pages through the operator's Crawl4AI server, which renders them in a browser (its `md` endpoint, port 11235).
 
     200, markdown                 the page; an empty one is asked for once more without the filter for main content
     401, 403                      AUTH: the token, unless a 403 speaks of the page or comes from a bot filter
     400, 422                      BAD_REQUEST
-    429                           RATE_LIMITED (slowapi; no time is told)
+    429                           RATE_LIMITED (slowapi, which gives no time)
     500 with a browser's error    BLOCKED_OR_EMPTY (`net::ERR_...`, a failed navigation): the page, not the server
     other 5xx                     SERVER
 
-The server fetches with its own rules, so the page's URL is judged here first; its address is the operator's and may be
-on this machine.
+The server fetches by its own rules, so the page's URL is judged here first. The server's own address is the operator's
+and may be on this machine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OF_THE_PAGE = re.compile(r"net::ERR_|navigat|goto|Timeout \d+ ?ms", re.IGNORECA
 
 @dataclass(frozen=True, slots=True)
 class Crawl4AISettings:
-    """The operator's. `main_content` asks for the filtered text first; seconds for one answer."""
+    """The operator's settings. `main_content` asks for the filtered text first; `total_seconds` is for one answer."""
 
     base_url: str = "http://127.0.0.1:11235"
     main_content: bool = True
@@ -71,7 +71,7 @@ class Crawl4AIReadProvider:
         )
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
-        """The page's text as the browser shows it. Raises WebError. May be cancelled."""
+        """Return the page's text as the browser shows it. Raises WebError. May be cancelled."""
         await self._judge(url)
         content = await self._markdown(url, "fit") if self._settings.main_content else ""
         content = content or await self._markdown(url, "raw")
@@ -82,7 +82,7 @@ class Crawl4AIReadProvider:
         return part_of(ReadResult(url, title, content, len(content), len(content)), offset, max_length)
 
     async def _markdown(self, url: str, how: str) -> str:
-        """The text with that filter, empty when nothing is left of it."""
+        """Return the text with this filter, empty when the filter leaves nothing. Raises WebError."""
         reply = await self._api.post("md", {"url": url, "f": how, "q": None, "c": "0"})
         markdown = reply.record.get("markdown")
         if reply.record.get("success") is not True or not isinstance(markdown, str | None):
@@ -91,7 +91,7 @@ class Crawl4AIReadProvider:
 
 
 def _explained(reply: Reply) -> Refusal:
-    """FastAPI's words; a browser's trouble with a page is not the server's."""
+    """Explain an error in FastAPI's words. A browser's failure with a page is the page's, not the server's."""
     record = reply.record
     message = said(_detail(record.get("detail")) or _detail(record.get("error")))
     if reply.status == HTTPStatus.INTERNAL_SERVER_ERROR and _OF_THE_PAGE.search(message):
@@ -101,7 +101,7 @@ def _explained(reply: Reply) -> Refusal:
 
 
 def _detail(detail: JSON) -> str:
-    """A sentence, or the first of a list of what is wrong with the request."""
+    """Return the sentence, or the first of a list of things wrong with the request."""
     if isinstance(detail, list) and detail and isinstance(detail[0], dict):
         detail = detail[0].get("msg")
     return detail if isinstance(detail, str) else ""

@@ -1,4 +1,4 @@
-"""Reads pages itself: fetched by the safe fetcher, made text in the extraction process. Nobody else reads along."""
+"""Reads pages without a third party: the safe fetcher fetches them, the extraction process turns them into text."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tools.web.extracting.extracted import SENTENCES, Extracted, Flag
 from tools.web.providers import ReadResult
 from tools.web.readers.paging import part_of
 
-#: The fetcher's 20 s, and what reading may take: a wait of 30 s, a start of 20 s, 5 s of work (`ExtractLimits`).
+#: The fetcher's 20 s and the most that extraction takes: 30 s of waiting, 20 s to start, 5 s of work (`ExtractLimits`).
 TOTAL_SECONDS = 75.0
 
 
 class Page(Protocol):
-    """A page as the fetcher brings it. It may have `is_cut`: its body is only the beginning, up to the cap."""
+    """A page from the fetcher. It may have `is_cut`: its body is only the beginning, up to the cap."""
 
     @property
     def url(self) -> str:
-        """Where it was found in the end."""
+        """The page's address after all redirects."""
         ...
 
     @property
@@ -30,12 +30,12 @@ class Page(Protocol):
 
     @property
     def content_type(self) -> str:
-        """Its media type."""
+        """The page's media type."""
         ...
 
     @property
     def charset(self) -> str:
-        """What its server calls its character set, or empty."""
+        """The character set as the server names it; empty when it names none."""
         ...
 
     @property
@@ -48,7 +48,7 @@ class Fetcher(Protocol):
     """Fetches pages, from public addresses only."""
 
     def fetch(self, url: str) -> Awaitable[Page]:
-        """The page. Raises WebError. May be cancelled."""
+        """Return the page. Raises WebError. May be cancelled."""
         ...
 
 
@@ -57,15 +57,15 @@ class Follows(Protocol):
     """A fetcher that can go where a page sends its readers by itself."""
 
     def follow(self, page: Any, reference: str) -> Awaitable[Page]:  # Any: a page of its own
-        """The page there; `page` itself when it leads nowhere else. Raises WebError. May be cancelled."""
+        """Return the page there, or `page` itself when it leads nowhere else. Raises WebError. May be cancelled."""
         ...
 
 
 class TextMaker(Protocol):
-    """Makes text of a page; `Extractor` is one."""
+    """Turns a page into text; `Extractor` is one."""
 
     def extract(self, body: bytes, content_type: str, charset: str, url: str) -> Awaitable[Extracted]:
-        """The page's text. Raises WebError. May be cancelled."""
+        """Return the page's text. Raises WebError. May be cancelled."""
         ...
 
 
@@ -77,19 +77,19 @@ class DirectReadProvider:
     def __init__(self, fetcher: Fetcher, extractor: TextMaker, seconds: float = TOTAL_SECONDS) -> None:
         self._fetcher = fetcher
         self._extractor = extractor
-        #: Fetching, and the wait for a worker that must start and that others use.
+        #: Includes fetching, and the wait for a worker that must start and is shared with others.
         self.total_seconds = seconds
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
-        """The page's text from character `offset`, at most `max_length` of them, cut after a paragraph where possible.
+        """Return the page's text from character `offset`, at most `max_length` characters.
 
-        Each call fetches; who pages through a page asks for the whole once (`read_whole`) and cuts it with `part_of`.
-        Raises WebError.
+        The text is cut after a paragraph where possible. Each call fetches the page; a caller that pages through it
+        asks once for the whole (`read_whole`) and cuts it with `part_of`. Raises WebError.
         """
         return part_of(await self.read_whole(url), offset, max_length)
 
     async def read_whole(self, url: str) -> ReadResult:
-        """The page's whole text, up to the extraction's own cap. Raises WebError."""
+        """Return the page's whole text, up to the extraction's own cap. Raises WebError."""
         page = await self._fetcher.fetch(url)
         found = await self._text_of(page)
         while found.refresh and isinstance(self._fetcher, Follows):
@@ -112,7 +112,7 @@ class DirectReadProvider:
 
 
 def _check_status(status: int) -> None:
-    """Nothing for a page. Raises WebError for what a server says instead of one."""
+    """Accept the status of a page. Raises WebError for any other."""
     if status < HTTPStatus.BAD_REQUEST:
         return
     kind = Kind.BAD_REQUEST

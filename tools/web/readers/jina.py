@@ -1,4 +1,4 @@
-"""Pages read by Jina Reader (reference/web-tools.md section 2): a service that renders them and gives Markdown.
+"""Reads pages through Jina Reader, a service that renders them and gives Markdown.
 
     200, data                            the page
     200, warning "returned error 404"    BAD_REQUEST: there is no such page (404, 410), which Jina calls a success
@@ -12,7 +12,7 @@
     408, 504, 524                        TIMEOUT
 
 URLs travel in the body of a POST: Jina's GET has them in its path, where a fragment is lost and other characters are
-read twice.
+interpreted twice.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from tools.web.search.api import Api, Reply, Shared
 from tools.web.search.options import Options
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
 
-#: Without a key 20 requests a minute for one address, and not more than about 4 at once.
+#: Without a key, Jina allows one address 20 requests a minute, and about 4 at once.
 KEYLESS_PER_MINUTE = 20
 _WARNED = re.compile(r"returned (?:error )?([45]\d\d)\b", re.IGNORECASE)
 _GONE = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
-#: Cloudflare's, before Jina's own servers: no answer of the origin in time.
+#: Cloudflare's status, sent in front of Jina's own servers: the origin did not answer in time.
 _CLOUDFLARE_TIMEOUT = 524
 
 
 @dataclass(frozen=True, slots=True)
 class JinaSettings:
-    """The operator's: `base_url` may be the European `https://eu.r.jina.ai`; times in seconds."""
+    """The operator's settings: `base_url` may be the European `https://eu.r.jina.ai`; times in seconds."""
 
     base_url: str = "https://r.jina.ai"
     engine: str = ""
@@ -61,7 +61,7 @@ class JinaOptions(Options):
 
 
 class JinaReadProvider:
-    """Reads pages through Jina; works without a key, slowly."""
+    """Reads pages through Jina; it works without a key, but slowly."""
 
     name = "jina"
 
@@ -81,7 +81,7 @@ class JinaReadProvider:
         )
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
-        """The page's text as Jina has it. Raises WebError. May be cancelled."""
+        """Return the page's text from Jina. Raises WebError. May be cancelled."""
         await self._judge(url)
         reply = await self._api.post("", {"url": url})
         return part_of(self._page(reply, url), offset, max_length)
@@ -101,7 +101,7 @@ class JinaReadProvider:
         return ReadResult(_text(data, "url") or url, _text(data, "title"), content, len(content), len(content))
 
     def _heed_warning(self, data: Mapping[str, JSON]) -> None:
-        """Raise what a warning says of the page: its own failure is a success to Jina."""
+        """Raise WebError when a warning says that the page itself failed, which Jina calls a success."""
         match = _WARNED.search(_text(data, "warning"))
         if match is None:
             return
@@ -123,7 +123,7 @@ def _headers(settings: JinaSettings, key: str) -> dict[str, str]:
 
 
 def _explained(reply: Reply) -> Refusal:
-    """What Jina's names say, where the status does not."""
+    """Explain an error by Jina's names where the status is not enough."""
     record = reply.record
     name, message = _text(record, "name"), said(_text(record, "message"))
     if name.startswith("SecurityCompromise") or reply.status == HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS:

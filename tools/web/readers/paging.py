@@ -1,4 +1,4 @@
-"""The part of a page that was asked for, cut where a reader would stop."""
+"""Cuts the requested part out of a page, where a reader would stop."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import replace
 from tools.web.providers import ReadResult
 
 #: A cut goes back to the end of a paragraph, else of a line, of a sentence or of a word, when that keeps at least this
-#: share of what was asked for.
+#: share of the length that was asked for.
 KEEP_SHARE = 0.6
 _BORDERS = ("\n\n", "\n", ". ", " ")
 
 
 def part_of(whole: ReadResult, offset: int, max_length: int) -> ReadResult:
-    """The page's text from character `offset`, at most `max_length` characters of it.
+    """Return the page's text from character `offset`, at most `max_length` characters of it.
 
-    `offset + content_length` is where the next part begins; nothing is lost between two parts. A negative number is 0.
-    `original_length` is the whole page's, `truncated` whether anything of it is missing, before or after.
+    `offset + content_length` is where the next part begins; nothing is lost between two parts. A negative number counts
+    as 0. `original_length` is the whole page's; `truncated` tells whether any of it is missing, before or after.
     """
     text = whole.content
     start = max(0, offset)
@@ -27,7 +27,7 @@ def part_of(whole: ReadResult, offset: int, max_length: int) -> ReadResult:
 
 
 def cut_at(text: str, start: int, most: int) -> int:
-    """Where a part that begins at `start` ends, at most `most` characters later."""
+    """Return where a part that begins at `start` ends, at most `most` characters later."""
     end = start + most
     if end >= len(text):
         return len(text)

@@ -1,6 +1,6 @@
-"""One JSON call to a provider's API: bounded, with its key in a header, every failure a WebError with a kind.
+"""Makes JSON calls to a provider's API: bounded, with its key in a header, every failure a WebError with a kind.
 
-The key goes nowhere but to the origin of the base URL: calls are made by path, and a redirect is told, not followed.
+The key is sent only to the origin of the base URL: calls are made by path, and a redirect is an error, not followed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tools.web.errors import Kind, WebError
 from tools.web.search.refusals import Refusal, refusal_of
 
 MAX_BODY_BYTES = 1_000_000
-#: An error's explanation stands at its beginning; the rest of an error page is not read.
+#: An error is explained at its beginning; the rest of an error page is not read.
 MAX_ERROR_BYTES = 16 * 1024
 CALL_SECONDS = 15.0
 LIMITS = Limits(
@@ -37,16 +37,16 @@ _OK, _REDIRECT, _ERROR = 200, 300, 400
 
 
 class Exchange(Protocol):
-    """Whatever performs requests as HttpExchange does."""
+    """Performs requests as HttpExchange does."""
 
     async def perform(self, request: Request, sink: Sink, limits: Limits | None = None) -> None:
-        """Send and receive, or raise a ResilienceError."""
+        """Send the request and receive the answer, or raise a ResilienceError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all providers of a process share: one exchange with its connections, and the reactor as their clock."""
+    """The parts that all providers of a process share: one exchange with its connections, and the reactor as clock."""
 
     exchange: Exchange
     clock: IReactorTime
@@ -54,7 +54,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class Reply:
-    """What an API answered. `at` is when, in clock seconds."""
+    """An API's answer. `at` is when it came, in clock seconds."""
 
     status: int
     headers: Headers
@@ -62,13 +62,13 @@ class Reply:
     at: float
 
     def header(self, name: str) -> str:
-        """A header's last value, empty without one."""
+        """Return a header's last value, empty when there is none."""
         values = self.headers.getRawHeaders(name) or [""]
         return values[-1]
 
     @cached_property
     def record(self) -> JSONObject:
-        """The body as a JSON object, empty when it is none."""
+        """The body as a JSON object; empty when it is none."""
         try:
             read = orjson.loads(self.body)
         except orjson.JSONDecodeError:
@@ -76,7 +76,7 @@ class Reply:
         return read if isinstance(read, dict) else {}
 
 
-#: The refusal that an answer with an error status is.
+#: Reads the refusal out of an answer with an error status.
 Explain = Callable[[Reply], Refusal]
 
 
@@ -84,8 +84,8 @@ Explain = Callable[[Reply], Refusal]
 class Api:
     """A provider's API below `base_url`. `headers` may hold its key; `secrets` never occur in a message.
 
-    `explain` reads the errors of a service that has its own shapes. `seconds` is how long a call may take in all,
-    `limits` what its phases may.
+    `explain` reads the errors of a service that has its own shapes. `seconds` is the time for a whole call, `limits`
+    are the limits of its phases.
     """
 
     shared: Shared
@@ -98,7 +98,10 @@ class Api:
     limits: Limits = LIMITS
 
     def __post_init__(self) -> None:
-        """Refuse a base URL that could send the key elsewhere than it says, and a key that is no header."""
+        """Refuse a base URL that could send the key elsewhere, and a key that no header can hold.
+
+        Raises ValueError.
+        """
         try:
             parts = urlsplit(self.base_url)
             is_plain = bool(parts.hostname) and not (parts.username or parts.password or parts.query or parts.fragment)
@@ -113,22 +116,22 @@ class Api:
             raise ValueError(f"{self.provider}: its key holds characters that no key has")
 
     async def get(self, path: str, parameters: Mapping[str, str]) -> Reply:
-        """The answer to a GET with these parameters. Raises WebError."""
+        """Return the answer to a GET with these parameters. Raises WebError."""
         return await self._call("GET", f"{self._url(path)}?{urlencode(parameters, errors='replace')}")
 
     async def post(self, path: str, record: JSONObject) -> Reply:
-        """The answer to a JSON record. Raises WebError."""
+        """Return the answer to a JSON record. Raises WebError."""
         return await self._call("POST", self._url(path), encoded(record))
 
     def listed(self, reply: Reply, name: str) -> list[object]:
-        """The list that a good answer has under `name`. Raises WebError when there is none."""
+        """Return the list that a good answer has under `name`. Raises WebError when there is none."""
         found = reply.record.get(name)
         if isinstance(found, list):
             return found
         raise self.error(Kind.PARSE, f"answered without a list of {name}")
 
     def error(self, kind: Kind, message: str, retry_at: float | None = None) -> WebError:
-        """A WebError of this provider, its message without keys."""
+        """Return a WebError of this provider, its message without keys."""
         for secret in filter(None, self.secrets):
             message = message.replace(secret, "[key]")
         return WebError(kind, f"{self.provider} {message}", provider=self.provider, retry_at=retry_at)
@@ -146,7 +149,7 @@ class Api:
         try:
             await Deadline.after(self.shared.clock, self.seconds).bound(Deferred.fromCoroutine(sending))
         except ResilienceError as error:
-            # An error status says more than why the rest of its page did not arrive.
+            # An error status says more than the reason why the rest of its page did not arrive.
             if sink.status < _ERROR:
                 raise self._failure(error) from error
         return self._checked(Reply(sink.status, sink.headers, sink.body, self.shared.clock.seconds()))
@@ -175,21 +178,21 @@ class Api:
 
 
 class _Answer(Collected):
-    """Keeps a whole good answer, and the beginning of an error."""
+    """Keeps a whole good answer, or the beginning of an error."""
 
     def __init__(self) -> None:
         super().__init__()
         self._size = 0
 
     def data(self, piece: bytes) -> bool:
-        """Keep the piece; of an error no more than explains it."""
+        """Keep the piece; return True when enough of an error has come to explain it."""
         self._size += len(piece)
         super().data(piece)
         return self.status >= _ERROR and self._size >= MAX_ERROR_BYTES
 
 
 def encoded(record: Mapping[str, JSON]) -> bytes:
-    """The record as JSON. Half of a surrogate pair, which a model can write and no JSON may hold, becomes `?`."""
+    """Return the record as JSON. Half a surrogate pair, which a model can write and JSON cannot hold, becomes `?`."""
     try:
         return orjson.dumps(record)
     except orjson.JSONEncodeError:

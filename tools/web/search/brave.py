@@ -15,7 +15,7 @@ from tools.web.search.results import taken, without_markup
 
 URL = "https://api.search.brave.com/res/v1"
 MAX_RESULTS = 20
-#: The short window is waited for when it opens this soon; it is one second on every plan known.
+#: A short window that opens within this time is waited for; on every known plan it is one second.
 MAX_WAIT_SECONDS = 2.0
 _MAX_HEADER_CHARS = 100
 _RATE_LIMITED = 429
@@ -29,7 +29,7 @@ class BraveOptions(Options):
 
 
 class BraveSearchProvider:
-    """Searches with Brave. It says in each answer how much may still be asked, and it is not asked in vain."""
+    """Searches with Brave. Each of its answers says how much may still be asked; no request is sent beyond that."""
 
     def __init__(self, shared: Shared, key: str, url: str = "", options: BraveOptions | None = None) -> None:
         self.name = "brave"
@@ -42,7 +42,7 @@ class BraveSearchProvider:
         self._api = Api(shared, self.name, url or URL, headers, (key,), _refusal)
 
     async def search(self, query: SearchQuery) -> list[SearchResult]:
-        """At most `query.limit` results, 20 at most. Raises WebError."""
+        """Return at most `query.limit` results, 20 at most. Raises WebError."""
         words = with_sites(text_of(query, self.name), domains_of(query, self.name))
         parameters = {"q": words, "count": str(max(1, min(query.limit, MAX_RESULTS))), "text_decorations": "false"}
         if query.time_range != "all":
@@ -59,7 +59,7 @@ class BraveSearchProvider:
         return taken(found, query.limit, snippet="description", plain=without_markup)
 
     async def _admitted(self) -> None:
-        """Wait for the short window; refuse while the month's is closed."""
+        """Wait for the short window. Raise WebError while the month's is closed, or the short one for too long."""
         short, month = (until - self._clock.seconds() for until in self._closed_until)
         if month > 0:
             raise self._api.error(Kind.QUOTA, "has no requests left on this plan", self._closed_until[1])
@@ -70,7 +70,7 @@ class BraveSearchProvider:
 
 
 def used_up(headers: Headers) -> tuple[float, float]:
-    """For how many seconds the short and the long window are closed; 0 for one that is open or not told of.
+    """Return for how many seconds the short and the long window are closed; 0 for one that is open or not named.
 
     `X-RateLimit-Remaining: 0, 14990` and `X-RateLimit-Reset: 1, 2419200` close the short one for a second.
     """
@@ -80,7 +80,7 @@ def used_up(headers: Headers) -> tuple[float, float]:
 
 
 def _refusal(reply: Reply) -> Refusal:
-    """Brave's errors: 429 is a matter of a second, or of the rest of the month."""
+    """Explain Brave's errors: a 429 lasts a second, or the rest of the month."""
     plain = refusal_of(reply)
     if reply.status != _RATE_LIMITED:
         return plain
@@ -91,7 +91,7 @@ def _refusal(reply: Reply) -> Refusal:
 
 
 def _numbers(headers: Headers, name: str) -> list[float]:
-    """The numbers of a header such as `1, 15000`; none when one of them is not a plain number."""
+    """Return the numbers of a header such as `1, 15000`; none when any of them is not a plain number."""
     value = ", ".join(headers.getRawHeaders(name) or [])
     words = [word.strip() for word in value.split(",")]
     if len(value) > _MAX_HEADER_CHARS or not all(word.isascii() and word.isdigit() for word in words):

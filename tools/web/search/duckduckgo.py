@@ -1,7 +1,7 @@
-"""DuckDuckGo and its like through the library ddgs: without a key. It reads the pages that people see.
+"""Searches DuckDuckGo and similar engines without a key, through the library ddgs, which reads the pages people see.
 
-The library blocks, has no cancel, and tells "blocked" and "nothing found" with the same words. So it runs in threads
-of its own under our own deadline, and its "no results" is trouble that another provider may be spared.
+The library blocks, cannot be cancelled, and says "blocked" and "nothing found" with the same words. So it runs in
+threads of its own under our own deadline, and its "no results" is an error, after which another provider may be asked.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from tools.web.search.query import domains_of, text_of, with_sites
 from tools.web.search.results import taken
 from tools.web.search.threads import DaemonThreads, FromThread, Full
 
-#: By name, because the library's "auto" always begins with two encyclopaedias.
+#: Named one by one, because the library's "auto" always begins with two encyclopaedias.
 BACKENDS = ("duckduckgo", "brave", "mojeek", "startpage", "yahoo")
-#: These find the same whatever time range is asked for.
+#: Engines that ignore the time range.
 TIMELESS = frozenset({"mojeek"})
 MAX_RESULTS = 20
 CALL_SECONDS = 12.0
-#: How long a search waits for one of the threads.
+#: The most seconds a search waits for one of the threads.
 TURN_SECONDS = 20.0
-#: For each engine. A call asks five of them, two at a time.
+#: Seconds for each engine. A call asks five of them, two at a time.
 ENGINE_SECONDS = 4
 MISSING = "needs the package ddgs: pip install 'mud-assistant[web]'"
 _NAME = "duckduckgo"
@@ -70,7 +70,7 @@ class DuckDuckGoSearchProvider:
         self._threads = threads or DaemonThreads(reactor, "ddgs")
 
     async def search(self, query: SearchQuery) -> list[SearchResult]:
-        """At most `query.limit` results. Raises WebError; BLOCKED_OR_EMPTY when nothing came."""
+        """Return at most `query.limit` results. Raises WebError; BLOCKED_OR_EMPTY when nothing came."""
         words = with_sites(text_of(query, self.name), domains_of(query, self.name))
         limit = max(1, min(query.limit, MAX_RESULTS))
         timed = query.time_range is not TimeRange.ALL
@@ -94,7 +94,7 @@ class DuckDuckGoSearchProvider:
         return results
 
     async def _in_turn(self, work: Callable[[], object]) -> object:
-        """What the library gives within its own time, which begins when a thread has taken the search up."""
+        """Return the library's answer. Its own time begins when a thread takes the search up."""
         if not self._threads.is_busy:
             return await Deadline.after(self._clock, CALL_SECONDS).bound(self._threads.run(work))
         taken: Deferred[None] = Deferred()
@@ -116,7 +116,7 @@ class DuckDuckGoSearchProvider:
         return await Deadline.after(self._clock, CALL_SECONDS).bound(done)
 
     def close(self) -> None:
-        """End. A search that has begun is left to itself, and neither we nor the interpreter wait for it."""
+        """Close the threads. Neither we nor the interpreter wait for a search that has begun."""
         self._threads.close()
         forget_workers()
 
@@ -125,7 +125,7 @@ class DuckDuckGoSearchProvider:
 
 
 def _passing(taken: Deferred[None]) -> Callable[[object], object]:
-    """Passes a result on, and lets nobody wait for a turn that is over."""
+    """Return a callback that passes a result on and ends the wait for a turn."""
 
     def passing(result: object) -> object:
         if not taken.called:
@@ -143,7 +143,10 @@ class Ddgs:
         self._make = make
 
     def __call__(self, words: str, timelimit: str | None, engines: str, limit: int) -> object:
-        """The library's records. One object for each call: its engines keep the query on themselves."""
+        """Return the library's records.
+
+        Each call makes a new object, because its engines keep the query on themselves.
+        """
         make = self._make or _library()
         library = make(proxy=self._options.proxy or None, timeout=ENGINE_SECONDS)
         return library.text(  # type: ignore[attr-defined]  # the library is not imported for its types
@@ -165,7 +168,7 @@ def _library() -> Callable[..., object]:
 
 
 def _failure(error: Exception) -> WebError:
-    """The error for what the library raised. Its words hold addresses and whole answers, so they are not repeated."""
+    """Return the error for what the library raised. Its text is not repeated: it holds addresses and whole answers."""
     kinds = {kind.__name__ for kind in type(error).__mro__}
     words = str(error)[:1000].lower()
     if "RatelimitException" in kinds:
@@ -184,7 +187,7 @@ def _failure(error: Exception) -> WebError:
 def forget_workers() -> None:
     """Keep the interpreter's end from waiting for the threads that ddgs starts for its engines.
 
-    They are daemons, as ours are that start them, but concurrent.futures joins each thread it ever started.
+    They are daemons, as are our threads that start them, but concurrent.futures joins each thread it ever started.
     """
     known: MutableMapping[Thread, object] = getattr(executors, "_threads_queues", {})
     for thread in list(known):

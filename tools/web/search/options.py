@@ -1,4 +1,4 @@
-"""What an operator may set for one provider beside its key and its address."""
+"""The options an operator may set for one provider beside its key and its address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Perplexity Search: raw results, not its answers, with a key."""
+"""Perplexity Search: raw results instead of its answers; it needs a key."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ class PerplexitySearchProvider:
         self._api = Api(shared, self.name, url or URL, {"Authorization": f"Bearer {key}"}, (key,))
 
     async def search(self, query: SearchQuery) -> list[SearchResult]:
-        """At most `query.limit` results, 20 at most, from the first 20 of the allowed domains. Raises WebError."""
+        """Return at most `query.limit` results, 20 at most. Raises WebError.
+
+        Only the first 20 of the allowed domains are searched.
+        """
         record: dict[str, JSON] = {
             "query": text_of(query, self.name),
             "max_results": max(1, min(query.limit, MAX_RESULTS)),

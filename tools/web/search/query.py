@@ -1,4 +1,4 @@
-"""What every provider does with a query before it is sent."""
+"""Prepares a query for any provider before it is sent."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from tools.web.errors import Kind, WebError
 from tools.web.providers import SearchQuery, TimeRange
 
-#: A host name, in any script: no blank, no operator of a search language, no address.
+#: A host name in any script: without blanks, without operators of a search language; no IPv6 address or URL.
 _DOMAIN = re.compile(r"(?=.{1,253}\Z)[^\W_](?:[\w-]*[^\W_])?(?:\.[^\W_](?:[\w-]*[^\W_])?)+\.?")
 _WORDS = {TimeRange.DAY: "day", TimeRange.WEEK: "week", TimeRange.MONTH: "month", TimeRange.YEAR: "year"}
 
 
 def text_of(query: SearchQuery, provider: str) -> str:
-    """The query's words on one line. Raises WebError when there are none."""
+    """Return the query's words on one line. Raises WebError when there are none."""
     words = " ".join(query.text.split())
     if not words:
         raise WebError(Kind.BAD_REQUEST, f"{provider} needs words to search for", provider=provider)
@@ -22,7 +22,7 @@ def text_of(query: SearchQuery, provider: str) -> str:
 
 
 def domains_of(query: SearchQuery, provider: str) -> list[str]:
-    """The allowed domains in lower case. Raises WebError when one is none: it could hold search operators."""
+    """Return the allowed domains in lower case. Raises WebError for one that is no domain: it could hold operators."""
     domains = [domain.strip().lower() for domain in query.allowed_domains]
     if not all(map(is_domain, domains)):
         raise WebError(Kind.BAD_REQUEST, f"{provider} takes domains such as example.org", provider=provider)
@@ -30,12 +30,12 @@ def domains_of(query: SearchQuery, provider: str) -> list[str]:
 
 
 def is_domain(name: str) -> bool:
-    """Whether a name looks like a domain of the web: labels with dots between, nothing a search engine obeys."""
+    """Tell whether a name looks like a domain of the web: labels with dots between, nothing a search engine obeys."""
     return _DOMAIN.fullmatch(name) is not None
 
 
 def with_sites(text: str, domains: Iterable[str]) -> str:
-    """The words and, in the search engines' own language, where they must be found."""
+    """Return the words with the sites to search, in the search engines' own language."""
     sites = " OR ".join(f"site:{domain}" for domain in domains)
     if not sites:
         return text
@@ -43,5 +43,5 @@ def with_sites(text: str, domains: Iterable[str]) -> str:
 
 
 def range_word(time_range: TimeRange) -> str | None:
-    """The time range as most services call it, None for all of time."""
+    """Return the time range as most services call it, None for all of time."""
     return _WORDS.get(time_range)

@@ -1,4 +1,4 @@
-"""What an answer with an error status means, for APIs that say it in the usual ways."""
+"""Reads what an answer with an error status means, for APIs that say it in the usual ways."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.web.errors import Kind
 
 MAX_SAID_CHARS = 200
 _SERVER_ERROR, _FORBIDDEN = 500, 403
-#: reference/web-tools.md section 2: 432 and 433 are Tavily's. 408 and 425 are the server's wish for another time.
+#: 432 and 433 are Tavily's. With 408 and 425 the server asks for another time.
 _KINDS = {
     401: Kind.AUTH,
     402: Kind.QUOTA,
@@ -39,9 +39,9 @@ _WORDS = {
     Kind.SERVER: "is in trouble",
     Kind.BLOCKED_OR_EMPTY: "does not read this page",
 }
-#: What a 403 of a bot filter or for a region comes to.
+#: What a 403 of a bot filter, or for a region, means.
 _TURNED_AWAY = "turns us away before it looks at the key"
-#: A refusal of one page, as Tavily and others say it.
+#: How Tavily and others word the refusal of one page.
 _ABOUT_THE_PAGE = re.compile(
     r"\b(urls?|pages?|sites?|websites?|domains?|hosts?|robots)\b.{0,80}"
     r"\b(not (be )?(supported|allowed|permitted|accessible)|unsupported|blocked|forbidden|denied|disallowed?)"
@@ -52,32 +52,35 @@ _KEY_LIKE = re.compile(r"\b(?:tvly|pplx|sk|BSA|jina)[-_]?[A-Za-z0-9_-]{12,}|(?i:
 
 
 class Answered(Protocol):
-    """The part of a reply that is looked at."""
+    """The parts of a reply that are read here."""
 
     @property
     def status(self) -> int:
-        """Its HTTP status."""
+        """The HTTP status."""
         ...
 
     @property
     def headers(self) -> Headers:
-        """Its headers."""
+        """The headers."""
         ...
 
     @property
     def body(self) -> bytes:
-        """Its body, or the beginning of it."""
+        """The body, or the beginning of it."""
         ...
 
     @property
     def at(self) -> float:
-        """When it came, in clock seconds."""
+        """When the reply came, in clock seconds."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What went wrong, as the rest of a sentence that begins with the provider's name."""
+    """A refusal. `message` is the rest of a sentence that begins with the provider's name.
+
+    `retry_at` is in clock seconds, None when the server did not say.
+    """
 
     kind: Kind
     message: str
@@ -85,12 +88,12 @@ class Refusal:
 
 
 def kind_of(status: int) -> Kind:
-    """Whose trouble an error status is."""
+    """Return the kind of an error status."""
     return _KINDS.get(status) or (Kind.SERVER if status >= _SERVER_ERROR else Kind.BAD_REQUEST)
 
 
 def refusal_of(reply: Answered) -> Refusal:
-    """The refusal in an answer of any usual shape; when to come back is read off its headers."""
+    """Return the refusal in an answer of any usual shape; its headers say when to come back."""
     body = read_error_body(reply.body)
     return refusal(reply, said(body.message), retry_wish(reply.headers, Moment(reply.at)), is_page=body.is_page)
 
@@ -98,7 +101,7 @@ def refusal_of(reply: Answered) -> Refusal:
 def refusal(
     reply: Answered, message: str, retry_at: float | None = None, kind: Kind | None = None, *, is_page: bool = False
 ) -> Refusal:
-    """The refusal of a status, with what the server said of it. `is_page`: in a page for people."""
+    """Return the refusal for a status, with the server's own message. `is_page`: it was in a page for people."""
     kind = kind or (_forbidden(message, is_page=is_page) if reply.status == _FORBIDDEN else kind_of(reply.status))
     meaning = _TURNED_AWAY if kind is Kind.SERVER and reply.status == _FORBIDDEN else _WORDS.get(kind, "failed")
     words = f"{meaning} ({reply.status})"
@@ -106,12 +109,12 @@ def refusal(
 
 
 def _forbidden(message: str, *, is_page: bool) -> Kind:
-    """Whose trouble a 403 is: it is the key's only when it speaks of nothing else."""
+    """Return the kind of a 403: AUTH only when the message speaks of nothing else."""
     if is_page or BLOCKED.search(message):
         return Kind.SERVER
     return Kind.BLOCKED_OR_EMPTY if _ABOUT_THE_PAGE.search(message) else Kind.AUTH
 
 
 def said(text: str) -> str:
-    """A server's words fit for a message: one clean line without anything that looks like a key."""
+    """Return a server's words fit for a message: one clean line without anything that looks like a key."""
     return one_line(_KEY_LIKE.sub("[key]", text[: 8 * MAX_SAID_CHARS]), max_chars=MAX_SAID_CHARS)

@@ -1,4 +1,4 @@
-"""What comes back from a provider, into results. Every entry was written by strangers: nothing about it is believed."""
+"""Turns a provider's entries into results. Every entry was written by strangers, so no field is trusted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tools.web.urls import normal_url, web_url
 
 MAX_TITLE_CHARS = 200
 MAX_SNIPPET_CHARS = 500
-#: As many entries of one answer are looked at, however many it holds.
+#: The most entries of one answer that are looked at.
 MAX_ENTRIES = 200
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,300}>|<!--.{0,300}?-->", re.DOTALL)
 
@@ -25,9 +25,9 @@ def taken(
     url: str = "url",
     plain: Callable[[str], str] = str,
 ) -> list[SearchResult]:
-    """At most `limit` results of a list of records, without those that have no title or no web address.
+    """Return at most `limit` results of a list of records, without those that have no title or no web address.
 
-    `snippet` and `url` are the fields' names; `plain` makes a service's titles and snippets text.
+    `snippet` and `url` are the fields' names; `plain` turns a service's titles and snippets into text.
     """
     results: dict[str, SearchResult] = {}
     for entry in _records(entries):
@@ -41,12 +41,12 @@ def taken(
 
 
 def text(value: object, max_chars: int, plain: Callable[[str], str] = str) -> str:
-    """A stranger's text on one clean line, empty when it is no text."""
+    """Return a stranger's text on one clean line, empty when it is no text."""
     return one_line(plain(value[: 8 * max_chars]), max_chars=max_chars) if isinstance(value, str) else ""
 
 
 def without_markup(value: str) -> str:
-    """Text without HTML's tags and references."""
+    """Return text without HTML's tags and references."""
     return html.unescape(_MARKUP.sub("", value))
 
 

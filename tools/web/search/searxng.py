@@ -1,7 +1,7 @@
 """SearXNG: the operator's own search engine over many others, without a key.
 
-Its address is the operator's and may well be on this machine or in a private network. The rules for the addresses of
-pages are not asked about it, and about nothing else: no redirect is followed, and its results are pages like any other.
+Its address is the operator's and may well be on this machine or in a private network, so the rules for the addresses of
+pages do not apply to it. They apply to all else: no redirect is followed, and its results are pages like any other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tools.web.search.refusals import Refusal, refusal_of
 from tools.web.search.results import taken
 
 JSON_IS_OFF = "answers no JSON (403): JSON is off: add json to search.formats in settings.yml"
-#: A second page is asked for when the first was this long and yet held too few that can be used.
+#: A second page is asked for when the first had this many entries and yet too few that can be used.
 FULL_PAGE = 10
 _FORBIDDEN = 403
 _MAX_ENGINES = 5
@@ -31,7 +31,10 @@ class SearxngOptions(Options):
 
 
 class SearxngSearchProvider:
-    """Searches with the SearXNG (or searx) at `url`. `key`, if any, is for a proxy before it that wants a bearer."""
+    """Searches with the SearXNG (or searx) at `url`.
+
+    `key`, if any, is for a proxy before it that wants a bearer token.
+    """
 
     def __init__(self, shared: Shared, key: str = "", url: str = "", options: SearxngOptions | None = None) -> None:
         self.name = "searxng"
@@ -41,7 +44,7 @@ class SearxngSearchProvider:
         self._api = Api(shared, self.name, url, headers, (key,), _refusal)
 
     async def search(self, query: SearchQuery) -> list[SearchResult]:
-        """At most `query.limit` results. Raises WebError, also when its engines failed and nothing came of it."""
+        """Return at most `query.limit` results. Raises WebError, also when nothing was found and engines failed."""
         parameters = {
             "q": with_sites(text_of(query, self.name), domains_of(query, self.name)),
             "format": "json",
@@ -60,28 +63,28 @@ class SearxngSearchProvider:
         return results
 
     async def _second_page(self, parameters: dict[str, str]) -> list[object]:
-        """More entries; none when the first page must do."""
+        """Return more entries; none when the second page fails, since the first must do then."""
         try:
             return self._api.listed(await self._api.get("search", parameters | {"pageno": "2"}), "results")
         except WebError:
             return []
 
     def _complain(self, reply: Reply) -> None:
-        """Nothing found by engines that failed is not nothing."""
+        """Raise WebError when nothing was found and engines failed: then there may be hits all the same."""
         if failed := _unresponsive(reply.record.get("unresponsive_engines")):
             message = f"found nothing, and some of its engines failed: {failed}"
             raise self._api.error(Kind.BLOCKED_OR_EMPTY, message)
 
 
 def _unresponsive(engines: object) -> str:
-    """The engines that failed and why, as far as it is told: pairs of name and reason."""
+    """Return the engines that failed and why, as far as the pairs of name and reason tell."""
     pairs = [pair for pair in engines if isinstance(pair, list) and pair] if isinstance(engines, list) else []
     told = [one_line(": ".join(part for part in pair[:2] if isinstance(part, str)), max_chars=80) for pair in pairs]
     return ", ".join([word for word in told if word][:_MAX_ENGINES])
 
 
 def _refusal(reply: Reply) -> Refusal:
-    """SearXNG's errors. The most usual by far is a 403 with a page: JSON is off unless somebody puts it on."""
+    """Explain SearXNG's errors. Most often it is a 403 with a page: JSON is off until the operator turns it on."""
     if reply.status == _FORBIDDEN and not reply.record:
         return Refusal(Kind.AUTH, JSON_IS_OFF)
     return refusal_of(reply)

@@ -1,4 +1,4 @@
-"""Tavily: search and reading, with a key, or without one and then capped."""
+"""Tavily: searching and reading, with a key, or without one under a cap."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools.web.urls import normal_url
 URL = "https://api.tavily.com"
 KEYLESS = {"X-Tavily-Access-Mode": "keyless"}
 MAX_RESULTS = 20
-#: A keyless cap that lasts longer is no matter of speed.
+#: A keyless cap that lasts longer, in seconds, is a used-up quota and not a matter of speed.
 QUOTA_AFTER_SECONDS = 3600.0
 _MAX_WAIT_SECONDS = 40 * 24 * 3600.0
 _EXTRACT_SECONDS = 12
@@ -34,7 +34,7 @@ class TavilyOptions(Options):
 
 
 class TavilyProvider:
-    """Searches and reads with Tavily. `credits` is what it says that its answers have cost since it was made."""
+    """Searches and reads with Tavily. `credits` is the sum of what Tavily says its answers cost."""
 
     def __init__(self, shared: Shared, key: str = "", url: str = "", options: TavilyOptions | None = None) -> None:
         self.name = "tavily"
@@ -46,7 +46,7 @@ class TavilyProvider:
         self._is_keyless = not key
 
     async def search(self, query: SearchQuery) -> list[SearchResult]:
-        """At most `query.limit` results, 20 at most. Raises WebError."""
+        """Return at most `query.limit` results, 20 at most. Raises WebError."""
         record: dict[str, JSON] = {
             "query": text_of(query, self.name),
             "search_depth": self._options.search_depth,
@@ -61,7 +61,7 @@ class TavilyProvider:
         return taken(self._api.listed(reply, "results"), query.limit)
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
-        """The page's Markdown from character `offset` on. Raises WebError."""
+        """Return the page's Markdown from character `offset` on. Raises WebError."""
         record: JSONObject = {
             "urls": [url],
             "format": "markdown",
@@ -87,7 +87,7 @@ class TavilyProvider:
 
 
 def _refusal(reply: Reply) -> Refusal:
-    """Tavily's errors: `detail.error` with a key, an `error` object that says when to come back without one."""
+    """Explain Tavily's errors: `detail.error` with a key; without one an `error` object that says when to come back."""
     detail, keyless = reply.record.get("detail"), reply.record.get("error")
     if isinstance(detail, dict) and isinstance(words := detail.get("error"), str):
         return refusal(reply, said(words), retry_wish(reply.headers, Moment(reply.at)))
@@ -102,7 +102,10 @@ def _refusal(reply: Reply) -> Refusal:
 
 
 def _of(entries: object, url: str) -> JSONObject:
-    """The record about `url`, an empty one without any. They come in any order, addresses written as it likes."""
+    """Return the record about `url`, an empty one when there is none.
+
+    The records come in any order, and Tavily may write their addresses in another way.
+    """
     for entry in entries if isinstance(entries, list) else []:
         if isinstance(entry, dict) and _same(entry.get("url"), url):
             return entry
@@ -110,7 +113,7 @@ def _of(entries: object, url: str) -> JSONObject:
 
 
 def _same(one: object, other: str) -> bool:
-    """Whether two addresses are of one page, with a slash at the end or without."""
+    """Tell whether two addresses are of one page, with a slash at the end or without."""
     return isinstance(one, str) and normal_url(one.strip()).rstrip("/") == normal_url(other).rstrip("/")
 
 
@@ -120,7 +123,7 @@ def _why(failed: JSONObject) -> str:
 
 
 def _title(page: JSONObject, content: str) -> str:
-    """The page's title if it is told, else its first heading."""
+    """Return the page's title if Tavily gives one, else its first heading."""
     told = page.get("title")
     if not isinstance(told, str):
         lines = content[:4000].splitlines()

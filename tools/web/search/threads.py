@@ -1,4 +1,4 @@
-"""A few threads for calls that block, which nothing ever waits for."""
+"""A few threads for calls that block. Nothing ever waits for the threads to end."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class FromThread(Protocol):
 
 
 class Full(Exception):
-    """As many calls as may wait are waiting."""
+    """Raised when as many calls as may wait are waiting."""
 
 
 class Panic(Exception):
-    """A call ended with what is no Exception; the message is its kind."""
+    """Raised for a call that ended with a BaseException that is no Exception; the message is its class."""
 
 
 class _Job(Generic[T]):
-    """A call and who waits for it."""
+    """A call, and the Deferred of its result."""
 
     def __init__(self, work: Callable[[], T], on_begin: Callable[[], object]) -> None:
         self.work = work
@@ -38,16 +38,16 @@ class _Job(Generic[T]):
         self.result: Deferred[T] = Deferred()
 
     def fire(self, result: T | Failure) -> None:
-        """Hand on the result; a late one is dropped."""
+        """Hand on the result; drop a late one."""
         if not self.result.called:
             self.result.callback(result)
 
 
 class DaemonThreads(Generic[T]):
-    """At most `size` daemon threads, made when they are needed, and at most `waiting` calls before them.
+    """At most `size` daemon threads, started when they are needed, and at most `waiting` calls before them.
 
-    A cancelled call that has begun goes on, its result is dropped, and its thread is busy until then. `close` lets
-    nothing new begin and waits for nothing.
+    A cancelled call that has begun goes on and keeps its thread busy until it ends; its result is dropped. After
+    `close` no call begins, and nothing is waited for.
     """
 
     def __init__(self, reactor: FromThread, name: str, size: int = 2, waiting: int = 16) -> None:
@@ -68,7 +68,7 @@ class DaemonThreads(Generic[T]):
             return self._threads >= self._size and self._idle <= len(self._jobs)
 
     def run(self, work: Callable[[], T], on_begin: Callable[[], object] = bool) -> Deferred[T]:
-        """What `work` returns or raises in a thread. Raises Full, and CancelledError after `close`.
+        """Run `work` in a thread and return a Deferred of its result. Raises Full, and CancelledError after `close`.
 
         `on_begin` is called in the reactor's thread when a thread has taken the call up.
         """
@@ -88,7 +88,7 @@ class DaemonThreads(Generic[T]):
         return job.result
 
     def close(self) -> None:
-        """End: calls that wait are cancelled, threads go when they are done."""
+        """Close: calls that wait are cancelled, threads end when their call is done."""
         with self._changed:
             self._closed = True
             jobs, self._jobs = self._jobs, deque()
@@ -102,7 +102,7 @@ class DaemonThreads(Generic[T]):
             self._reactor.callFromThread(job.on_begin)
             try:
                 result = job.work()
-            except Exception:  # noqa: BLE001  (told to whoever called)
+            except Exception:  # noqa: BLE001  (handed on to the caller)
                 result = Failure()
                 result.cleanFailure()
             except BaseException as error:  # noqa: BLE001  (a panic of Rust code, which must not end the thread)
