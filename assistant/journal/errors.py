@@ -44,7 +44,7 @@ class JournalUnreadable(JournalError):
 
 
 class JournalRefused(JournalError):
-    """The file is not a journal of this program. It was neither opened nor changed."""
+    """The file is not ours, or of a newer version than this program. It was neither opened nor changed."""
 
 
 class JournalClosed(JournalError):

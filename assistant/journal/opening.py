@@ -51,7 +51,7 @@ class Sound:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """The file was damaged. `saved` rows were carried over; the damaged file is at `aside`."""
+    """The file was damaged. `saved` rows were carried over; what was found is kept at `aside`."""
 
     path: Path
     damage: str
@@ -107,7 +107,7 @@ class ReadOnly:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The file does not belong to this program, and was not touched."""
+    """The file is not ours, or of a newer version than this program. It was not touched."""
 
     path: Path
     cause: str
@@ -126,7 +126,7 @@ class _Damaged(Exception):
 
 
 class _NotForUs(Exception):
-    """The file does not belong to this program and must not be touched."""
+    """The file is not ours, or of a newer version than this program, and must not be touched."""
 
 
 def open_file(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection | None, Opened]:
@@ -233,7 +233,10 @@ def _check(db: sqlite3.Connection, schema: Schema) -> None:
 
 
 def _identify(path: Path) -> None:
-    """Check that the file is a journal. Raises _Damaged when it was one and cannot be opened, _NotForUs when not."""
+    """Check by its first bytes that the file is a journal.
+
+    Raises _Damaged when it was a journal, or is empty, and cannot be opened; _NotForUs when it never was one.
+    """
     with path.open("rb") as file:
         head = file.read(_LOOKED_AT_BYTES)
     if not head:
