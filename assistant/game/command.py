@@ -1,4 +1,4 @@
-"""`mud-assistant game` from its first line to its last: makes a game, starts it, says where it is, stops it."""
+"""Runs the command `mud-assistant game`: makes a game, starts it, says where it is, and stops it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assistant.game.patience import Patience
 from assistant.game.ports import LOOPBACK
 from assistant.game.running import Running
 
-#: What of the Server's log is shown, without the time and the level before it: how the assistants fare.
+#: The lines of the Server's log that are shown, without their time and level: how the assistants fare.
 _WORTH = re.compile(
     r"\[..\] (?P<told>.* thinks with .*|.* cannot think yet: .*|no assistant can live.*|a model is left out: .*|"
     r"the embedded model: \w+|the embedded model is gone: .*|the demo could not be built.*|.* lives in .*)"
@@ -28,7 +28,7 @@ _LOOK_SECONDS = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The words of the command line."""
+    """The options of the command line."""
 
     folder: Path
     wanted: Wanted
@@ -37,7 +37,7 @@ class Options:
 
 
 def game(options: Options, environment: Mapping[str, str], patience: Patience) -> int:
-    """The exit status: 0 when the game has run and was stopped, 2 when something kept it from that. Blocks until then.
+    """Run a game until it is stopped. Return 0 when it has run and was stopped, 2 when an error prevented that. Blocks.
 
     Ctrl-C, SIGTERM and SIGHUP stop the game, whenever they come. It is not left running when this returns.
     """
@@ -45,7 +45,7 @@ def game(options: Options, environment: Mapping[str, str], patience: Patience) -
     maker = Maker(environment, _say)
     running = Running(folder, maker.launcher(folder), patience, _say)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP
             signal.signal(number, signal.default_int_handler)
     try:
         try:
@@ -62,7 +62,7 @@ def game(options: Options, environment: Mapping[str, str], patience: Patience) -
 
 
 def _begin(folder: GameFolder, options: Options, maker: Maker, running: Running) -> None:
-    """A game that is up, made when it is not there; then where it is. Raises GameError."""
+    """Start the game, making it when there is none, and print where it is. Raises GameError."""
     if options.fresh:
         running.stop()
         remove(folder)
@@ -82,7 +82,7 @@ def _begin(folder: GameFolder, options: Options, maker: Maker, running: Running)
     maker.migrate(folder)
     logged = running.start()
     _tell(folder)
-    # The first Server, which restarts once, and the one behind it tell the same.
+    # The first Server restarts once, and the second logs the same lines.
     for text in dict.fromkeys(_worth(logged)):
         _say(text)
 
@@ -106,11 +106,11 @@ def _tell(folder: GameFolder) -> None:
 
 
 def _follow(running: Running) -> None:
-    """Show what is worth it of the log, until the game is ended from elsewhere."""
+    """Show the interesting lines of the log until the game is ended from elsewhere."""
     last = ""
-    while running.is_there():  # the Server alone goes away and comes back in a reload
+    while running.is_there():  # a reload ends and restarts only the Server
         for text in _worth(running.log.lines()):
-            if text != last:  # as when a file is fetched, which is logged at every step
+            if text != last:  # a file that is fetched is logged at every step
                 _say(text)
             last = text
         running.patience.sleep(_LOOK_SECONDS)
@@ -118,18 +118,18 @@ def _follow(running: Running) -> None:
 
 
 def _worth(lines: list[str]) -> list[str]:
-    """What is worth showing, in its order."""
+    """Return the texts of the lines worth showing, in their order."""
     return [found["told"].rstrip() for line in lines if (found := _WORTH.search(line))]
 
 
 def _stop(running: Running) -> None:
-    """End the game. From now on no signal is obeyed: it would leave a game behind. What is waited for has an end."""
+    """End the game, ignoring signals from now on: they would leave a game running. Every wait in it is limited."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     running.stop()
 
 
 def _say(text: str) -> None:
-    """One line on standard error. Whoever read it may have left: the game is stopped all the same."""
+    """Print one line on standard error. An OSError is ignored: the reader may be gone, and the game must be stopped."""
     with suppress(OSError):
         print(text, file=sys.stderr, flush=True)

@@ -1,5 +1,5 @@
-"""What ends `mud-assistant game` before its time."""
+"""The error that ends `mud-assistant game` early."""
 
 
 class GameError(Exception):
-    """The game cannot be made, started or stopped; the message says in one sentence why and what to do."""
+    """The game cannot be made, started or stopped. The message says in one sentence why and what to do."""

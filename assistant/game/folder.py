@@ -1,4 +1,4 @@
-"""The folder of a game: where its files are, and what is remembered of it between two starts."""
+"""Knows the folder of a game: where its files are, and what is remembered of it between two starts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from pathlib import Path
 from assistant.game.errors import GameError
 from assistant.game.ports import Ports
 
-#: The account that owns a new game, and the one that owned games before this name was kept.
+#: The account that owns a new game, and the one that owns a game whose state file names none.
 OWNER, FIRST_OWNER = "Owner", "Keeper"
 _PASSWORD_LENGTH = 14
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is remembered: the first port, who was put into the first room, and for which versions the database is.
+    """What is remembered of a game between two starts.
 
-    `owner` is the account that owns the game.
+    `first_port` is the first of its ports, `assistant` the character in the first room. `versions` are those that the
+    database was migrated to, and `owner` is the account that owns the game.
     """
 
     first_port: int
@@ -37,7 +38,7 @@ class GameFolder:
 
     @property
     def state(self) -> Path:
-        """Its presence says that the game is ours."""
+        """The file that holds what is remembered. Its presence says that the game is ours."""
         return self.path / "mud-assistant-game.json"
 
     @property
@@ -47,7 +48,7 @@ class GameFolder:
 
     @property
     def setup(self) -> Path:
-        """What the Server runs once, when it starts for the first time."""
+        """The module that the Server runs once, when it starts for the first time."""
         return self.path / "server" / "conf" / "at_initial_setup.py"
 
     @property
@@ -57,7 +58,7 @@ class GameFolder:
 
     @property
     def password_file(self) -> Path:
-        """The owner's password, for nobody else on this machine."""
+        """The file with the owner's password. Other accounts of this machine cannot read it."""
         return self.path / "login.txt"
 
     @property
@@ -67,25 +68,25 @@ class GameFolder:
 
     @property
     def server_log(self) -> Path:
-        """What happens in the game."""
+        """The log of what happens in the game."""
         return self.logs / "server.log"
 
     @property
     def launcher_log(self) -> Path:
-        """What the launcher printed."""
+        """The log of what the launcher printed."""
         return self.logs / "launcher.log"
 
     @property
     def pid_files(self) -> tuple[Path, Path]:
-        """Those of the Portal and of the Server."""
+        """The files with the process numbers of the Portal and of the Server."""
         return self.path / "server" / "portal.pid", self.path / "server" / "server.pid"
 
     def resolved(self) -> GameFolder:
-        """The same folder as Evennia names it, without links in its path."""
+        """Return the same folder as Evennia names it, without links in its path."""
         return GameFolder(self.path.resolve())
 
     def kept(self) -> Kept | None:
-        """What is remembered; None where no game is. Raises GameError for a folder that is something else."""
+        """Return what is remembered, None when there is no game. Raises GameError for a folder of anything else."""
         try:
             data = json.loads(self.state.read_text(encoding="utf-8"))
             owner = str(data.get("owner", FIRST_OWNER))
@@ -102,15 +103,15 @@ class GameFolder:
             raise GameError(f"{self.state} cannot be read: begin again with --fresh") from error
 
     def keep(self, kept: Kept) -> None:
-        """Remember."""
+        """Write down what is to be remembered."""
         self.state.write_text(json.dumps(asdict(kept), indent=1) + "\n", encoding="utf-8")
 
     def ports(self) -> Ports:
-        """The game's ports. Raises GameError where no game is."""
+        """Return the game's ports. Raises GameError when there is no game."""
         return Ports(self._there().first_port)
 
     def owner(self) -> str:
-        """The account that owns the game. Raises GameError where no game is."""
+        """Return the account that owns the game. Raises GameError when there is no game."""
         return self._there().owner
 
     def _there(self) -> Kept:
@@ -120,7 +121,7 @@ class GameFolder:
         return kept
 
     def password(self) -> str:
-        """The owner's password, made when there is none yet."""
+        """Return the owner's password; make and store one when there is none yet."""
         try:
             return self.password_file.read_text(encoding="utf-8").strip()
         except FileNotFoundError:

@@ -8,19 +8,19 @@ from pathlib import Path
 
 @dataclass(slots=True)
 class Following:
-    """A log that grows, and that Evennia may put aside and begin anew."""
+    """A reader of a log that grows, and that Evennia may put aside and begin anew."""
 
     path: Path
     _at: int = 0
     _rest: bytes = b""
 
     def to_end(self) -> None:
-        """Leave out what is there now."""
+        """Skip what is in the log now."""
         self._at = self.path.stat().st_size if self.path.exists() else 0
         self._rest = b""
 
     def lines(self) -> list[str]:
-        """The whole lines that were written since the last call."""
+        """Return the whole lines that were written since the last call."""
         try:
             with self.path.open("rb") as file:
                 size = file.seek(0, 2)

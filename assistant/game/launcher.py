@@ -12,26 +12,26 @@ from pathlib import Path
 
 from assistant.game.errors import GameError
 
-#: How long one call may take, in seconds; a busy machine needs ten times what an idle one does.
+#: How long one call may take, in seconds. A busy machine needs ten times as long as an idle one.
 CALL_SECONDS = 300.0
-#: How long an interrupted call may still take: a half-started game could not be stopped.
+#: How long an interrupted call may still take, as a half-started game could not be stopped.
 _FINISH_SECONDS = 90.0
 _SHOWN_LINES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """The launcher; what it prints goes to `log`, which `folder` need not hold yet."""
+    """The launcher `evennia` for the game in `folder`. What it prints is appended to `log`."""
 
     folder: Path
     log: Path
     environment: Mapping[str, str]
 
     def run(self, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
-        """What a call printed. Its exit status says nothing: Evennia's is 0 after most failures.
+        """Call the launcher and return what it printed. Its exit status is ignored: it is 0 after most failures.
 
-        Raises GameError when there is no launcher, or it does not end. Ctrl-C is obeyed when the call is over, for a
-        game that is half started could not be stopped. Blocks.
+        Raises GameError when there is no launcher, or the call does not end. Ctrl-C takes effect when the call is over,
+        because a half-started game could not be stopped. Blocks.
         """
         binaries = Path(sysconfig.get_path("scripts"))
         if not (binaries / "evennia").exists():
@@ -56,7 +56,7 @@ class Launcher:
             return log.read().decode("utf-8", "replace")
 
     def _environment(self, binaries: Path) -> dict[str, str]:
-        """What the launcher needs: it calls twistd by its name, and overwrites the first entry of PYTHONPATH."""
+        """Return the launcher's environment. It calls twistd by name, and overwrites the first entry of PYTHONPATH."""
         changed = {"PATH": f"{binaries}{os.pathsep}{self.environment.get('PATH', os.defpath)}"}
         if modules := self.environment.get("PYTHONPATH"):
             changed["PYTHONPATH"] = f"{binaries}{os.pathsep}{modules}"
@@ -71,7 +71,7 @@ class Launcher:
                 f"'evennia {what}' took over {CALL_SECONDS:g} s; see {self.log}, and try again when the machine is idle"
             ) from None
         except KeyboardInterrupt:
-            with suppress(subprocess.TimeoutExpired):  # then it is killed
+            with suppress(subprocess.TimeoutExpired):  # then it is killed below
                 child.wait(_FINISH_SECONDS)
             raise
         finally:
@@ -81,5 +81,5 @@ class Launcher:
 
 
 def ending(printed: str) -> str:
-    """The last lines of what was printed, for an error."""
+    """Return the last lines of what was printed, for an error."""
     return "\n".join(printed.strip().splitlines()[-_SHOWN_LINES:])

@@ -1,4 +1,4 @@
-"""Makes a game that is not there yet, and brings its database up to date."""
+"""Makes a new game, applies options to an existing one, and brings its database up to date."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from assistant.game.ports import Ports, free_ports
 from assistant.game.writing import write_options, write_settings, write_setup
 
 DEFAULT_NAME = "Sage"
-#: Django prints this when nothing stands in its way, whether there is something to do or not.
+#: Django prints this when it can migrate, whether there is something to do or not.
 _MIGRATED = "Running migrations:"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the options ask for: the model's settings by name, the assistant's name and the first port, if given."""
+    """The options given: the model's settings by name, the assistant's name, and the first port."""
 
     model: Mapping[str, str]
     name: str | None = None
@@ -37,17 +37,17 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Makes games; `say` is told of each step."""
+    """A maker of games. `say` is called with a sentence for each step."""
 
     environment: Mapping[str, str]
     say: Callable[[str], None]
 
     def launcher(self, folder: GameFolder) -> Launcher:
-        """The launcher for a game that is there."""
+        """Return the launcher for a game that exists."""
         return Launcher(folder.path, folder.launcher_log, self.environment)
 
     def make(self, folder: GameFolder, wanted: Wanted) -> None:
-        """A game where none is, as a whole or not at all. Raises GameError. Blocks for a few seconds."""
+        """Make a new game, as a whole or not at all. Raises GameError. Blocks for a few seconds."""
         name = wanted.name or DEFAULT_NAME
         self.say(f"Making a game in {folder.path} ...")
         parent = folder.path.parent
@@ -65,11 +65,11 @@ class Maker:
             new.password()
             new.keep(Kept(ports.first, name))
             if folder.path.exists():
-                folder.path.rmdir()  # it is empty, or it would not be ours to fill
+                folder.path.rmdir()  # it is empty: `kept` refuses any other folder
             os.replace(new.path, folder.path)  # noqa: PTH105  (the same call; this one says that it replaces)
 
     def adapt(self, folder: GameFolder, kept: Kept, wanted: Wanted) -> None:
-        """Apply the options to a game that does not run. Raises GameError."""
+        """Apply the options to a game that is not running. Raises GameError."""
         if wanted.name and wanted.name != kept.assistant:
             raise GameError(
                 f"{kept.assistant} lives in this game, not {wanted.name}: leave --name out, begin again with --fresh, "
@@ -82,7 +82,7 @@ class Maker:
             write_options(folder, wanted.model, kept.assistant)
 
     def migrate(self, folder: GameFolder) -> None:
-        """Bring the database to the installed versions, when it is not there yet. Raises GameError. Blocks."""
+        """Migrate the database to the installed versions, unless it is there already. Raises GameError. Blocks."""
         kept = folder.kept()
         assert kept is not None
         if kept.versions == _versions():
@@ -95,7 +95,7 @@ class Maker:
 
 
 def remove(folder: GameFolder) -> None:
-    """Delete a game that was made by us and does not run. Raises GameError for anything else."""
+    """Delete a game that was made by us and is not running. Raises GameError for a folder of anything else."""
     if folder.state.exists():
         shutil.rmtree(folder.path)
     else:
@@ -103,7 +103,7 @@ def remove(folder: GameFolder) -> None:
 
 
 def _versions() -> str:
-    """Those whose migrations the database has."""
+    """Return the installed versions of Evennia and Django, which decide the database's migrations. Raises GameError."""
     try:
         return f"evennia {version('evennia')}, django {version('django')}"
     except PackageNotFoundError:

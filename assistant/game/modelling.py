@@ -1,4 +1,4 @@
-"""Which local model a new game begins with, when its owner names none and no Ollama answers."""
+"""Chooses the local model of a new game when its owner names none and no Ollama answers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from assistant.game.making import Wanted
 from assistant.known_providers import AUTO, EMBEDDED
 from llm.providers.ollama import DEFAULT_URL
 
-#: How long a local Ollama may take to be there, in seconds.
+#: How long to wait for a connection to a local Ollama, in seconds.
 LOOK_SECONDS = 1.0
 
 
 def with_model(wanted: Wanted, now: Callable[[], float], say: Callable[[str], None]) -> Wanted:
-    """Add the better local model to what is wanted, where it is the one that is there or is chosen at the terminal.
+    """Add the better local model to what is wanted when it is the one on this machine, or the owner chooses it.
 
-    `now` gives seconds. Blocks: for a third of a second, and until the owner has answered.
+    `now` gives seconds. Blocks for a third of a second, and until the owner has answered.
     """
     given, provider = wanted.model, wanted.model.get("provider", AUTO)
     if provider not in {AUTO, EMBEDDED} or given.get("model") or given.get("url"):
@@ -42,7 +42,10 @@ def with_model(wanted: Wanted, now: Callable[[], float], say: Callable[[str], No
 
 
 def _asked(say: Callable[[str], None]) -> str:
-    """The model that the owner chooses; the better one for an empty line, the small one when there are no more."""
+    """Ask for a model until the owner names one, and return it.
+
+    An empty line means the better one; the end of the input means the small one.
+    """
     while True:
         say(f"Which one? ({offer.SMALL}, {offer.BETTER}) [{offer.BETTER}]:")
         line = sys.stdin.readline()
@@ -54,7 +57,7 @@ def _asked(say: Callable[[str], None]) -> str:
 
 
 def _is_there(url: str) -> bool:
-    """Whether something answers at the address."""
+    """Tell whether something answers at the address."""
     parts = urlsplit(url)
     try:
         with closing(socket.create_connection((parts.hostname, parts.port or 80), LOOK_SECONDS)):

@@ -1,4 +1,4 @@
-"""Waiting for what other processes do."""
+"""Waits for other processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ class Patience:
     sleep: Callable[[float], None]
 
     def until(self, is_so: Callable[[], bool], seconds: float, every_seconds: float = 0.2) -> bool:
-        """Whether `is_so` came true within so many seconds. It is asked at least once; blocks."""
+        """Wait until `is_so` returns True; return False when it did not within `seconds`.
+
+        It is called at least once. Blocks.
+        """
         end = self.now() + seconds
         while not is_so():
             if self.now() >= end:

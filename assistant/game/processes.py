@@ -1,4 +1,4 @@
-"""The processes of a game: its Portal and its Server, and all that they started."""
+"""Finds the processes of a game: its Portal, its Server, and all that they started."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process of the game, by its number and, where the system tells, the time at which it was started."""
+    """A process of the game, known by its number and, where the system tells it, its start time."""
 
     pid: int
     started: str
 
     def is_alive(self) -> bool:
-        """Whether it still runs. One that has ended and was not collected does not."""
+        """Tell whether it still runs. A zombie, which has ended and was not collected, does not."""
         return _alive(self.pid) == self.started
 
     def kill(self, how: signal.Signals) -> None:
-        """Send it a signal; nothing happens when it has ended."""
+        """Send it a signal, unless it has ended."""
         if self.is_alive():
             try:
                 os.kill(self.pid, how)
@@ -33,7 +33,7 @@ class Process:
 
 
 def processes(folder: GameFolder) -> list[Process]:
-    """Portal and Server, those of them that are alive and have written their numbers down, as they do to serve."""
+    """Return the Portal and the Server, as far as they are alive and have written their pid files."""
     found = []
     for file in folder.pid_files:
         try:
@@ -47,9 +47,9 @@ def processes(folder: GameFolder) -> list[Process]:
 
 
 def family(folder: GameFolder) -> list[Process]:
-    """All processes of the game, also those that only begin, and what they started, such as a model's server.
+    """Return all processes of the game, also those still starting, and what they started, such as a model's server.
 
-    Without /proc only the two that have written their numbers down.
+    Without /proc these are only the Portal and the Server, once they have written their pid files.
     """
     if not _PROC.is_dir():
         return processes(folder)
@@ -62,7 +62,7 @@ def family(folder: GameFolder) -> list[Process]:
 
 
 def _fields(pid: int) -> list[str]:
-    """What the system tells of a process behind its name: state, parent, ...; nothing when it is gone."""
+    """Return the fields after the name in a process's /proc stat: state, parent, ...; empty when it is gone."""
     try:
         return (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -70,7 +70,10 @@ def _fields(pid: int) -> list[str]:
 
 
 def _alive(pid: int) -> str | None:
-    """When the process was started, in the system's own count; "" where it does not tell, None without the process."""
+    """Return when the process was started, in the system's own count.
+
+    The empty string means that the system does not tell, None that the process has ended.
+    """
     if _PROC.is_dir():
         fields = _fields(pid)
         return fields[19] if fields and fields[0] not in "ZX" else None
@@ -84,7 +87,7 @@ def _alive(pid: int) -> str | None:
 
 
 def _is_of(pid: int, folder: GameFolder) -> bool:
-    """Whether the process was started to be this game's: an old number may have been given to another since."""
+    """Tell whether the process was started for this game: an old number may belong to another process by now."""
     try:
         words = (_PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
     except (FileNotFoundError, ProcessLookupError, PermissionError):

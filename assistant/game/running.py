@@ -1,4 +1,4 @@
-"""Starts a game and knows when it is really up; stops it and knows that nothing of it is left."""
+"""Starts a game and waits until it is really up; stops it and makes sure that nothing of it is left."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from assistant.game.patience import Patience
 from assistant.game.ports import LOOPBACK
 from assistant.game.processes import Process, family, processes
 
-#: How often the launcher is asked to start: under load it gives up before the game does.
+#: How many times the launcher is told to start: under load it gives up before the game does.
 _TRIES = 3
-#: How long the Server may take behind the launcher, and the processes to end, in seconds.
+#: How long the Server may take to serve after the launcher's call, and the processes to end, in seconds.
 UP_SECONDS = 90.0
 _END_SECONDS, _TERM_SECONDS = 15.0, 5.0
 _PAGE_SECONDS = 5.0
@@ -28,7 +28,7 @@ _BOTH = 2
 
 @dataclass(slots=True)
 class Running:
-    """One game, started and stopped; `say` is told of each step."""
+    """One game that can be started and stopped. `say` is called with a sentence for each step."""
 
     folder: GameFolder
     launcher: Launcher
@@ -41,17 +41,17 @@ class Running:
         self.log = Following(self.folder.server_log)
 
     def is_up(self) -> bool:
-        """Whether both processes are alive."""
+        """Tell whether both processes are alive."""
         return len(processes(self.folder)) == _BOTH
 
     def is_there(self) -> bool:
-        """Whether there is a game at all: its Server alone is away for seconds in a reload."""
+        """Tell whether either process is alive. In a reload the Server is gone for seconds, while the Portal stays."""
         return bool(processes(self.folder))
 
     def start(self) -> list[str]:
-        """What the Server logged until it served, with the first start's restart behind it. Raises GameError. Blocks.
+        """Start the game and wait until it serves; return what the Server logged. Raises GameError. Blocks.
 
-        The account of the owner is made by the first start, from the environment.
+        The first start includes a restart. It also makes the owner's account, from the environment.
         """
         ports = self.folder.ports()
         if taken := ports.taken():
@@ -75,14 +75,14 @@ class Running:
             if self._serves(logged):
                 return logged
             if not family(self.folder):
-                break  # it has ended, and would again
+                break  # it has ended, and would end again
             self.say("It is slow to start; asking again ...")
         self.stop()
         logs = f"{self.folder.server_log} and {self.folder.launcher_log}"
         raise GameError(f"the game did not start; see {logs}, which ends with:\n{ending(printed)}")
 
     def _serves(self, logged: list[str]) -> bool:
-        """Whether the Server has told its last start, and answers. `logged` gains what it logged since."""
+        """Tell whether the Server has logged its last start, and answers. New log lines are appended to `logged`."""
         logged += self.log.lines()
         starts = [at for at, line in enumerate(logged) if any(text in line for text in _STARTED)]
         # The line about the restart comes before the one about the start that it belongs to.
@@ -90,7 +90,7 @@ class Running:
         return len(starts) >= awaited and self.is_up() and self._shows_page()
 
     def _shows_page(self) -> bool:
-        """Whether the web client's page comes, for which Portal and Server must both be there."""
+        """Tell whether the web client's page can be fetched, which needs both Portal and Server."""
         connection = http.client.HTTPConnection(LOOPBACK, self.folder.ports().web, timeout=_PAGE_SECONDS)
         try:
             connection.request("GET", "/webclient/")
@@ -101,7 +101,7 @@ class Running:
             connection.close()
 
     def stop(self) -> None:
-        """End the game, with everything it started. Raises GameError when something is left. Blocks."""
+        """End the game and everything it started. Raises GameError when a process is left. Blocks."""
         living = family(self.folder)
         if not living:
             return

@@ -1,4 +1,4 @@
-"""What is written into a new game: lines at the end of its settings, who is in the first room, how they think."""
+"""Writes the files of a new game: lines at the end of its settings, the first room's character, the model's options."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _OPTIONS = "# The settings of all assistants in this game; docs/settings.md says
 
 
 def write_settings(folder: GameFolder, ports: Ports) -> None:
-    """Put our lines at the end of the game's settings, in the place of those that were there before."""
+    """Put our lines at the end of the game's settings, replacing those written before."""
     theirs, _, _ = folder.settings.read_text(encoding="utf-8").partition(_BEGIN)
     ours = _SETTINGS.format(
         begin=_BEGIN,
@@ -62,15 +62,15 @@ def write_settings(folder: GameFolder, ports: Ports) -> None:
 
 
 def write_setup(folder: GameFolder, name: str) -> None:
-    """Say who is put into the first room."""
+    """Write the module that puts the assistant `name` into the first room."""
     folder.setup.write_text(_SETUP.format(name=name), encoding="utf-8")
 
 
 def write_options(folder: GameFolder, model: Mapping[str, str], name: str) -> None:
-    """Lay the options over the game's `assistant.toml`. Raises GameError when a setting, or `name`, would be wrong.
+    """Write the options into the game's `assistant.toml`. Raises GameError when a setting, or `name`, would be wrong.
 
-    A key, a model and the options that only some providers take belong to the provider they were given with: another
-    provider or server starts from nothing.
+    A key, a model and the options that only some providers take belong to the provider they were given with. So a new
+    provider or server starts without them.
     """
     if not folder.options.exists():
         folder.options.write_text(_OPTIONS, encoding="utf-8")

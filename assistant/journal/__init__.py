@@ -1,6 +1,6 @@
-"""The journal: what was heard, thought and done, written down before it counts.
+"""The journal: writes down what was heard, thought and done before it counts.
 
-`MemoryJournal` for as long as the process lives; `SqliteJournal` in a `Store` for good.
+`MemoryJournal` keeps it as long as the process lives. `SqliteJournal` keeps it on disk, in a `Store`.
 """
 
 from assistant.journal.bindings import StoredBindings

@@ -1,4 +1,4 @@
-"""Which key was given for which server, as rows: `key_binding.py` decides by them, over restarts."""
+"""Stores which key was given for which server. `key_binding.py` decides by these rows, also after a restart."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from assistant.key_binding import KeyBinding
 
 
 class StoredBindings:
-    """The bindings of all keys. They belong to the process, not to one assistant, so there is no lease on them."""
+    """The stored bindings of all keys. They belong to the process, not to one assistant, so they need no lease."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def remember(self, bindings: Collection[KeyBinding]) -> None:
-        """Keep these, and no others; one that was kept already keeps its time. JournalUnwritable."""
+        """Keep exactly these bindings. One that was kept before keeps its time. Raises JournalUnwritable."""
         wanted, now = frozenset(bindings), self._store.wall()
 
         def work(db: sqlite3.Connection) -> None:
@@ -28,7 +28,7 @@ class StoredBindings:
         await self._store.write(work)
 
     async def load(self) -> frozenset[KeyBinding]:
-        """All that is remembered. JournalUnreadable."""
+        """Return all remembered bindings. Raises JournalUnreadable."""
         return await self._store.read(_kept)
 
 

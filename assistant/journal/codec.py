@@ -1,7 +1,7 @@
-"""Exact JSON for what is written down: `decode(encode(x)) == x`, or an error, never something else.
+"""Encodes records as exact JSON: `decode(encode(x))` is either equal to `x` or an error.
 
-A record is one JSON object with its version, then `#` and the CRC-32 of the JSON as eight hex digits: SQLite
-has no checksums of its own, and a changed byte must not become a changed word. Pure; the shapes are in `shapes.py`.
+A record is one JSON object with its version, then `#` and the CRC-32 of the JSON as eight hex digits. SQLite has
+no checksums of its own, and a changed byte must not become a changed word. Pure; the shapes are in `shapes.py`.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Codec(Generic[T]):
     unpack: Callable[[Plain], T]
 
     def encode(self, value: T) -> bytes:
-        """The value as a record."""
+        """Return the value as a record."""
         return sealed(exact_json({"v": VERSION, **self.pack(value)}))
 
     def decode(self, record: object) -> T:
-        """The value of a record. NewerRecord or BrokenRecord says why there is none."""
+        """Return the value of a record. Raises NewerRecord or BrokenRecord when it has none."""
         plain = _parsed(unsealed(record))
         version = plain.get("v")
         if not isinstance(version, int) or version < 1:
@@ -56,22 +56,22 @@ class Codec(Generic[T]):
 
 
 def sealed(text: bytes) -> bytes:
-    """The text with its checksum behind it."""
+    """Return the text with its checksum appended."""
     return b"%b#%08x" % (text, zlib.crc32(text))
 
 
 def unsealed(record: object) -> bytes:
-    """The text without its checksum. BrokenRecord when they do not agree."""
+    """Return the text without its checksum. Raises BrokenRecord when the two do not agree."""
     if not isinstance(record, bytes) or record != sealed(record[:-_SEAL_BYTES]):
         raise BrokenRecord("a record that does not match its checksum")
     return record[:-_SEAL_BYTES]
 
 
 def exact_json(value: object) -> bytes:
-    """The value as JSON that `parse_json` reads back as it was.
+    """Return the value as JSON that `parse_json` reads back unchanged.
 
-    orjson writes what is not finite as null, refuses lone surrogates and integers of more than 64 bits, and reads those
-    as floats. Such rare values take the standard library's way, and a space in front says so.
+    orjson writes numbers that are not finite as null. It refuses lone surrogates and integers of more than 64 bits, and
+    reads such integers as floats. The standard library encodes these rare values; a leading space marks them.
     """
     try:
         text = orjson.dumps(value, default=_default)
@@ -83,7 +83,7 @@ def exact_json(value: object) -> bytes:
 
 
 def parse_json(text: bytes) -> Any:
-    """What `exact_json` wrote. BrokenRecord when it is not JSON."""
+    """Return the value that `exact_json` wrote. Raises BrokenRecord when the text is not JSON."""
     try:
         return json.loads(text) if text.startswith(b" ") else orjson.loads(text)
     except (ValueError, RecursionError) as error:
@@ -98,7 +98,7 @@ def _parsed(text: bytes) -> Plain:
 
 
 def _default(value: object) -> object:
-    """What JSON has no word for: read-only mappings and sequences, and the instance of a schema."""
+    """Return a JSON form of what JSON does not know: a read-only mapping, or an instance of a pydantic model."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What the perception stream is kept as: entries, and what a run changes in them. Pure."""
+"""The stored form of the perception stream: its entries, and what a run changes in them. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from tools.trust import Audience
 
 @dataclass(frozen=True, slots=True)
 class StreamEntry:
-    """Something perceived, or one whole step, with the ids of the events in it. `seq` is 0 until it was written.
+    """Something perceived, or one whole step, with the ids of the events in it. `seq` is 0 until it is written.
 
-    `authority` is the lowest of what it holds, `sources` the ids of the principals whose words are in it, `audience`
-    who may be told of it. `others_see` stands for it where others would hear the answer; empty for nothing at all.
+    `authority` is the lowest of what the entry holds. `sources` are the ids of the principals whose words are in it.
+    `audience` says who may be told of it. `others_see` replaces the entry where others would hear the answer; when it
+    is empty, the entry is left out there.
     """
 
     messages: tuple[Message, ...]
@@ -28,11 +29,11 @@ class StreamEntry:
 
 @dataclass(frozen=True, slots=True)
 class StreamChange:
-    """Entries to append, in this order, and the numbers of those that were trimmed since."""
+    """A change of the stream: entries to append, in this order, and the numbers of those trimmed since the last one."""
 
     new: tuple[StreamEntry, ...] = ()
     forget: tuple[int, ...] = ()
 
 
-#: The stream stays as it is.
+#: The change that leaves the stream as it is.
 NO_CHANGE = StreamChange()

@@ -1,4 +1,4 @@
-"""Forgets a player: what he said, what was made of it, and what was remembered of him. SQL only."""
+"""Forgets a player: what they said, what was made of it, and what was remembered of them. SQL only."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from assistant.journal.notes import forget_notes
 from assistant.journal.shapes import EVENT
 from assistant.journal.stream import names_in
 
-#: Whether an event belongs to a run that is not over.
+#: SQL: whether an event belongs to a run that is not over.
 _IN_OPEN_RUN = """EXISTS (SELECT 1 FROM run_events JOIN runs ON runs.seq = run
                   WHERE event = events.seq AND closed_at IS NULL)"""
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """How much was removed, and how many of his events are `waiting`: those are dealt with first.
+    """How much was removed of a player, and how many of their events are `waiting` and must be dealt with first.
 
-    `erased` when not a byte of what was removed is left in the file and its log; else it goes at the next start.
+    `erased` is True when no byte of the removed data is left in the file and its log. Otherwise the next start erases
+    the rest.
     """
 
     events: int
@@ -35,7 +36,10 @@ class Forgotten:
 
 
 def forget(db: sqlite3.Connection, assistant: str, principal_id: str) -> Forgotten:
-    """Remove his settled and parked events, finished runs over them, notes about him, and his part of the stream."""
+    """Remove a player's settled and parked events, finished runs over them, notes about them, and their stream entries.
+
+    Events that wait, or whose run is open, stay and are counted.
+    """
     owe(db)
     settled: dict[int, str] = {}
     waiting = 0
@@ -54,7 +58,10 @@ def forget(db: sqlite3.Connection, assistant: str, principal_id: str) -> Forgott
 
 
 def _events_of(db: sqlite3.Connection, assistant: str, principal_id: str) -> Iterator[tuple[int, str, bool]]:
-    """The row, id and whether it still waits of each event of his; those of version 1 name him in the record only."""
+    """Yield the row, the id and "still waiting" of each event of the player.
+
+    Events written by schema version 1 name the player only in the record.
+    """
     rows = db.execute(
         f"""SELECT seq, id, state = 'pending' OR {_IN_OPEN_RUN}, who, payload FROM events
             WHERE assistant = ? AND who IN (?, '')""",  # noqa: S608  (our own words)
@@ -70,7 +77,7 @@ def _events_of(db: sqlite3.Connection, assistant: str, principal_id: str) -> Ite
 
 
 def _forget_entries(db: sqlite3.Connection, assistant: str, who: set[str], event_ids: set[str]) -> int:
-    """Remove the entries of the stream that he is a source of; one that cannot be told may be his, and goes."""
+    """Remove the stream entries that the player is a source of, and those whose sources cannot be read."""
     rows = db.execute("SELECT seq, event_ids, sources FROM stream WHERE assistant = ?", (assistant,))
     gone = [(seq,) for seq, ids, sources in rows if _names(sources, who) or _names(ids, event_ids)]
     db.executemany("DELETE FROM stream WHERE seq = ?", gone)
@@ -84,13 +91,13 @@ def _names(record: bytes, wanted: set[str]) -> bool:
         return True
 
 
-#: What holds an assistant's life; steps, calls and results go with their runs. Its lease stays: a life that still goes
-#: somewhere else stays shut out.
+#: The tables that hold an assistant's life; steps, calls and results are deleted with their runs. The lease stays, so
+#: that a process that still runs the assistant elsewhere stays shut out.
 _ITS_OWN = ("events", "runs", "stream", "notes", "muted")
 
 
 def erase(db: sqlite3.Connection, assistant: str) -> int:
-    """How many rows were removed: everything an assistant heard, did and remembered. What it spent stays."""
+    """Remove everything an assistant heard, did and remembered; return how many rows. What it spent stays."""
     owe(db)
     db.execute("DELETE FROM meta WHERE key = ?", (NAME_OF + assistant,))
     return sum(

@@ -1,15 +1,15 @@
-"""What the durable journal cannot do.
+"""The errors of the durable journal.
 
 JournalError
- +- JournalUnwritable    not on disk: disk full, input/output error, no permission; worth trying again
- +- JournalUnreadable    could not be read from the file
+ +- JournalUnwritable    a write is not on disk: disk full, input/output error, no permission; may be tried again
+ +- JournalUnreadable    the file could not be read
  +- JournalRefused       the file is not ours, or of a newer version than this program
- +- JournalClosed        the store is not open, or not open any more
+ +- JournalClosed        the store is not open yet, or was closed
  +- Fenced               another process has taken over this assistant
  +- UnknownRun           no such run is open
- +- AlreadyRecorded      the step has an answer already
- +- NewerRecord          a record of a kind or version that this program does not know
- +- BrokenRecord         a record that is not what was written
+ +- AlreadyRecorded      the step already has an answer
+ +- NewerRecord          a record is of a kind or version that this program does not know
+ +- BrokenRecord         a record is not what was written
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _CAUSES = {
 
 
 class JournalError(Exception):
-    """Anything the journal can say about itself."""
+    """The base of all errors of the journal."""
 
 
 class JournalUnwritable(JournalError):
-    """Nothing of this write is on disk. The store goes on trying with the next one."""
+    """A write failed and nothing of it is on disk. The store tries again with the next write."""
 
 
 class JournalUnreadable(JournalError):
@@ -44,7 +44,7 @@ class JournalUnreadable(JournalError):
 
 
 class JournalRefused(JournalError):
-    """The file was not opened, and not touched."""
+    """The file is not ours, or of a newer version than this program. It was neither opened nor changed."""
 
 
 class JournalClosed(JournalError):
@@ -52,7 +52,7 @@ class JournalClosed(JournalError):
 
 
 class Fenced(JournalError):
-    """A newer process writes for this assistant; `token` is ours and `current` the one that counts."""
+    """A newer process writes for this assistant. `token` is ours, `current` the one that counts."""
 
     def __init__(self, assistant: str, token: int, current: int) -> None:
         super().__init__(f"another process has taken over {assistant} (its token is {current}, ours {token})")
@@ -70,32 +70,32 @@ class UnknownRun(JournalError):
 
 
 class AlreadyRecorded(JournalError):
-    """The step of the run has an answer; what was acted on is not written over."""
+    """The step of the run already has an answer. An answer that was acted on is never overwritten."""
 
 
 class NewerRecord(JournalError):
-    """A record that a newer version of this program wrote."""
+    """A record was written by a newer version of this program."""
 
 
 class BrokenRecord(JournalError):
-    """A record that is not what was written, or never was one."""
+    """A record is damaged, or was never a record."""
 
 
 def primary_code(error: sqlite3.Error) -> int:
-    """SQLite's primary result code of the error, 0 when it has none."""
+    """Return SQLite's primary result code of the error, 0 when it has none."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def cause_of(error: sqlite3.Error) -> str:
-    """Why SQLite failed, in words for an operator."""
+    """Return why SQLite failed, in words for an operator."""
     return _CAUSES.get(primary_code(error), str(error) or type(error).__name__)
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the file itself is damaged, which only the next start repairs."""
+    """Tell whether the file itself is damaged, which only the next start repairs."""
     return primary_code(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 def is_outage(error: sqlite3.Error) -> bool:
-    """Whether the file or the disk is at fault, and not a statement of ours."""
+    """Tell whether the file or the disk is at fault, and not one of our statements."""
     return primary_code(error) in _CAUSES

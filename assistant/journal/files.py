@@ -1,10 +1,11 @@
-"""Where a journal lies on disk, and how a connection to it is made. Runs on the writer's thread.
+"""The files of a journal on disk, and how a connection to it is made. Runs on the writer's thread.
 
-NAME             the database; NAME-wal and NAME-shm are SQLite's own beside it
+NAME             the database; NAME-wal and NAME-shm beside it are SQLite's own
 NAME-mark        how many writes were promised (mark.py)
-NAME.new         one that is being made; NAME.scratch a copy that is being read; both may go at any time
-NAME.salvaged    one that is whole and about to take the place of a damaged NAME
-NAME.damaged-N   what was found damaged, kept for a person
+NAME.new         a database that is being made; may be deleted at any time
+NAME.scratch     a copy of a damaged database that is being read; may be deleted at any time
+NAME.salvaged    a repaired database, complete, about to take the place of a damaged NAME
+NAME.damaged-N   a damaged database, kept for a person to look at
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from urllib.parse import quote
 
 from assistant.journal.schema import Schema
 
-#: Bytes of a page; fixed, so that damage can be told page by page.
+#: Bytes of a page; fixed, so that damage can be found page by page.
 PAGE_BYTES = 4096
-#: How long a statement waits for another process, in milliseconds, as SQLite wants it.
+#: How long a statement waits for another process. SQLite takes milliseconds.
 BUSY_MILLISECONDS = 5000
 #: A damaged letter must not make its whole row unreadable.
 _TEXT = partial(str, encoding="utf-8", errors="replace")
 
 
 def beside(path: Path, ending: str) -> Path:
-    """The file of the same name with `ending` behind it."""
+    """Return the path with `ending` appended to its name."""
     return path.with_name(path.name + ending)
 
 
 def connect(path: Path, *, how: str = "mode=rw") -> sqlite3.Connection:
-    """A connection for the calling thread; `how` is SQLite's URI parameters. The caller begins transactions itself."""
+    """Return a connection for the calling thread; `how` is SQLite's URI parameters. The caller begins transactions."""
     uri = f"file:{quote(str(path.absolute()))}?{how}"
     db = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=256)
     db.text_factory = _TEXT
@@ -41,14 +42,14 @@ def connect(path: Path, *, how: str = "mode=rw") -> sqlite3.Connection:
 
 
 def make_durable(db: sqlite3.Connection) -> None:
-    """From here on a commit is on disk when it returns, and what is deleted is overwritten."""
+    """Set the connection so that a commit is on disk when it returns, and deleted data is overwritten."""
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA secure_delete = ON")
 
 
 def create(path: Path, schema: Schema) -> None:
-    """Make an empty journal. It is complete when it gets its name, and only its owner may read it."""
+    """Make an empty journal. It is complete when it gets its name, and only the file's owner may read it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = beside(path, ".new")
     build(new, schema).close()
@@ -56,7 +57,7 @@ def create(path: Path, schema: Schema) -> None:
 
 
 def build(new: Path, schema: Schema) -> sqlite3.Connection:
-    """A connection to an empty database of the schema at `new`; what was there goes."""
+    """Make an empty database of the schema at `new`, replacing what is there; return a connection to it."""
     remove(new)
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     db = connect(new)
@@ -70,21 +71,21 @@ def build(new: Path, schema: Schema) -> sqlite3.Connection:
 
 
 def put_in_place(new: Path, path: Path) -> None:
-    """Give a finished file its name, so that it is there whole or not at all."""
+    """Rename a finished file to `path`, so that it is there whole or not at all."""
     _sync(new)
     new.replace(path)
     _sync(path.parent)
 
 
 def remove(path: Path) -> None:
-    """Take a database away with what lies beside it."""
+    """Delete a database and SQLite's files beside it."""
     for ending in ("", "-wal", "-shm", "-journal"):
         beside(path, ending).unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:
     if os.name == "nt" and path.is_dir():
-        return  # Windows has no such thing for directories
+        return  # Windows cannot sync directories
     number = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(number)

@@ -1,4 +1,4 @@
-"""The events of one assistant as rows: taken once, pending until dealt with, parked when they do harm. SQL only."""
+"""Stores the events of one assistant. Each is taken once, pending until dealt with, parked after crashes. SQL only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.journal import Accepted, InboxFullError
 from assistant.journal.shapes import EVENT
 
-#: How many crashed runs park an event.
+#: After this many crashed runs over it, an event is parked.
 MAX_CRASHES = 3
 
 Row = tuple[str, bytes, str, int, int]
@@ -20,7 +20,7 @@ _COLUMNS = "id, payload, verdict, importance, addressed"
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """An event that is not tried any more, and why. `accepted` is None when it cannot be read."""
+    """An event that is no longer tried, and why. `accepted` is None when it cannot be read."""
 
     event_id: str
     accepted: Accepted | None
@@ -29,9 +29,9 @@ class Parked:
 
 
 def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: bytes, *, limit: int, now: float) -> None:
-    """Put an event into the inbox, once. InboxFullError when `limit` are pending.
+    """Put an event into the inbox, unless it was taken before. Raises InboxFullError when `limit` are pending.
 
-    One that asks for an answer takes the place of the oldest that was only overheard.
+    In a full inbox, an event that asks for an answer takes the place of the oldest that was only overheard.
     """
     event_id, attention = accepted.event.id, accepted.attention
     if db.execute("SELECT 1 FROM events WHERE assistant = ? AND id = ?", (assistant, event_id)).fetchone():
@@ -52,7 +52,7 @@ def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: byt
 
 
 def _drop_overheard(db: sqlite3.Connection, assistant: str) -> bool:
-    """Deal with the oldest overheard event by leaving it out; False when none waits outside of a run."""
+    """Mark the oldest overheard event as done without a run. Return False when none waits outside of a run."""
     dropped = db.execute(
         """UPDATE events SET state = 'done' WHERE seq = (
                SELECT seq FROM events WHERE assistant = ? AND state = 'pending' AND verdict = ?
@@ -63,7 +63,7 @@ def _drop_overheard(db: sqlite3.Connection, assistant: str) -> bool:
 
 
 def pending(db: sqlite3.Connection, assistant: str) -> tuple[list[Accepted], list[tuple[str, str]]]:
-    """The events that wait, oldest first, and the ids of those that cannot be read, each with why."""
+    """Return the pending events, oldest first, and the ids of those that cannot be read, each with the reason."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM events WHERE assistant = ? AND state = 'pending' ORDER BY seq",  # noqa: S608
         (assistant,),
@@ -72,7 +72,7 @@ def pending(db: sqlite3.Connection, assistant: str) -> tuple[list[Accepted], lis
 
 
 def of_run(db: sqlite3.Connection, run: int) -> list[Accepted]:
-    """The events of a run that can be read, oldest first."""
+    """Return the readable events of a run, oldest first."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM events JOIN run_events ON event = seq WHERE run = ? ORDER BY seq",  # noqa: S608
         (run,),
@@ -81,13 +81,13 @@ def of_run(db: sqlite3.Connection, run: int) -> list[Accepted]:
 
 
 def is_poisoned(db: sqlite3.Connection, run: int) -> bool:
-    """Whether any event of the run is parked."""
+    """Tell whether any event of the run is parked."""
     found = "SELECT 1 FROM run_events JOIN events ON seq = event WHERE run = ? AND state = 'parked' LIMIT 1"
     return db.execute(found, (run,)).fetchone() is not None
 
 
 def park(db: sqlite3.Connection, assistant: str, ids: Iterable[tuple[str, str]]) -> None:
-    """Try these events no more, each for the reason given with its id."""
+    """Park these events, each for the reason given with its id: they are no longer tried."""
     db.executemany(
         "UPDATE events SET state = 'parked', reason = ? WHERE assistant = ? AND id = ? AND state = 'pending'",
         [(reason, assistant, event_id) for event_id, reason in ids],
@@ -95,7 +95,7 @@ def park(db: sqlite3.Connection, assistant: str, ids: Iterable[tuple[str, str]])
 
 
 def parked(db: sqlite3.Connection, assistant: str) -> tuple[Parked, ...]:
-    """The events that are not tried any more, oldest first."""
+    """Return the parked events, oldest first."""
     rows = db.execute(
         f"""SELECT {_COLUMNS}, crashes, reason FROM events
             WHERE assistant = ? AND state = 'parked' ORDER BY seq""",  # noqa: S608
@@ -105,7 +105,7 @@ def parked(db: sqlite3.Connection, assistant: str) -> tuple[Parked, ...]:
 
 
 def unpark(db: sqlite3.Connection, assistant: str, event_id: str) -> bool:
-    """Try the event again, with a clean record; False when it is not parked."""
+    """Make a parked event pending again, with no crashes counted. Return False when it is not parked."""
     changed = db.execute(
         """UPDATE events SET state = 'pending', crashes = 0, reason = ''
            WHERE assistant = ? AND id = ? AND state = 'parked'""",
@@ -115,7 +115,7 @@ def unpark(db: sqlite3.Connection, assistant: str, event_id: str) -> bool:
 
 
 def discard(db: sqlite3.Connection, assistant: str, event_id: str) -> bool:
-    """Mark a parked event as dealt with; False when it is not parked."""
+    """Mark a parked event as dealt with. Return False when it is not parked."""
     changed = db.execute(
         "UPDATE events SET state = 'done' WHERE assistant = ? AND id = ? AND state = 'parked'", (assistant, event_id)
     )
@@ -123,7 +123,7 @@ def discard(db: sqlite3.Connection, assistant: str, event_id: str) -> bool:
 
 
 def settle(db: sqlite3.Connection, run: int) -> None:
-    """The events of the run are dealt with."""
+    """Mark the events of the run as dealt with."""
     db.execute(
         "UPDATE events SET state = 'done' WHERE seq IN (SELECT event FROM run_events WHERE run = ?)",
         (run,),
@@ -131,7 +131,7 @@ def settle(db: sqlite3.Connection, run: int) -> None:
 
 
 def blame(db: sqlite3.Connection, run: int, why: str) -> None:
-    """Count a crash against each waiting event of the run; the third parks it."""
+    """Count a crash for each pending event of the run; the third crash parks the event."""
     waiting = "state = 'pending' AND seq IN (SELECT event FROM run_events WHERE run = ?)"
     db.execute(f"UPDATE events SET crashes = crashes + 1 WHERE {waiting}", (run,))  # noqa: S608
     db.execute(

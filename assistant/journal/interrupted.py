@@ -1,4 +1,4 @@
-"""What is known of a run that nobody is at: its events, and each step as far as it came. Pure."""
+"""What is known of an interrupted run: its events, and each step as far as it came. Pure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ At = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class InterruptedCall:
-    """One call of a step: intended without being executed means that its outcome is unknown.
+    """One call of a step. When it was `intended` but has no `executed`, its outcome is unknown.
 
-    `call` is None only when damage took both the answer and the intent.
+    `call` is None only when damage destroyed both the answer and the intent.
     """
 
     index: int
@@ -32,7 +32,7 @@ class InterruptedCall:
 
 @dataclass(frozen=True, slots=True)
 class InterruptedStep:
-    """One step: the model's answer, None when damage took it, and its calls in order."""
+    """One step: the model's answer (None when damage destroyed it) and its calls in order."""
 
     number: int
     response: LLMResponse | None
@@ -41,9 +41,9 @@ class InterruptedStep:
 
 @dataclass(frozen=True, slots=True)
 class InterruptedRun:
-    """A run that is open with nobody at it: its process died, or could not write its end.
+    """An open run that is not in progress: its process died, or could not write its end.
 
-    `opened_at` in seconds since 1970, 0 in memory. `poisoned` when any of its events is parked by now.
+    `opened_at` is in seconds since 1970, 0 in memory. `poisoned` is True when any of its events is parked by now.
     """
 
     id: str
@@ -55,7 +55,7 @@ class InterruptedRun:
 
 @dataclass(frozen=True, slots=True)
 class UnknownEffect:
-    """An effect that was begun and never came to a result, in a run that is over; `at` in seconds since 1970."""
+    """An effect that was begun and has no result, in a run that is over. `at` is in seconds since 1970."""
 
     run_id: str
     step: int
@@ -69,7 +69,7 @@ def steps_of(
     intents: Mapping[At, ToolCall | None],
     results: Mapping[At, Executed | None],
 ) -> tuple[InterruptedStep, ...]:
-    """All that is known of the steps of a run, from its records; None for one that cannot be read."""
+    """Return all that is known of the steps of a run. Takes its records; None stands for one that cannot be read."""
     numbers = sorted({*responses, *(step for step, _ in [*intents, *results])})
     return tuple(_step(number, responses.get(number), intents, results) for number in numbers)
 

@@ -1,7 +1,7 @@
-"""What the loop writes down, and when. The loop knows only this interface (design.md section 8).
+"""The interface of the journal: what the loop writes down, and when. The loop knows nothing else of the journal.
 
-The order is the promise: an event is accepted when `accept` returns; a response is written before any of its calls
-runs; an intent before its effect and the result after it; the events of a run are acknowledged with its outcome.
+The order is the promise. An event is accepted when `accept` returns. A response is written before any of its calls
+runs, an intent before its effect, and the result after it. The events of a run are acknowledged with its outcome.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class InboxFullError(Exception):
-    """The inbox takes no more: said before an event is accepted, never after."""
+    """The inbox is full. Raised before an event is accepted, never after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,60 +40,60 @@ class Journal(Protocol):
     """The written memory of one assistant. Every method returns when what it wrote is safe."""
 
     def accept(self, event: Event, attention: Attention) -> Awaitable[None]:
-        """Take an event into the inbox. Raises InboxFullError, and then has not taken it."""
+        """Take an event into the inbox. When it raises InboxFullError, the event was not taken."""
         ...
 
     def pending(self) -> Awaitable[Sequence[Accepted]]:
-        """The events accepted and not yet acknowledged, oldest first."""
+        """Return the events that are accepted and not yet acknowledged, oldest first."""
         ...
 
     def open_run(self, events: Sequence[Accepted]) -> Awaitable[str]:
-        """The id of a new run over these events."""
+        """Open a run over these events; return its id."""
         ...
 
     def record_response(self, run_id: str, step: int, response: LLMResponse) -> Awaitable[None]:
-        """Keep a model's answer; `step` counts from 1."""
+        """Record a model's answer; `step` counts from 1."""
         ...
 
     def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> Awaitable[None]:
-        """Keep that a call is about to run; `index` counts from 0 within the step. A read is no `effect`."""
+        """Record that a call is about to run; `index` counts from 0 within the step. A read is not an `effect`."""
         ...
 
     def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> Awaitable[None]:
-        """Keep what a call came to."""
+        """Record the result of a call."""
         ...
 
     def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> Awaitable[tuple[int, ...]]:
-        """Keep how the run ended and what it changed in the stream, together; the numbers of the new entries.
+        """Record how the run ended and what it changed in the stream, together; return the numbers of the new entries.
 
-        When the outcome settles them, its events are acknowledged with it.
+        The run's events are acknowledged in the same write when the outcome settles them.
         """
         ...
 
     def suspend_run(self, run_id: str) -> Awaitable[None]:
-        """Leave the run open: it was stopped on purpose, and is taken up again where it stands."""
+        """Leave the run open: it was stopped on purpose, and is taken up again where it stopped."""
         ...
 
     def forget_player(self, principal_id: str) -> Awaitable[Forgotten]:
-        """What was removed of a player."""
+        """Remove what is kept of a player; return how much was removed."""
         ...
 
     def parked(self) -> Awaitable[Sequence[Parked]]:
-        """The events that are not tried any more."""
+        """Return the parked events: they are no longer tried."""
         ...
 
     def unpark(self, event_id: str) -> Awaitable[bool]:
-        """Try a parked event again, in its old place; False when it is not parked."""
+        """Make a parked event pending again, in its old place. Return False when it is not parked."""
         ...
 
     def discard(self, event_id: str) -> Awaitable[bool]:
-        """Mark a parked event as dealt with; False when it is not parked."""
+        """Mark a parked event as dealt with. Return False when it is not parked."""
         ...
 
     def unknown_effects(self) -> Awaitable[Sequence[UnknownEffect]]:
-        """The effects of finished runs of which nobody knows whether they happened."""
+        """Return the effects of finished runs of which it is unknown whether they happened."""
         ...
 
     def interrupted(self) -> Awaitable[InterruptedRun | None]:
-        """The oldest run that is open, None when none is. Only for one who has no run in progress."""
+        """Return the oldest open run, None when there is none. Call it only while no run is in progress."""
         ...

@@ -1,4 +1,4 @@
-"""Who may write for an assistant: one process at a time, told apart by a number that only grows."""
+"""Decides who may write for an assistant: one process at a time, told apart by a number that only grows."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from assistant.journal.store import Store
 
 T = TypeVar("T")
 
-#: With the id of an assistant behind it: where the file keeps what the character is called.
+#: Followed by the id of an assistant, the key in `meta` of the character's name.
 NAME_OF = "name of "
 
 
 class Lease:
-    """The right to write for `assistant`. Taking it takes it from whoever had it."""
+    """The right to write for `assistant`. Taking it takes it from the process that had it."""
 
     def __init__(self, store: Store, assistant: str, name: str = "") -> None:
-        """What the character is called (`name`) is kept for whoever reads the journal, the last name there was."""
+        """Prepare a lease that is not yet taken. The file keeps the character's last `name` for readers."""
         self.store = store
         self._name = name
         self.assistant = assistant
@@ -29,7 +29,7 @@ class Lease:
         self.token = 0
 
     def taken(self, db: sqlite3.Connection) -> int:
-        """The next token, written down. Part of a work; `token` is set by `hold` once it is on disk."""
+        """Write the next token down and return it. Part of a transaction; once on disk, `hold` sets `token`."""
         name = self.assistant
         last = db.execute(
             """SELECT max(coalesce((SELECT token FROM leases WHERE assistant = ?), 0),
@@ -42,12 +42,15 @@ class Lease:
         return int(last) + 1
 
     def hold(self, token: int) -> int:
-        """Write with this token from now on."""
+        """Use this token for all writes from now on; return it."""
         self.token = token
         return token
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
-        """What `work` returns once it is on disk. Fenced when the lease is somebody else's: then nothing is written."""
+        """Return what `work` returns, once it is on disk.
+
+        Raises Fenced, and writes nothing, when another process has the lease.
+        """
         token = self.token
 
         def guarded(db: sqlite3.Connection) -> T:
@@ -60,5 +63,5 @@ class Lease:
         return self.store.write(guarded)
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
-        """What `work` returns; anybody may read."""
+        """Return what `work` returns. Reading needs no token."""
         return self.store.read(work)

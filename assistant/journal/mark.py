@@ -1,8 +1,8 @@
-"""How many writes were promised, kept outside the database and its log: what tells that a log was lost.
+"""Keeps how many writes were promised outside the database and its log, so that a lost log is noticed.
 
 SQLite takes a log that is missing, void or cut off for one that was never written, and opens the file as it was
-before. So each transaction counts itself in the file, and once it is committed its number is written to NAME-mark, in
-place and without a sync: a process that is killed leaves it true, a loss of power may leave it older, and never newer.
+before. So each transaction counts itself in the file. Once it is committed, its number is written to NAME-mark, in
+place and without a sync. A killed process leaves the mark true; a loss of power may leave it older, but never newer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from zlib import crc32
 
 from assistant.journal.files import beside
 
-#: Added to every counter of a file that lost rows, so that no number of a lost row is used again.
+#: Added to every counter of a file that lost rows, so that the number of a lost row is never used again.
 GAP = 1000
 _LINE = re.compile(r"([0-9a-f]{16}) (\d{20}) ([0-9a-f]{8})\n", re.ASCII)
 _ID, _WRITES = "id", "writes"
@@ -42,7 +42,10 @@ class Mark:
         return int(_value(db, _WRITES))
 
     def promise(self, number: int) -> None:
-        """Keep that the transaction of this number is on disk. One that cannot be kept is only not missed later."""
+        """Write to the mark that the transaction of this number is on disk.
+
+        An OSError is ignored: it only means that the loss of this write would not be noticed later.
+        """
         line = _line(self._id, number)
         with suppress(OSError):
             if self._file is None:
@@ -52,17 +55,17 @@ class Mark:
             os.write(self._file, line)
 
     def close(self) -> None:
-        """Let go of the file once the journal is closed; it goes as well when the journal holds everything itself."""
+        """Close the mark, once the journal is closed. Delete it when the journal has no log left to lose."""
         if self._file is None:
             return
         os.close(self._file)
         self._file, self._id = None, ""
-        if not beside(self._journal, "-wal").exists():  # else it is needed, or another process is at work
+        if not beside(self._journal, "-wal").exists():  # else the mark is needed, or another process is at work
             forget_mark(self._journal)
 
 
 def promised(path: Path) -> tuple[str, int]:
-    """Which journal the mark is of, and its last promised write; nothing when there is none that can be read."""
+    """Return which journal the mark is of, and its last promised write: `("", 0)` without a readable mark."""
     try:
         with beside(path, "-mark").open(encoding="ascii", errors="replace") as file:
             line = file.read(100)
@@ -75,17 +78,20 @@ def promised(path: Path) -> tuple[str, int]:
 
 
 def missing_writes(db: sqlite3.Connection, mark: tuple[str, int]) -> int:
-    """How many writes the file lacks of those that were promised. Read the mark first: another may write them both."""
+    """Return how many of the promised writes the file lacks.
+
+    Read the mark before the file: another process may be writing both.
+    """
     name, writes = mark
     try:
         ours, there = _value(db, _ID), int(_value(db, _WRITES) or 0)
-    except (sqlite3.Error, ValueError):  # damage, which is found elsewhere
+    except (sqlite3.Error, ValueError):  # damage, which other checks find
         return 0
     return max(0, writes - there) if ours in {"", name} else 0
 
 
 def go_on_from(db: sqlite3.Connection, mark: tuple[str, int]) -> None:
-    """Count on from the mark, and skip the numbers that lost rows may have had."""
+    """Continue the count from the mark, and skip the numbers that lost rows may have had."""
     db.execute("BEGIN IMMEDIATE")
     try:
         for key, value in zip((_ID, _WRITES), mark, strict=True):
@@ -99,7 +105,7 @@ def go_on_from(db: sqlite3.Connection, mark: tuple[str, int]) -> None:
 
 
 def skip_numbers(db: sqlite3.Connection) -> None:
-    """Let every counter go on a good way further; part of a transaction."""
+    """Advance every row counter by `GAP`. Part of a transaction."""
     for (table,) in db.execute("SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'").fetchall():
         row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
         if row is None:
@@ -108,7 +114,7 @@ def skip_numbers(db: sqlite3.Connection) -> None:
 
 
 def forget_mark(path: Path) -> None:
-    """Take the mark away: the file at `path` is a new one, or was made from what could be saved."""
+    """Delete the mark: the file at `path` is new, or was made from what could be saved."""
     with suppress(OSError):
         beside(path, "-mark").unlink()
 

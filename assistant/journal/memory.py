@@ -1,4 +1,4 @@
-"""The journal in memory: the same promises for as long as the process lives. For trials and tests."""
+"""The journal in memory: keeps the same promises as long as the process lives. For trials and tests."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from llm.messages import ToolCall
 from llm.response import LLMResponse
 from tools.result import Executed
 
-#: Finished runs kept for reading.
+#: How many finished runs are kept for reading.
 KEPT_RUNS = 100
-#: Ids of settled events kept, so that one that comes again is not taken twice.
+#: How many ids of settled events are kept, so that an event that comes again is not taken twice.
 KEPT_IDS = 1000
 
 
 @dataclass(slots=True)
 class RunRecord:
-    """All that is known of one run: responses by step, intents and results by step and index."""
+    """What is known of one run: responses by step, intents and results by step and index."""
 
     id: str
     events: tuple[Accepted, ...]
@@ -38,7 +38,7 @@ class RunRecord:
 
 
 class MemoryJournal:
-    """Keeps up to `inbox_limit` pending events and the last runs. It counts no crashes and keeps no stream."""
+    """A journal of up to `inbox_limit` pending events and the last runs. It counts no crashes and keeps no stream."""
 
     def __init__(self, inbox_limit: int = 500) -> None:
         self._inbox_limit = inbox_limit
@@ -49,7 +49,7 @@ class MemoryJournal:
         self.finished: list[RunRecord] = []
 
     async def accept(self, event: Event, attention: Attention) -> None:
-        """Take an event; one that was accepted already is not taken twice."""
+        """Take an event, unless it was accepted before. Raises InboxFullError."""
         if event.id in self._inbox or event.id in self._settled:
             return
         if len(self._inbox) >= self._inbox_limit and not (
@@ -59,7 +59,7 @@ class MemoryJournal:
         self._inbox[event.id] = Accepted(event, attention)
 
     def _drop_overheard(self) -> bool:
-        """Leave out the oldest event that was only overheard; False when none waits outside of a run."""
+        """Drop the oldest event that was only overheard. Return False when none waits outside of a run."""
         busy = {accepted.event.id for run in self._open.values() for accepted in run.events}
         for event_id, accepted in self._inbox.items():
             if accepted.attention.verdict is Verdict.CONTEXT and event_id not in busy:
@@ -69,36 +69,39 @@ class MemoryJournal:
         return False
 
     async def pending(self) -> Sequence[Accepted]:
-        """The inbox, oldest first."""
+        """Return the inbox, oldest first."""
         return tuple(self._inbox.values())
 
     async def open_run(self, events: Sequence[Accepted]) -> str:
-        """A new run, numbered from 1."""
+        """Open a run; return its id. Runs are numbered from 1."""
         self._count += 1
         run_id = f"run-{self._count}"
         self._open[run_id] = RunRecord(run_id, tuple(events))
         return run_id
 
     async def record_response(self, run_id: str, step: int, response: LLMResponse) -> None:
-        """Keep a model's answer. UnknownRun, AlreadyRecorded."""
+        """Record a model's answer. Raises UnknownRun and AlreadyRecorded."""
         responses = self._run(run_id).responses
         if step in responses:
             raise AlreadyRecorded(f"step {step} of {run_id} has an answer")
         responses[step] = response
 
     async def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> None:
-        """Keep that a call is about to run."""
+        """Record that a call is about to run. Raises UnknownRun."""
         run = self._run(run_id)
         run.intents[step, index] = call
         if effect:
             run.effects.add((step, index))
 
     async def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> None:
-        """Keep what a call came to."""
+        """Record the result of a call. Raises UnknownRun."""
         self._run(run_id).results[step, index] = executed
 
     async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
-        """Keep the outcome; settled events leave the inbox. A zero for each new entry of the stream."""
+        """Record the outcome and take settled events out of the inbox; return a zero for each new stream entry.
+
+        Raises UnknownRun.
+        """
         run = self._run(run_id)
         del self._open[run_id]
         run.outcome = outcome
@@ -113,7 +116,7 @@ class MemoryJournal:
         return (0,) * len(change.new)
 
     async def parked(self) -> Sequence[Parked]:
-        """None: nothing crashes a process and lives."""
+        """Return nothing: a crash ends the process, and this journal with it."""
         return ()
 
     async def unpark(self, event_id: str) -> bool:
@@ -125,7 +128,7 @@ class MemoryJournal:
         return False
 
     async def unknown_effects(self) -> Sequence[UnknownEffect]:
-        """The effects of finished runs that were begun and never came to a result, oldest first."""
+        """Return the effects of finished runs that were begun and have no result, oldest first."""
         return tuple(
             UnknownEffect(run.id, step, index, run.intents[step, index], 0.0)
             for run in self.finished
@@ -133,11 +136,14 @@ class MemoryJournal:
         )
 
     async def suspend_run(self, run_id: str) -> None:
-        """The run stays open."""
+        """Leave the run open. Raises UnknownRun."""
         self._run(run_id)
 
     async def forget_player(self, principal_id: str) -> Forgotten:
-        """What was removed: the finished runs over his events. He is also in notes and stream, which are not here."""
+        """Remove the finished runs over the player's events; return how many.
+
+        Notes and stream hold the player too, but are not kept here.
+        """
         kept = [run for run in self.finished if principal_id not in {heard.event.who.id for heard in run.events}]
         removed = len(self.finished) - len(kept)
         waiting = sum(accepted.event.who.id == principal_id for accepted in self._inbox.values())
@@ -145,13 +151,13 @@ class MemoryJournal:
         return Forgotten(0, removed, 0, 0, waiting, erased=True)
 
     async def interrupted(self) -> InterruptedRun | None:
-        """The oldest open run."""
+        """Return the oldest open run, None when there is none."""
         for run in self._open.values():
             return InterruptedRun(run.id, 0.0, run.events, steps_of(run.responses, run.intents, run.results))
         return None
 
     def _run(self, run_id: str) -> RunRecord:
-        """The open run of this id. UnknownRun."""
+        """Return the open run of this id. Raises UnknownRun."""
         if run_id not in self._open:
             raise UnknownRun(run_id)
         return self._open[run_id]

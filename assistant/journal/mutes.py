@@ -1,4 +1,4 @@
-"""Whom an assistant does not heed, as rows."""
+"""Stores which players an assistant has muted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tools.context import Principal
 
 @dataclass(frozen=True, slots=True)
 class Muted:
-    """One who is not heeded, by the name he had then; `at` in seconds since 1970."""
+    """A muted player, with the name they had when they were muted; `at` is in seconds since 1970."""
 
     principal_id: str
     name: str
@@ -26,21 +26,21 @@ class StoredMutes:
         self._lease = lease
 
     async def mute(self, who: Principal) -> bool:
-        """Heed him no more; False when he was muted already, and then it stays as it was."""
+        """Mute a player. Return False, and change nothing, when they were already muted."""
         row = (self._lease.assistant, who.id, storable(who.name), self._lease.store.wall())
         return await self._lease.write(
             lambda db: db.execute("INSERT OR IGNORE INTO muted VALUES (?, ?, ?, ?)", row).rowcount > 0
         )
 
     async def unmute(self, principal_id: str) -> bool:
-        """Heed him again; False when he was not muted."""
+        """End the mute of a player. Return False when they were not muted."""
         key = (self._lease.assistant, principal_id)
         return await self._lease.write(
             lambda db: db.execute("DELETE FROM muted WHERE assistant = ? AND principal = ?", key).rowcount > 0
         )
 
     async def muted(self) -> tuple[Muted, ...]:
-        """All who are muted, the latest last."""
+        """Return all muted players, the latest last."""
 
         def work(db: sqlite3.Connection) -> tuple[Muted, ...]:
             query = "SELECT principal, name, at FROM muted WHERE assistant = ? ORDER BY at, principal"

@@ -1,4 +1,4 @@
-"""What a character remembers, as rows: the same rules as `MemoryNotes`, and it outlives the process."""
+"""Stores what a character remembers, by the same rules as `MemoryNotes`, beyond the end of the process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Row = tuple[str, str, str, float, int, bytes, int]
 
 
 class StoredNotes:
-    """Notes on disk, at most `max_notes` and `max_bytes` of UTF-8. `now` gives clock seconds. Writes may be Fenced."""
+    """Notes on disk, at most `max_notes` and `max_bytes` of UTF-8. `now` gives clock seconds. Writes raise Fenced."""
 
     def __init__(
         self, lease: Lease, now: Callable[[], float], *, max_notes: int = MAX_NOTES, max_bytes: int = MAX_BYTES
@@ -39,7 +39,10 @@ class StoredNotes:
         sources: Collection[str] = (),
         audience: Audience = None,
     ) -> Added:
-        """Keep `text`; the same note again only becomes newer. The oldest go when there is no room. ToolFailed."""
+        """Keep `text`; a note that is already kept only becomes newer. The oldest are dropped when room is short.
+
+        Raises ToolFailed when `text` alone is larger than `max_bytes`.
+        """
         whose, name = (about.id, storable(about.name)) if about else ("", "")
         note = Note(storable(text), whose, name, self._now(), trust, frozenset(sources) - {whose}, audience)
         if note.size_bytes > self._max_bytes:
@@ -62,19 +65,19 @@ class StoredNotes:
         return await self._lease.write(work)
 
     async def search(self, query: str, limit: int = 5, *, about_id: str | None = None) -> Sequence[Note]:
-        """The notes that share most words with `query`, newest first among equals."""
+        """Return the notes that share most words with `query`, newest first among equals."""
         return best_fitting(concerning(await self._newest_first(), about_id), query, limit)
 
     async def about(self, principal_id: str) -> Sequence[Note]:
-        """All notes of that principal, newest first."""
+        """Return all notes of that principal, newest first."""
         return [note for note in await self._newest_first() if note.is_from(principal_id)]
 
     async def forget(self, principal_id: str) -> int:
-        """How many notes of that principal there were; they are gone."""
+        """Remove the notes of that principal; return how many."""
         return await self._lease.write(lambda db: forget_notes(db, self._lease.assistant, principal_id))
 
     async def _newest_first(self) -> list[Note]:
-        """All notes; there are never many."""
+        """Return all notes, newest first; there are never many."""
 
         def work(db: sqlite3.Connection) -> list[Note]:
             return [_note(row) for row in db.execute(_NEWEST_FIRST, (self._lease.assistant,))]
@@ -82,7 +85,7 @@ class StoredNotes:
         return await self._lease.read(work)
 
     def _make_room(self, db: sqlite3.Connection) -> tuple[Note, ...]:
-        """The oldest notes, removed until the rest fits; oldest first."""
+        """Remove the oldest notes until the rest fits; return them, oldest first."""
         dropped: list[Note] = []
         size = 0
         for place, row in enumerate(db.execute(_NEWEST_FIRST, (self._lease.assistant,)).fetchall()):
@@ -95,7 +98,7 @@ class StoredNotes:
 
 
 def forget_notes(db: sqlite3.Connection, assistant: str, principal_id: str) -> int:
-    """How many notes came from the principal, or may have; they are gone."""
+    """Remove the notes that came, or may have come, from the principal; return how many."""
     rows = db.execute(_NEWEST_FIRST, (assistant,)).fetchall()
     gone = [(row[-1],) for row in rows if not _is_readable(row[-2]) or _note(row).is_from(principal_id)]
     db.executemany("DELETE FROM notes WHERE seq = ?", gone)
@@ -103,13 +106,16 @@ def forget_notes(db: sqlite3.Connection, assistant: str, principal_id: str) -> i
 
 
 def _origin(note: Note) -> bytes:
-    """The others a note came from and who may be told of it, as a record."""
+    """Return a record of the other sources of a note, and of who may be told of it."""
     audience = None if note.audience is None else sorted(note.audience)
     return sealed(exact_json([sorted(note.sources), audience]))
 
 
 def _note(row: _Row) -> Note:
-    """The note of a row. One of an older version, or whose record is damaged, is for nobody but whom it is about."""
+    """Return the note of a row.
+
+    A note of an older version, or one with a damaged record, may be told only to the person it is about.
+    """
     text, about_id, about_name, at, trust, origin, _ = row
     note = Note(text, about_id, about_name, at, trust)
     if not origin or not _is_readable(origin):
@@ -126,5 +132,5 @@ def _is_readable(origin: bytes) -> bool:
 
 
 def storable(text: str) -> str:
-    """The text without lone surrogates, which are in no encoding."""
+    """Return the text with `?` for lone surrogates, which no encoding has."""
     return text.encode(errors="replace").decode()

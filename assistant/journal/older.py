@@ -1,8 +1,8 @@
-"""Who may be told of what a journal of version 2 remembers, which did not say. Pure.
+"""Finds who may be told of the entries of a journal of version 2, which did not store it. Pure.
 
-A line that was whispered, paged or said on a channel is known by its form. What was made of it is not: so whatever
-might hold private words, a summary or a thought, goes to the one person it came from, and to nobody when there were
-more. What was said aloud, seen or looked up in the room stays everybody's.
+A line that was whispered, paged or said on a channel is known by its form. What was made of such a line, in a summary
+or a thought, is not. So an entry that may hold private words is kept for the one person it came from, or for nobody
+when there were more. Everybody may be told of what was said aloud, seen or looked up in the room.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from assistant.journal.entries import StreamEntry
 from llm.messages import Role, ToolCall
 from tools.trust import Audience
 
-#: How lines of the stream began that were not said aloud in the room. Anybody can write such a line as an act of their
-#: own: it is then kept private for nothing.
+#: The beginnings of stream lines that were not said aloud in the room. A player can imitate such a line in an emote; it
+#: is then kept private without need.
 _PRIVATE = re.compile(r'^(?P<who>.+?) (?:(?P<how>whispers to|pages) you|says on (?P<channel>.+?)): "', re.MULTILINE)
-#: How a summary begins (`compaction.py`).
+#: The beginning of a summary (`compaction.py`).
 _SUMMARY = "[What happened before, in short:"
-#: Calls of which the room knew everything: what they said and what came of them.
+#: Calls whose words and results everybody in the room could see.
 _OPEN_CALLS = frozenset({"say", "emote", "look", "inspect", "who", "move"})
 
 
 def with_audiences(entries: Iterable[StreamEntry], old: Collection[int]) -> tuple[StreamEntry, ...]:
-    """Return the entries, each of those with a number in `old` with the audience that can be told of it."""
+    """Return the entries; those whose number is in `old` get the audience that may be told of them."""
     return tuple(_with_audience(entry) if entry.seq in old else entry for entry in entries)
 
 
@@ -39,7 +39,7 @@ def _with_audience(entry: StreamEntry) -> StreamEntry:
 
 
 def _masked(entry: StreamEntry) -> str | None:
-    """Return what others see of an entry that may hold private words, None for one that everybody may be told of."""
+    """Return what others see of an entry that may hold private words, None when everybody may be told of it."""
     if any(message.role is not Role.USER for message in entry.messages):
         calls = [call.name for message in entry.messages for call in message.tool_calls]
         thought = any(

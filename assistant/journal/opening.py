@@ -1,10 +1,10 @@
-"""How a journal's file is opened: sound, repaired, only for reading, or not at all. Never silently empty.
+"""Opens a journal's file: sound, repaired, only for reading, or not at all. It never silently opens an empty one.
 
-directory, not a database, somebody else's, newer version  ->  Refused, and not touched
-no file                                                    ->  a new one, Sound
-damaged                                                    ->  set aside, what can be read is saved: Recovered
-without writes that were promised                          ->  goes on from what is there: Incomplete
-cannot be written                                          ->  ReadOnly
+directory, not a database, of another program, newer version  ->  Refused, and not touched
+no file                                                       ->  a new one, Sound
+damaged                                                       ->  set aside, what can be read is saved: Recovered
+promised writes are missing                                   ->  goes on from what is there: Incomplete
+cannot be written                                             ->  ReadOnly
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from assistant.journal.schema import APPLICATION_ID, MARK, Schema, version_of
 from assistant.journal.wal import broken_frames
 
 _MAGIC = b"SQLite format 3\x00"
-#: Bytes of a file that are looked at to tell what it is; the mark is in the second page.
+#: How many bytes of a file are read to tell what it is; the mark is in the second page.
 _LOOKED_AT_BYTES = 65_536
 _HEADER_BYTES = 100
-#: Up to this size the indexes are compared with the tables as well; that took 0.25 s for 64 MiB, and 0.1 s without.
+#: Up to this size the indexes are compared with the tables as well. For 64 MiB that took 0.25 s, and 0.1 s without.
 _LOOKED_THROUGH_BYTES = 64 * 1024 * 1024
-#: Either of these stands in the first two pages of every journal.
+#: At least one of these stands in the first two pages of every journal.
 _MARKS = (MARK.encode(), b"CREATE TABLE leases (assistant TEXT")
 _RECORD = re.compile(rb'\{"v":\d[^#]*\}#[0-9a-f]{8}')
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -38,7 +38,7 @@ _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """All is well."""
+    """The file is whole, or `new`."""
 
     path: Path
     new: bool = False
@@ -51,7 +51,7 @@ class Sound:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """The file was damaged: `saved` rows were carried over; what was found is at `aside`."""
+    """The file was damaged. `saved` rows were carried over; what was found is kept at `aside`."""
 
     path: Path
     damage: str
@@ -72,7 +72,7 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class Incomplete:
-    """The file is sound but ends before what was promised: its log was lost. What was found of that is at `aside`."""
+    """The file is sound but lacks promised writes: its log was lost. What was found of the log is at `aside`."""
 
     path: Path
     #: How many transactions are lost.
@@ -94,7 +94,7 @@ class Incomplete:
 
 @dataclass(frozen=True, slots=True)
 class ReadOnly:
-    """The file cannot be written now; the store tries again by itself."""
+    """The file cannot be written now. The store tries again by itself."""
 
     path: Path
     cause: str
@@ -107,7 +107,7 @@ class ReadOnly:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The file is not for this program, and was not touched."""
+    """The file is not ours, or of a newer version than this program. It was not touched."""
 
     path: Path
     cause: str
@@ -126,13 +126,13 @@ class _Damaged(Exception):
 
 
 class _NotForUs(Exception):
-    """The file is to be left alone."""
+    """The file is not ours, or of a newer version than this program, and must not be touched."""
 
 
 def open_file(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection | None, Opened]:
-    """A connection for this thread, and the state of the file; `now` in seconds since 1970.
+    """Open the file; return a connection for this thread and the file's state. `now` is in seconds since 1970.
 
-    There is no connection when the file is refused, or can be neither written nor read.
+    The connection is None when the file is refused, or can be neither written nor read.
     """
     try:
         return _open(path, schema, now)
@@ -166,7 +166,7 @@ def _open(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection | 
 
 
 def _new(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection, Opened]:
-    """An empty journal; a log that lies there without its file is kept and told of."""
+    """Make and open an empty journal. A log found without its file is kept and reported."""
     aside = set_aside_log(path)
     forget_mark(path)
     create(path, schema)
@@ -184,26 +184,26 @@ def _recovered(path: Path, schema: Schema, now: float, damage: str, aside: Path)
 
 
 def _checked(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection, int, Path | None]:
-    """A connection to a file that was found whole, of this version, and could be written; how many writes it lacks.
+    """Open a file after checking that it is whole, of this version, and can be written.
 
-    And where the log is kept that should have held those.
+    Return a connection, how many promised writes the file lacks, and where the log that should hold them is kept.
     """
     _identify(path)
     mark = promised(path)
     log = beside(path, "-wal")
-    if broken_frames(log) and (broken := broken_frames(log)):  # twice: another process may just be writing it anew
+    if broken_frames(log) and (broken := broken_frames(log)):  # twice: another process may be rewriting it just now
         raise _Damaged(f"{broken} pages in the middle of its write-ahead log are garbled")
     db = connect(path)
     try:
         missing = missing_writes(db, mark)
-        aside = copy_log_aside(path) if missing else None  # before SQLite writes it anew
+        aside = copy_log_aside(path) if missing else None  # before SQLite overwrites it
         _check(db, schema)
         make_durable(db)
         if missing:
             go_on_from(db, mark)
-        db.execute("INSERT OR REPLACE INTO meta VALUES ('opened', ?)", (str(now),))  # it can be written
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('opened', ?)", (str(now),))  # proves that it can be written
         if is_due(db):
-            with suppress(sqlite3.Error):  # no room: at the next start
+            with suppress(sqlite3.Error):  # no room: tried again at the next start
                 compacted(db)
     except BaseException as error:
         db.close()
@@ -216,7 +216,7 @@ def _checked(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection
 
 
 def _check(db: sqlite3.Connection, schema: Schema) -> None:
-    """Look at the whole file, and take it to this version."""
+    """Check the whole file, and migrate it to this version. Raises _NotForUs or _Damaged."""
     version = version_of(db)
     if version > schema.version:
         raise _NotForUs(f"it was written by a newer mud-assistant (version {version}, this one knows {schema.version})")
@@ -233,7 +233,10 @@ def _check(db: sqlite3.Connection, schema: Schema) -> None:
 
 
 def _identify(path: Path) -> None:
-    """Return when the file is a journal, or was one. Raises _NotForUs, or _Damaged when there is nothing to open."""
+    """Check by its first bytes that the file is a journal.
+
+    Raises _Damaged when it was a journal, or is empty, and cannot be opened; _NotForUs when it never was one.
+    """
     with path.open("rb") as file:
         head = file.read(_LOOKED_AT_BYTES)
     if not head:
@@ -250,7 +253,7 @@ def _identify(path: Path) -> None:
 
 
 def _holds_record(head: bytes) -> bool:
-    """Whether a whole record of ours is in it, checksum and all."""
+    """Tell whether the bytes hold a whole record of ours with a correct checksum."""
     for match in _RECORD.finditer(head):
         with suppress(BrokenRecord):
             unsealed(match[0])
@@ -259,7 +262,7 @@ def _holds_record(head: bytes) -> bool:
 
 
 def _for_reading(path: Path) -> sqlite3.Connection | None:
-    """A connection that can only read, None when not even that works."""
+    """Return a connection that can only read, None when not even that works."""
     for how in ("mode=ro", "mode=ro&immutable=1"):
         try:
             db = connect(path, how=how)

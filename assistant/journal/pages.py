@@ -1,7 +1,7 @@
-"""Finds rows in the pages of a damaged file, without the trees that lead to them. Pure but for reading the file.
+"""Finds rows in the pages of a damaged file without the trees that lead to them. Pure: works on the file's bytes.
 
-Every table's rows lie in leaf pages that can be read by themselves; what the row is of is told from the number and
-types of its values. Format: https://www.sqlite.org/fileformat2.html#b_tree_pages
+The rows of every table lie in leaf pages that can be read by themselves. The number and types of a row's values tell
+its table. Format: https://www.sqlite.org/fileformat2.html#b_tree_pages
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Value = str | int | float | bytes | None
 _TABLE_LEAF = 13
 _FIRST_PAGE_HEADER = 100
 _LEAF_HEADER = 8
-#: The most of a payload that a leaf keeps, and the least once the rest has pages of its own.
+#: The most bytes of a payload that a leaf keeps, and the least once the rest is in overflow pages.
 _MAX_LOCAL = PAGE_BYTES - 35
 _MIN_LOCAL = (PAGE_BYTES - 12) * 32 // 255 - 23
 _OVERFLOW_ROOM = PAGE_BYTES - 4
@@ -27,23 +27,23 @@ _FLOAT, _ZERO, _ONE, _FIRST_BLOB = 7, 8, 9, 12
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """A row as it stands in its page; a column that is the row's number holds None."""
+    """A row as it stands in its page. A column that is the row's number holds None."""
 
     rowid: int
     values: tuple[Value, ...]
 
 
 class Pages:
-    """The pages of a database, as bytes; a file cut off within a page has lost that page's rest."""
+    """The pages of a database, as bytes. A page that the file's end cuts off is padded with zeros."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._count = -(-len(data) // PAGE_BYTES)
-        #: Cells that could not be read as rows.
+        #: How many cells could not be read as rows.
         self.broken = 0
 
     def rows(self) -> Iterator[FoundRow]:
-        """Every row of every table leaf that is in use, page by page."""
+        """Yield every row of every table leaf that is in use, page by page."""
         free = self._free()
         for number in range(1, self._count + 1):
             if number not in free:
@@ -76,7 +76,7 @@ class Pages:
         return FoundRow(rowid, _values(self._payload(page, at, size)))
 
     def _payload(self, page: bytes, at: int, size: int) -> bytes:
-        """The row's bytes, put together from its leaf and the pages that hold the rest."""
+        """Return the row's bytes, joined from its leaf and overflow pages. Raises ValueError when any is missing."""
         if size <= _MAX_LOCAL:
             return _exactly(page[at : at + size], size)
         local = _MIN_LOCAL + (size - _MIN_LOCAL) % _OVERFLOW_ROOM
@@ -91,7 +91,7 @@ class Pages:
         return b"".join(parts)
 
     def _free(self) -> set[int]:
-        """The pages on the list of free ones: what they hold was deleted."""
+        """Return the pages on the free list: what they hold was deleted."""
         free: set[int] = set()
         trunk = int.from_bytes(self._data[32:36], "big")
         while 1 < trunk <= self._count and trunk not in free:
@@ -104,7 +104,7 @@ class Pages:
 
 
 def _values(payload: bytes) -> tuple[Value, ...]:
-    """The values of a row."""
+    """Return the values of a row. Raises ValueError when the payload is no row."""
     head, at = _varint(payload, 0)
     body = head
     values: list[Value] = []
@@ -140,7 +140,7 @@ def _value(kind: int, data: bytes) -> Value:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at this place, and the place behind it."""
+    """Return the number that begins at this offset, and the offset after it."""
     value = 0
     for count in range(_VARINT_BYTES):
         byte = data[at + count]

@@ -1,4 +1,4 @@
-"""What is forgotten, and how: the oldest finished runs and events, in slices too small to hold anybody up."""
+"""Removes the oldest finished runs and events, in slices too small to delay other writes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from assistant.journal.lease import Lease
 
-#: Rows of a kind that one write removes.
+#: How many rows of a kind one write removes.
 SLICE = 200
-#: From this many removed rows of a kind on there is a backlog, and the next prune comes soon.
+#: A prune that removes this many rows of a kind shows a backlog: the next prune comes soon.
 BACKLOG = 10 * SLICE
 _SOON_SECONDS = 600.0
 _DAY_SECONDS = 86_400
@@ -23,16 +23,16 @@ class Pruned:
     events: int = 0
 
     def __add__(self, other: Pruned) -> Pruned:
-        """Both together."""
+        """Return the sums of both."""
         return Pruned(self.runs + other.runs, self.events + other.events)
 
 
 async def prune(lease: Lease, older_than_days: float, max_bytes: int) -> Pruned:
-    """Remove what was finished so long ago, and then the oldest until the file's content is within `max_bytes`.
+    """Remove what was finished more than `older_than_days` ago, then the oldest until the rest is within `max_bytes`.
 
-    What is pending, parked or open stays. The room in the file is used again; when more than half of it is free, it
-    shrinks at the next start (`compacting.py`). An event that was removed would be taken a second time. Cancelling
-    stops after the slice under way. Fenced, JournalUnwritable.
+    What is pending, parked or open stays. Freed room in the file is used again; when more than half of the file is
+    free, it shrinks at the next start (`compacting.py`). A removed event would be taken again if it came again.
+    Cancelling stops after the current slice. Raises Fenced and JournalUnwritable.
     """
     oldest = lease.store.wall() - older_than_days * _DAY_SECONDS
     total = Pruned()
@@ -47,14 +47,17 @@ async def prune(lease: Lease, older_than_days: float, max_bytes: int) -> Pruned:
 
 
 def next_prune_after(last: Pruned | None) -> float:
-    """Seconds to wait before the next prune, by what the last one removed; None when there was none. Our choice."""
+    """Return the seconds to wait before the next prune, from what the `last` one removed (None: there was none).
+
+    It is soon after the first prune or a backlog, else daily; both intervals are our choice.
+    """
     if last is None or max(last.runs, last.events) >= BACKLOG:
         return _SOON_SECONDS
     return float(_DAY_SECONDS)
 
 
 def _slice(db: sqlite3.Connection, assistant: str, before: float) -> Pruned:
-    """Remove a slice of what was finished before this time; nothing left gives zeros."""
+    """Remove a slice of what was finished before this time. Return zeros when nothing is left."""
     runs = db.execute(
         """DELETE FROM runs WHERE seq IN (
             SELECT seq FROM runs WHERE assistant = ? AND closed_at < ? ORDER BY closed_at LIMIT ?)""",
@@ -70,7 +73,7 @@ def _slice(db: sqlite3.Connection, assistant: str, before: float) -> Pruned:
 
 
 def _used_bytes(db: sqlite3.Connection) -> int:
-    """Bytes of the pages that hold something."""
+    """Return how many bytes the pages in use take."""
     pages, free, size = (
         db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )

@@ -1,4 +1,4 @@
-"""Carries the rows of a damaged database into a sound one, going round what cannot be read."""
+"""Copies the rows of a damaged database into a sound one, skipping what cannot be read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from assistant.journal.pages import Pages, Value
 
-#: Looks at one table, at most; what is not found by then counts as unreadable.
+#: The most queries for one table; rows not found by then count as unreadable.
 MAX_LOOKS = 5000
-#: How far beyond the last row found rows are looked for when the table's end is unreadable.
+#: When the table's end is unreadable: how far beyond the last row found to look for rows.
 _BEYOND = 10_000
 _ALL = 2**62
 _TYPES: Mapping[str, tuple[type, ...]] = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,)}
@@ -19,9 +19,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {"TEXT": (str,), "INTEGER": (int,), "RE
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table of the new file. `number` is the place of the column that is the row's number, None without one.
+    """A table of the new file. `number` is the index of the column that is the row's number, None without one.
 
-    `defaults` are those of the last columns: a row that was written before they were added ends sooner in its page.
+    `defaults` are the defaults of the last columns: a row written before these were added has fewer values in its page.
     """
 
     name: str
@@ -32,14 +32,14 @@ class _Table:
     insert: str
 
     def takes(self, values: Sequence[object]) -> bool:
-        """Whether the values can be a row of this table."""
+        """Tell whether the values can be a row of this table."""
         return len(values) == len(self.types) and all(
             isinstance(value, _TYPES[kind]) if value is not None else not needed
             for value, kind, needed in zip(values, self.types, self.needed, strict=True)
         )
 
     def numbered(self, rowid: int, values: Sequence[Value]) -> tuple[Value, ...]:
-        """The values as SQLite gives them, from how they stand in a page; none when they are of another table."""
+        """Return the values of a row in a page as SQLite gives them; empty when they are of another table."""
         missing = len(self.types) - len(values)
         if not 0 <= missing <= len(self.defaults):
             return ()
@@ -52,26 +52,27 @@ class _Table:
 
 
 class Rows:
-    """Puts rows into `target`, whose transaction is the caller's, and counts them."""
+    """Copies rows into `target` and counts them. The transaction is the caller's."""
 
     def __init__(self, target: sqlite3.Connection) -> None:
         self._target = target
         self._tables = [_table(target, name) for name in _names(target)]
         self.saved = 0
-        #: Stretches of rows that could not be read, or were no rows of their table.
+        #: How many stretches of rows could not be read, or were no rows of their table.
         self.places = 0
         self._looks = 0
         self._last_bad = -2
 
     def carry_tables(self, source: sqlite3.Connection, tables: Mapping[str, Sequence[str]]) -> None:
-        """Carry the rows of all these tables, given with their columns, as far as SQLite can read them."""
+        """Copy the rows of all these tables as far as SQLite can read them; `tables` gives the columns of each."""
         for table in self._tables:
             self._carry(source, table, tables[table.name])
 
     def carry_found(self, pages: Pages) -> None:
-        """Carry the rows that are found in the pages and are not there yet.
+        """Copy the rows that are found in the pages and are not in the target yet.
 
-        A page may hold an older form of a row. What is dealt with comes first, so that nothing is done again.
+        A page may hold an older form of a row, and the first form copied stays. So forms that are dealt with are copied
+        first, and nothing is done again.
         """
         found = list(pages.rows())
         for is_settled in (True, False):
@@ -83,7 +84,7 @@ class Rows:
         self.places += bool(pages.broken)
 
     def _carry(self, source: sqlite3.Connection, table: _Table, columns: Sequence[str]) -> None:
-        """Read the table in ever smaller stretches round what cannot be read."""
+        """Copy one table, reading ever smaller stretches around what cannot be read."""
         self._looks = 0
         self._last_bad = -2
         read = (
@@ -100,7 +101,7 @@ class Rows:
                 stack += [(middle + 1, high), (reached, middle)] if reached < high else [(reached, reached)]
 
     def _stretch(self, source: sqlite3.Connection, read: str, table: _Table, low: int, high: int) -> int | None:
-        """Carry one stretch; None when it is over, else the first row number that was not reached."""
+        """Copy one stretch; return None when it is finished, else the first row number that was not reached."""
         self._looks += 1
         reached = low
         try:
@@ -148,19 +149,19 @@ def _table(db: sqlite3.Connection, name: str) -> _Table:
 
 
 def _first_default(columns: Sequence[tuple[Any, ...]]) -> int:
-    """The place from which on every column has a default."""
+    """Return the index of the first column from which on all columns have a default."""
     return max((place + 1 for place, column in enumerate(columns) if column[4] is None), default=0)
 
 
 def _settled(table: str, values: Sequence[Value]) -> bool:
-    """Whether the row is of something that is over: a closed run, an event that does not wait."""
+    """Tell whether the row is of something finished: a closed run, or an event that is not pending."""
     if table == "runs":
         return values[4] is not None
     return table != "events" or values[8] != "pending"
 
 
 def _end(source: sqlite3.Connection, table: str, reached: int) -> int:
-    """The last row number worth looking for."""
+    """Return the last row number worth looking for."""
     for statement in (
         f"SELECT max(rowid) FROM {table} NOT INDEXED",  # noqa: S608  (our own names)
         f"SELECT seq FROM sqlite_sequence WHERE name = '{table}'",  # noqa: S608

@@ -1,4 +1,4 @@
-"""The runs of one assistant as rows: what was answered, intended and done, step by step. SQL only."""
+"""Stores the runs of one assistant: what was answered, intended and done, step by step. SQL only."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from assistant.journal.shapes import CALL, EXECUTED, OUTCOME, RESPONSE
 from assistant.outcome import Cancelled, Failed, Outcome, settles
 
 T = TypeVar("T")
-#: What a run's number is preceded by in its id.
+#: The prefix of a run's number in its id.
 PREFIX = "run-"
 
 
 class Place(NamedTuple):
-    """Where a record belongs: the call of this index in a step of a run."""
+    """Where a record belongs: a run, a step of it, and the index of a call in that step."""
 
     assistant: str
     run_id: str
@@ -28,7 +28,7 @@ class Place(NamedTuple):
 
 
 def number_of(run_id: str) -> int:
-    """The row of a run. UnknownRun when it is not an id of ours."""
+    """Return the row of a run. Raises UnknownRun when the id is not one of ours."""
     digits = run_id.removeprefix(PREFIX)
     if digits == run_id or not (digits.isascii() and digits.isdigit()):
         raise UnknownRun(run_id)
@@ -36,7 +36,7 @@ def number_of(run_id: str) -> int:
 
 
 def open_run(db: sqlite3.Connection, assistant: str, token: int, event_ids: Sequence[str], now: float) -> str:
-    """The id of a new run over these events."""
+    """Open a run over these events; return its id."""
     run = db.execute(
         "INSERT INTO runs (assistant, token, opened_at) VALUES (?, ?, ?)", (assistant, token, now)
     ).lastrowid
@@ -48,7 +48,7 @@ def open_run(db: sqlite3.Connection, assistant: str, token: int, event_ids: Sequ
 
 
 def still_open(db: sqlite3.Connection, assistant: str, run_id: str) -> int:
-    """The row of an open run of this assistant. UnknownRun."""
+    """Return the row of an open run of this assistant. Raises UnknownRun."""
     run = number_of(run_id)
     known = "SELECT 1 FROM runs WHERE seq = ? AND assistant = ? AND closed_at IS NULL"
     if run > 2**63 - 1 or not db.execute(known, (run, assistant)).fetchone():
@@ -57,7 +57,7 @@ def still_open(db: sqlite3.Connection, assistant: str, run_id: str) -> int:
 
 
 def record_response(db: sqlite3.Connection, place: Place, record: bytes) -> None:
-    """Keep the answer of a step. UnknownRun, AlreadyRecorded."""
+    """Record the answer of a step. Raises UnknownRun and AlreadyRecorded."""
     run = still_open(db, place.assistant, place.run_id)
     try:
         db.execute("INSERT INTO responses VALUES (?, ?, ?, ?)", (run, place.assistant, place.step, record))
@@ -66,21 +66,27 @@ def record_response(db: sqlite3.Connection, place: Place, record: bytes) -> None
 
 
 def record_intent(db: sqlite3.Connection, place: Place, record: bytes, now: float, *, effect: bool) -> None:
-    """Keep that a call is about to run; a read that is done again after a crash replaces itself. UnknownRun."""
+    """Record that a call is about to run. Raises UnknownRun.
+
+    A read that is done again after a crash replaces its earlier record.
+    """
     run = still_open(db, place.assistant, place.run_id)
     values = (run, place.assistant, place.step, place.call_index, now, record, effect)
     db.execute("INSERT OR REPLACE INTO intents VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
 
 def record_result(db: sqlite3.Connection, place: Place, record: bytes) -> None:
-    """Keep what a call came to. UnknownRun."""
+    """Record the result of a call. Raises UnknownRun."""
     run = still_open(db, place.assistant, place.run_id)
     values = (run, place.assistant, place.step, place.call_index, record)
     db.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?)", values)
 
 
 def close_run(db: sqlite3.Connection, assistant: str, run_id: str, outcome: Outcome, now: float) -> None:
-    """Keep how the run ended; its events are dealt with, blamed, or left waiting. UnknownRun."""
+    """Record how the run ended. Raises UnknownRun.
+
+    Its events are settled, or get a crash counted when a bug ended the run, or stay pending.
+    """
     run = still_open(db, assistant, run_id)
     db.execute("UPDATE runs SET closed_at = ?, outcome = ? WHERE seq = ?", (now, OUTCOME.encode(outcome), run))
     if settles(outcome):
@@ -90,7 +96,7 @@ def close_run(db: sqlite3.Connection, assistant: str, run_id: str, outcome: Outc
 
 
 def suspend_run(db: sqlite3.Connection, assistant: str, run_id: str) -> None:
-    """Leave the run open for the next process, and nobody to blame for it. UnknownRun."""
+    """Leave the run open for the next process, without counting a crash. Raises UnknownRun."""
     run = still_open(db, assistant, run_id)
     db.execute("UPDATE runs SET outcome = ? WHERE seq = ?", (OUTCOME.encode(Cancelled()), run))
 
@@ -101,18 +107,18 @@ def blame_interrupted(db: sqlite3.Connection, assistant: str, token: int) -> Non
     crashed = db.execute(f"SELECT seq FROM runs WHERE {left} AND outcome IS NULL", (assistant, token))  # noqa: S608
     for (run,) in crashed.fetchall():
         inbox.blame(db, run, "the process was killed")
-    # From now on it is ours to finish: the next death counts.
+    # From now on this process must finish them: if it dies, that counts as a crash.
     db.execute(f"UPDATE runs SET outcome = NULL WHERE {left}", (assistant, token))  # noqa: S608
 
 
 def any_open(db: sqlite3.Connection, assistant: str) -> bool:
-    """Whether any run is open."""
+    """Tell whether any run is open."""
     row = db.execute("SELECT 1 FROM runs WHERE assistant = ? AND closed_at IS NULL LIMIT 1", (assistant,)).fetchone()
     return row is not None
 
 
 def interrupted(db: sqlite3.Connection, assistant: str, token: int) -> InterruptedRun | None:
-    """The oldest run that this token or an older one left open."""
+    """Return the oldest run that this token or an older one left open, None when there is none."""
     row = db.execute(
         """SELECT seq, opened_at FROM runs WHERE assistant = ? AND closed_at IS NULL AND token <= ?
            ORDER BY seq LIMIT 1""",
@@ -131,7 +137,7 @@ def interrupted(db: sqlite3.Connection, assistant: str, token: int) -> Interrupt
 
 
 def unknown_effects(db: sqlite3.Connection, assistant: str) -> tuple[UnknownEffect, ...]:
-    """The effects of closed runs that were begun and never came to a result, oldest first."""
+    """Return the effects of closed runs that were begun and have no result, oldest first."""
     rows = db.execute(
         """SELECT run, step, idx, payload, at FROM intents JOIN runs ON runs.seq = run
            WHERE runs.assistant = ? AND closed_at IS NOT NULL AND effect AND NOT EXISTS (
@@ -147,7 +153,7 @@ def unknown_effects(db: sqlite3.Connection, assistant: str) -> tuple[UnknownEffe
 
 
 def steps(db: sqlite3.Connection, run: int) -> tuple[InterruptedStep, ...]:
-    """All that is known of the run's steps."""
+    """Return all that is known of the run's steps."""
     responses = _by_place(db, "SELECT step, 0, payload FROM responses WHERE run = ?", run, RESPONSE)
     intents = _by_place(db, "SELECT step, idx, payload FROM intents WHERE run = ?", run, CALL)
     results = _by_place(db, "SELECT step, idx, payload FROM results WHERE run = ?", run, EXECUTED)

@@ -1,7 +1,7 @@
-"""Carries what can still be read of a damaged journal into a new one. The damaged file is kept.
+"""Copies what can still be read of a damaged journal into a new one. The damaged file is kept.
 
-It reads a copy, so what was found stays as it was found. The new file is whole before it takes the old one's name; a
-kill at any moment leaves either the damaged file in its place or the new one about to take it.
+It reads from a copy, so the damaged file is not changed. The new file is whole before it takes the old one's name. A
+kill at any moment leaves either the damaged file in its place, or the new one about to take that place.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from assistant.journal.schema import Schema, columns_of, version_of
 from assistant.journal.shapes import EVENT
 from assistant.journal.wal import with_log
 
-#: A header that claims more pages than this beyond the file's end is not believed.
+#: A header that claims this many pages or more beyond the file's end is not believed.
 _MAX_MISSING_PAGES = 100_000
 _CHILDREN = ("run_events", "responses", "intents", "results")
 
 
 def salvage(path: Path, schema: Schema, now: float) -> Path:
-    """Where the damaged file was set aside; a repaired one is in its place. OSError or sqlite3.Error: nothing changed.
+    """Put a repaired file in place of the damaged one; return where the damaged one was set aside.
 
-    Needs room on the disk for the file twice.
+    Needs room on the disk for the file twice. Raises OSError or sqlite3.Error, and then nothing has changed.
     """
     scratch, new = beside(path, ".scratch"), beside(path, ".new")
     schema = schema.upto(_version(path, schema))
@@ -50,7 +50,7 @@ def salvage(path: Path, schema: Schema, now: float) -> Path:
 
 
 def finish_salvage(path: Path) -> Path | None:
-    """Put a repaired file in its place; where the damaged one is now, None when nothing was to be done."""
+    """Move a repaired file to its place. Return where the damaged file is now, None when there is no repaired file."""
     salvaged = beside(path, ".salvaged")
     if not salvaged.exists():
         return None
@@ -59,7 +59,7 @@ def finish_salvage(path: Path) -> Path | None:
         found, kept = beside(path, ending), beside(aside, ending)
         if found.exists() and not kept.exists():
             _keep(found, kept)
-    for ending in ("-wal", "-shm"):  # a log beside a file that it does not belong to would ruin it
+    for ending in ("-wal", "-shm"):  # the log of another file would ruin the new one
         beside(path, ending).unlink(missing_ok=True)
     put_in_place(salvaged, path)
     forget_mark(path)
@@ -67,7 +67,7 @@ def finish_salvage(path: Path) -> Path | None:
 
 
 def set_aside_log(path: Path) -> Path | None:
-    """Where the write-ahead log of a missing file is now, None when there was none."""
+    """Move the write-ahead log of a missing file aside. Return where it is now, None when there was none."""
     log = beside(path, "-wal")
     if not log.exists() or not log.stat().st_size:
         return None
@@ -77,7 +77,7 @@ def set_aside_log(path: Path) -> Path | None:
 
 
 def copy_log_aside(path: Path) -> Path | None:
-    """Copy the write-ahead log to a name of its own; None when there is none."""
+    """Copy the write-ahead log to a name of its own. Return the copy, None when there is no log."""
     log = beside(path, "-wal")
     if not log.exists() or not log.stat().st_size:
         return None
@@ -87,7 +87,7 @@ def copy_log_aside(path: Path) -> Path | None:
 
 
 def _aside(path: Path) -> Path:
-    """The name for the damaged file: the one it has already, or the next that is free."""
+    """Return the name for the damaged file: the one it already has, or the next free one."""
     number = 1
     while True:
         aside = beside(path, f".damaged-{number}")
@@ -99,7 +99,7 @@ def _aside(path: Path) -> Path:
 
 
 def _keep(found: Path, kept: Path) -> None:
-    """Give a file a second name; where the file system cannot, make a copy."""
+    """Give a file a second name, or copy it where the file system has no hard links."""
     try:
         os.link(found, kept)
     except OSError:
@@ -107,7 +107,7 @@ def _keep(found: Path, kept: Path) -> None:
 
 
 def _carry(path: Path, scratch: Path, target: sqlite3.Connection, schema: Schema) -> Rows:
-    """Carry over what the tables' trees lead to, and then what their pages hold besides."""
+    """Copy the rows that the tables' trees lead to, and then the other rows found in the pages."""
     log = beside(path, "-wal")
     data = with_log(path.read_bytes(), log.read_bytes() if log.exists() else b"")
     scratch.write_bytes(_padded(data))
@@ -127,14 +127,14 @@ def _carry(path: Path, scratch: Path, target: sqlite3.Connection, schema: Schema
 
 
 def _version(path: Path, schema: Schema) -> int:
-    """The version that the file says it has, ours when it says nothing sensible."""
+    """Return the version in the file's header, ours when that is no known version."""
     with path.open("rb") as file:
         version = int.from_bytes(file.read(64)[60:], "big")
     return version if 0 < version <= schema.version else schema.version
 
 
 def _padded(data: bytes) -> bytes:
-    """The file with zeros up to what its header says, when it was cut off: SQLite opens no shorter one."""
+    """Pad a file that was cut off with zeros up to the size in its header: SQLite does not open a shorter one."""
     pages = -(-len(data) // PAGE_BYTES)
     claimed = int.from_bytes(data[28:32], "big")
     if pages < claimed < pages + _MAX_MISSING_PAGES:
@@ -143,7 +143,7 @@ def _padded(data: bytes) -> bytes:
 
 
 def _settle(db: sqlite3.Connection, now: float) -> None:
-    """Make the carried rows fit together again, and skip the numbers that lost rows may have had."""
+    """Make the copied rows fit together again, and skip the numbers that lost rows may have had."""
     db.execute("BEGIN IMMEDIATE")
     has_who = "who" in columns_of(db, "events")
     for seq, event_id, record in db.execute("SELECT seq, id, payload FROM events").fetchall():
@@ -153,7 +153,7 @@ def _settle(db: sqlite3.Connection, now: float) -> None:
                 db.execute("UPDATE OR IGNORE events SET id = ? WHERE seq = ?", (event.id, seq))
             if has_who:
                 db.execute("UPDATE events SET who = ? WHERE seq = ? AND who <> ?", (event.who.id, seq, event.who.id))
-    for table in _CHILDREN:  # a run that lost its row: open when its events still wait, so that it is looked at
+    for table in _CHILDREN:  # a run that lost its row is open while its events are pending, so that recovery sees it
         db.execute(
             f"""INSERT INTO runs (seq, assistant, token, opened_at, closed_at)
                 SELECT run, min(assistant), 0, ?, CASE WHEN EXISTS (

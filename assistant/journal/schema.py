@@ -1,8 +1,8 @@
-"""The tables, and how a file of an older version becomes one of this version.
+"""Defines the tables, and migrates a file of an older version to this version.
 
-A version is a step: statements that make it from the one before. Each step is one transaction, so a file is always of
-one version. Steps are never edited once released. Children of a run name the assistant as well, so that
-they can be kept when damage took the run.
+A version is a step: statements that make it from the version before. Each step is one transaction, so a file always has
+exactly one version. Steps are never edited once released. The records of a run name the assistant as well, so that they
+can be kept when damage destroyed the run's row.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 
-#: "MudA": tells our files from others (PRAGMA application_id).
+#: "MudA": distinguishes our files from others (PRAGMA application_id).
 APPLICATION_ID = 0x4D756441
 #: Stands in the first table of every file, and tells what a file was when its first page is gone.
 MARK = "a journal of mud-assistant"
@@ -96,8 +96,9 @@ _VERSION_1 = (
     f"INSERT INTO meta VALUES ('what', '{MARK}')",  # noqa: S608  (a constant)
 )
 
-#: Who said each event, what a call was, and how far each memory may be trusted. Older rows: nobody's, an effect, not at
-#: all. No two tables hold values of the same types: a row that is found without its table is told by them (`pages.py`).
+#: Adds who said each event, whether a call was an effect, and how far each memory may be trusted. Older rows count as
+#: said by nobody, as effects, and as not trusted. No two tables hold values of the same types, because the types tell
+#: the table of a row that is found without one (`pages.py`).
 _VERSION_2 = (
     "ALTER TABLE events ADD COLUMN who TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX events_who ON events (assistant, who)",
@@ -118,7 +119,7 @@ _VERSION_2 = (
         PRIMARY KEY (reference, origin))""",
 )
 
-#: Whose words are in each memory, and who may be told of it. Older rows do not say (`older.py`).
+#: Adds whose words are in each memory, and who may be told of it. Older rows do not say (`older.py`).
 _VERSION_3 = (
     "ALTER TABLE stream ADD COLUMN audience BLOB NOT NULL DEFAULT X''",
     "ALTER TABLE notes ADD COLUMN origin BLOB NOT NULL DEFAULT X''",
@@ -127,21 +128,24 @@ _VERSION_3 = (
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The steps from an empty file; as many steps as versions."""
+    """The steps from an empty file to a version, one step for each version."""
 
     steps: tuple[tuple[str, ...], ...]
 
     @property
     def version(self) -> int:
-        """The version all steps lead to."""
+        """The version that all steps lead to."""
         return len(self.steps)
 
     def upto(self, version: int) -> Schema:
-        """The schema as it was at `version`."""
+        """Return the schema as it was at `version`."""
         return Schema(self.steps[:version])
 
     def migrate(self, db: sqlite3.Connection) -> None:
-        """Take the file to this version, one transaction a step; sqlite3.Error leaves it at the last good version."""
+        """Migrate the file to this version, one transaction for each step.
+
+        Raises sqlite3.Error, which leaves the file at the last good version.
+        """
         for version in range(version_of(db), self.version):
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -156,12 +160,12 @@ class Schema:
                 raise
 
     def tables(self) -> dict[str, tuple[str, ...]]:
-        """The columns of each table, parents before children."""
+        """Return the columns of each table, parents before children."""
         with _template(self) as db:
             return {table: columns_of(db, table) for table in _names(db, "table")}
 
     def missing(self, db: sqlite3.Connection) -> list[str]:
-        """What the file should hold and does not, or holds otherwise; things it has beside that are left alone."""
+        """Return the names of tables and indexes that the file lacks or defines differently. Extra ones are ignored."""
         with _template(self) as template:
             return sorted({name for name, _ in _objects(template) - _objects(db)})
 
@@ -170,18 +174,18 @@ SCHEMA = Schema((_VERSION_1, _VERSION_2, _VERSION_3))
 
 
 def version_of(db: sqlite3.Connection) -> int:
-    """The version of the file, 0 when it is empty."""
+    """Return the version of the file, 0 when it is empty."""
     version: int = db.execute("PRAGMA user_version").fetchone()[0]
     return version
 
 
 def columns_of(db: sqlite3.Connection, table: str) -> tuple[str, ...]:
-    """The names of the table's columns, none when there is no such table."""
+    """Return the names of the table's columns, none when there is no such table."""
     return tuple(row[1] for row in db.execute(f"PRAGMA table_info({table})"))
 
 
 def _template(schema: Schema) -> closing[sqlite3.Connection]:
-    """An empty database of the schema, in memory, for the length of a `with`."""
+    """Return an empty in-memory database of the schema; a `with` statement closes it."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     schema.migrate(db)
     return closing(db)

@@ -1,6 +1,6 @@
-"""The form each value has as a JSON object. Pure; `codec.py` makes records of them.
+"""Defines the form of each value as a JSON object. Pure; `codec.py` makes records of them.
 
-Values of a union carry their kind as `k`. A kind that is not known here was written by a newer version.
+Values of a union carry their kind as `k`. An unknown kind was written by a newer version.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def _names(cls: type) -> tuple[str, ...]:
-    """The names of the fields that make a value of this class."""
+    """Return the names of the fields that the class is constructed from."""
     names = _FIELDS.get(cls)
     if names is None:
         names = _FIELDS[cls] = tuple(field.name for field in fields(cls) if field.init)
@@ -75,14 +75,14 @@ def _names(cls: type) -> tuple[str, ...]:
 
 
 def _flat(value: Any) -> Plain:
-    """The value's own fields, as they are."""
+    """Return the value's own fields, unchanged."""
     return {name: getattr(value, name) for name in _names(type(value))}
 
 
 def _known(value: Any) -> Plain:
-    """The value's own fields less those that are None, of a class whose fields are None when they are not given.
+    """Return the value's own fields without those that are None. For classes whose fields default to None.
 
-    A record with a null in it must be looked at number by number (`codec.exact_json`), which costs more than the rest.
+    In a record with a null, every number must be looked at (`codec.exact_json`), which costs more than the rest.
     """
     return {name: part for name in _names(type(value)) if (part := getattr(value, name)) is not None}
 
@@ -96,7 +96,7 @@ def _tagged(value: Any) -> Plain:
 
 
 def _kind(plain: Plain, kinds: Mapping[str, type]) -> Any:
-    """The class of a tagged object. NewerRecord when there is none."""
+    """Return the class of a tagged object. Raises NewerRecord when its kind is unknown."""
     kind = plain["k"]
     if kind not in kinds:
         raise NewerRecord(f"a record of the unknown kind {str(kind)[:40]!r}")
@@ -182,7 +182,7 @@ def _pack_result(result: ToolResult) -> Plain:
 
 
 def _pack_block(block: Block) -> Plain:
-    """What nearly every message is made of goes the short way: fields that are named need not be looked up."""
+    """Return the form of a block. The most frequent kinds name their fields here, which saves looking them up."""
     match block:
         case Text():
             return {"k": "text", "text": block.text}
@@ -263,7 +263,7 @@ def _unpack_executed(plain: Plain) -> Executed:
         Status(plain["status"]),
         None if category is None else Category(category),
         sources=tuple(plain.get("sources", ())),
-        **_arguments(plain, "call", "result", "status", "category", "sources"),  # older records have fewer
+        **_arguments(plain, "call", "result", "status", "category", "sources"),  # older records have fewer fields
     )
 
 

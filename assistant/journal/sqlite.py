@@ -1,4 +1,4 @@
-"""The durable journal of one assistant. Whatever a method wrote is on disk when it returns."""
+"""The durable journal of one assistant. What a method writes is on disk when it returns."""
 
 from __future__ import annotations
 
@@ -27,27 +27,31 @@ from tools.result import Executed
 
 
 class SqliteJournal:
-    """The journal of `assistant` in an open store. `start` comes before any writing.
+    """The journal of `assistant` in an open store. Call `start` before any write.
 
     Every write raises Fenced when another process has started the same assistant since, and JournalUnwritable when the
-    disk does not take it. Cancelling drops the caller's interest; the write is done nevertheless, or was.
+    disk does not take it. Cancelling only drops the result: the write is done all the same.
     """
 
     def __init__(self, store: Store, assistant: str, inbox_limit: int = 500, name: str = "") -> None:
         self._inbox_limit = inbox_limit
         self._wall = store.wall
         self.lease = Lease(store, assistant, name)
-        #: How many runs may have been left open by now, and how many there were when none was: no need to look.
+        #: How many times a run may have been left open, and the same count when no run was open. When both are equal,
+        #: no run can be open, and `interrupted` need not look.
         self._opens = 0
         self._opens_when_none = 0
 
     @property
     def assistant(self) -> str:
-        """Whose journal this is."""
+        """The assistant this journal belongs to."""
         return self.lease.assistant
 
     async def start(self) -> int:
-        """The token under which this process now writes. Runs that an earlier one left open count as crashed."""
+        """Take the lease; return the token under which this process now writes.
+
+        Runs that an earlier process left open, and did not suspend, count as crashed.
+        """
 
         def work(db: sqlite3.Connection) -> int:
             token = self.lease.taken(db)
@@ -58,47 +62,48 @@ class SqliteJournal:
         return self.lease.hold(await self.lease.store.write(work))
 
     async def accept(self, event: Event, attention: Attention) -> None:
-        """Take an event; one that was ever accepted is not taken twice. InboxFullError."""
+        """Take an event, unless it was ever accepted before. Raises InboxFullError."""
         record, now, accepted = EVENT.encode(event), self._wall(), Accepted(event, attention)
         await self.lease.write(
             lambda db: inbox.take(db, self.assistant, accepted, record, limit=self._inbox_limit, now=now)
         )
 
     async def pending(self) -> Sequence[Accepted]:
-        """The inbox, oldest first. What cannot be read any more is parked."""
+        """Return the inbox, oldest first. Events that can no longer be read are parked."""
         readable, unreadable = await self.lease.read(lambda db: inbox.pending(db, self.assistant))
         if unreadable:
             await self.lease.write(lambda db: inbox.park(db, self.assistant, unreadable))
         return tuple(readable)
 
     async def open_run(self, events: Sequence[Accepted]) -> str:
-        """A new run; its id is never used twice."""
+        """Open a run; return its id, which is never used twice."""
         self._opens += 1
         ids, token, now = [accepted.event.id for accepted in events], self.lease.token, self._wall()
         return await self.lease.write(lambda db: runs.open_run(db, self.assistant, token, ids, now))
 
     async def record_response(self, run_id: str, step: int, response: LLMResponse) -> None:
-        """Keep a model's answer. UnknownRun, AlreadyRecorded."""
+        """Record a model's answer. Raises UnknownRun and AlreadyRecorded."""
         record = RESPONSE.encode(response)
         place = Place(self.assistant, run_id, step)
         await self.lease.write(lambda db: runs.record_response(db, place, record))
 
     async def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> None:
-        """Keep that a call is about to run. UnknownRun."""
+        """Record that a call is about to run. Raises UnknownRun."""
         record, now = CALL.encode(call), self._wall()
         place = Place(self.assistant, run_id, step, index)
         await self.lease.write(lambda db: runs.record_intent(db, place, record, now, effect=effect))
 
     async def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> None:
-        """Keep what a call came to. UnknownRun."""
+        """Record the result of a call. Raises UnknownRun."""
         record = EXECUTED.encode(executed)
         place = Place(self.assistant, run_id, step, index)
         await self.lease.write(lambda db: runs.record_result(db, place, record))
 
     async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
-        """Keep the outcome; settled events leave the inbox, the third crash parks them. UnknownRun.
+        """Record the outcome and the stream's changes; return the numbers of the new entries. Raises UnknownRun.
 
-        Ends an interrupted run too: its crash was counted at `start`, and a bug now counts as one more.
+        Settled events leave the inbox; the third crash parks an event. Also ends an interrupted run: its crash was
+        counted at `start`, and a bug now counts as one more.
         """
         now, opens, rows = self._wall(), self._opens, stream.rows_of(change)
 
@@ -112,13 +117,14 @@ class SqliteJournal:
         return numbers
 
     async def suspend_run(self, run_id: str) -> None:
-        """Leave the run open, to be taken up again without blame. UnknownRun."""
+        """Leave the run open, to be taken up again without counting a crash. Raises UnknownRun."""
         await self.lease.write(lambda db: runs.suspend_run(db, self.assistant, run_id))
 
     async def interrupted(self) -> InterruptedRun | None:
-        """The oldest open run, for one who has none in progress; the next one once it is closed.
+        """Return the oldest open run, None when there is none. Call it only while no run is in progress.
 
-        Left by an earlier process, or by this one when the disk did not take its end. Reads only when there may be one.
+        The run was left open by an earlier process, or by this one when the disk did not take its end. Once it is
+        closed, the next call returns the next one. Reads the file only when a run may be open.
         """
         opens, token = self._opens, self.lease.token
         if opens == self._opens_when_none:
@@ -129,33 +135,33 @@ class SqliteJournal:
         return found
 
     async def parked(self) -> Sequence[Parked]:
-        """The events that are not tried any more."""
+        """Return the parked events: they are no longer tried."""
         return await self.lease.read(lambda db: inbox.parked(db, self.assistant))
 
     async def unpark(self, event_id: str) -> bool:
-        """Try a parked event again, in its old place; False when it is not parked."""
+        """Make a parked event pending again, in its old place. Return False when it is not parked."""
         return await self.lease.write(lambda db: inbox.unpark(db, self.assistant, event_id))
 
     async def discard(self, event_id: str) -> bool:
-        """Mark a parked event as dealt with; False when it is not parked."""
+        """Mark a parked event as dealt with. Return False when it is not parked."""
         return await self.lease.write(lambda db: inbox.discard(db, self.assistant, event_id))
 
     async def prune(self, older_than_days: float, max_bytes: int) -> Pruned:
-        """What was removed of the finished runs and events that are older, then the oldest beyond `max_bytes`."""
+        """Remove finished runs and events that are older, then the oldest beyond `max_bytes`; return how many."""
         return await prune(self.lease, older_than_days, max_bytes)
 
     async def forget_player(self, principal_id: str) -> Forgotten:
-        """What was removed of a player: his events, the runs over them, notes about him, the stream he is a source of.
+        """Remove a player's events, the runs over them, notes about the player and their stream entries; return counts.
 
-        His events that wait, or whose run is open, stay and are counted: deal with them and call again. The file is
-        written anew, and meanwhile nothing else is. Fenced, JournalUnwritable.
+        Events that wait, or whose run is open, stay and are counted: deal with them and call again. The file is then
+        rewritten, and nothing else is written meanwhile. Raises Fenced and JournalUnwritable.
         """
         done = await self.lease.write(lambda db: erasure.forget(db, self.assistant, principal_id))
         try:
             return replace(done, erased=await self.lease.store.compact())
-        except JournalUnwritable:  # no room to write it anew: at the next start
+        except JournalUnwritable:  # no room to rewrite it: done at the next start
             return done
 
     async def unknown_effects(self) -> Sequence[UnknownEffect]:
-        """The effects of finished runs of which nobody knows whether they happened."""
+        """Return the effects of finished runs of which it is unknown whether they happened."""
         return await self.lease.read(lambda db: runs.unknown_effects(db, self.assistant))

@@ -1,7 +1,7 @@
-"""One SQLite file behind one thread, for all assistants of a process. The reactor's thread never touches SQLite.
+"""Keeps one SQLite file behind one thread, for all assistants of a process. The reactor's thread never touches SQLite.
 
-What comes while a commit waits for the disk goes into the next one together, so the disk's latency is paid once for
-many. A Deferred fires when what it stands for is on disk, and not before.
+Work that arrives while a commit waits for the disk goes into the next commit together, so the disk's latency is paid
+once for many. The Deferred of a write fires when the write is on disk, and not before.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from assistant.journal.writer import Job, Queue, Writer
 
 T = TypeVar("T")
 
-#: Commits in a row after which a trouble is over: on a disk that is nearly full some writes still find room.
+#: After this many good commits in a row a trouble is over. One is not enough: on a nearly full disk some writes fit.
 CALM_COMMITS = 4
 
 
 def _nobody(_: str) -> None:
-    """Nobody wants to know of troubles."""
+    """Ignore a trouble: the default of `on_trouble`."""
 
 
 class Store:
     """The journal's file at `path`. `wall` gives seconds since 1970, on any thread.
 
-    `on_trouble` is called with a sentence when the file cannot be written or read, and with an empty one when it was
-    written a few times since. It is called on the reactor's thread.
+    `on_trouble` is called with a sentence when the file cannot be written or read, and with an empty string once
+    `CALM_COMMITS` commits in a row were good. It is called on the reactor's thread.
     """
 
     def __init__(
@@ -56,24 +56,24 @@ class Store:
         self._thread: Thread | None = None
         self._ending: Deferred[None] | None = None
         self._on_trouble = on_trouble
-        #: What was told last, None before anything was.
+        #: The last argument of `on_trouble`, None before the first call.
         self._told_trouble: str | None = None
         #: The number of the last commit before the last trouble.
         self._last_before = 0
 
     @property
     def queued(self) -> int:
-        """How many pieces of work wait for the writer."""
+        """The number of jobs that wait for the writer."""
         return len(self._queue)
 
     @property
     def commits(self) -> int:
-        """How many transactions were committed since `open`."""
+        """The number of transactions committed since `open`."""
         return self._writer.commits
 
     @property
     def opened(self) -> Opened | None:
-        """The state of the file, None before it was opened."""
+        """The state in which the file was last opened, None before that."""
         return self._writer.opened
 
     @property
@@ -82,9 +82,9 @@ class Store:
         return self._writer.trouble
 
     def open(self) -> Deferred[Opened]:
-        """The state in which the file was found, after what could be repaired was. Once for each store.
+        """Open the file, repair what can be repaired, and return the state it was found in. Once for each store.
 
-        Never fails for the file's sake: a file that is refused makes `write` and `read` fail.
+        Never fails because of the file: when the file is refused, `write` and `read` fail instead.
         """
         if self._thread is not None:
             return fail(JournalClosed("a store is opened once"))
@@ -94,26 +94,30 @@ class Store:
         return opening
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
-        """What `work` returns, once it is on disk; `work` runs on the writer's thread, in a savepoint, and only there.
+        """Run `work` on the writer's thread, in a savepoint; return what it returns, once that is on disk.
 
-        What it raises is raised, and nothing of it remains. JournalUnwritable when the commit failed. Cancelling drops
-        the interest of the caller: the work is done nevertheless, or was.
+        When `work` raises, its error is passed on and nothing it wrote remains. Raises JournalUnwritable when the
+        commit failed. Cancelling only drops the result: the work is done all the same.
         """
         return self._put(Job(work, writes=True))
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
-        """What `work` returns; it sees every write asked for before it, and cannot write. JournalUnreadable."""
+        """Run `work` on the writer's thread and return what it returns. Raises JournalUnreadable.
+
+        `work` sees every write that was requested before it, and cannot write.
+        """
         return self._put(Job(work, writes=False))
 
     def compact(self) -> Deferred[bool]:
-        """Fires when nothing that was deleted is left in the file or its log; False when another process reads it.
+        """Rewrite the file, so that no deleted data is left in it or its log. Raises JournalUnwritable.
 
-        Writes the file anew, in which time nothing else is done. JournalUnwritable.
+        Return False when deleted data is left, for example as another process reads the log. The writer does nothing
+        else meanwhile.
         """
         return self._put(Job(compacted, writes=False, alone=True))
 
     def close(self) -> Deferred[None]:
-        """Fires when all that was asked for is done, the file is closed and the thread gone. Not to be cancelled."""
+        """Finish all requested work, close the file and end the thread. Must not be cancelled."""
         if self._thread is None or self._ending is not None:
             return fail(JournalClosed("the journal is not open"))
         self._ending = Deferred()
@@ -127,10 +131,10 @@ class Store:
         return job.waiting
 
     def _run(self, opening: Deferred[Opened]) -> None:
-        """The thread's whole life."""
+        """Run the writer's thread: open the file, work off the queue, close the file."""
         try:
             db, opened = open_file(self.path, self._schema, self.wall())
-        except Exception as error:  # noqa: BLE001  (a bug of ours: told, and then every work fails)
+        except Exception as error:  # noqa: BLE001  (a bug of ours: the caller gets it, and then every job fails)
             self._reactor.callFromThread(opening.errback, error)
         else:
             self._writer.open(opened, db)
@@ -143,12 +147,12 @@ class Store:
             self._reactor.callFromThread(self._ended)
 
     def _tell(self, jobs: Sequence[Job]) -> None:
-        """Bring finished jobs to the reactor's thread, in order, behind the trouble they met."""
+        """Pass finished jobs to the reactor's thread, in order, after the trouble they met."""
         self._tell_trouble()
         self._reactor.callFromThread(_tell_each, tuple(jobs))
 
     def _tell_trouble(self) -> None:
-        """Tell the reactor's thread of a trouble that has begun, changed or ended. On the writer's thread."""
+        """Report a trouble that has begun, changed or ended to the reactor's thread. Runs on the writer's thread."""
         trouble = self._writer.trouble or ""
         if trouble:
             self._last_before = self.commits
@@ -159,7 +163,10 @@ class Store:
             self._reactor.callFromThread(self._on_trouble, trouble)
 
     def _ended(self) -> None:
-        """The thread has nothing left to do but return; waiting for that takes microseconds."""
+        """Join the thread and fire the Deferred of `close`.
+
+        The thread has nothing left to do but return, so joining takes microseconds.
+        """
         if self._thread is not None:
             self._thread.join()
         if self._ending is not None:

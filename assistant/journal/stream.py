@@ -1,4 +1,4 @@
-"""The perception stream of one assistant as rows, one for each entry: appending costs the entry, not the stream."""
+"""Stores the perception stream of one assistant, one row an entry: the cost of appending is that of the new entry."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from assistant.journal.older import with_audiences
 from assistant.journal.shapes import MESSAGES
 from tools.trust import Audience
 
-#: Records of names that are kept for the next entry.
+#: How many records of names are cached for the next entries.
 _KEPT_RECORDS = 64
 
-#: What of an entry goes into its row.
+#: The values of a new row: importance, event ids, messages, authority, sources, audience.
 Row = tuple[int, bytes, bytes, int, bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedStream:
-    """The entries kept, oldest first, and how many beside them could not be read."""
+    """The readable entries, oldest first, and how many others could not be read."""
 
     entries: tuple[StreamEntry, ...]
     unreadable: int
 
 
 class StoredStream:
-    """What an assistant remembers having perceived and done. Writes raise Fenced and JournalUnwritable."""
+    """What an assistant remembers of what it perceived and did. Writes raise Fenced and JournalUnwritable."""
 
     def __init__(self, lease: Lease) -> None:
         self._lease = lease
 
     async def save_stream(self, entries: Sequence[StreamEntry], forget: Sequence[int] = ()) -> tuple[int, ...]:
-        """The `seq` of each entry, appended in this order; those to `forget`, trimmed since, go with the same write."""
+        """Append the entries in this order and remove those to `forget`, in one write; return the `seq` of each."""
         change, name = StreamChange(tuple(entries), tuple(forget)), self._lease.assistant
         rows = rows_of(change)
         return await self._lease.write(lambda db: apply(db, name, rows, change.forget))
 
     async def load_stream(self, newest: int = 1000) -> LoadedStream:
-        """At most the `newest` entries."""
+        """Return at most the `newest` entries. Raises JournalUnreadable."""
 
         def work(db: sqlite3.Connection) -> LoadedStream:
             rows = db.execute(
@@ -60,7 +60,7 @@ class StoredStream:
 
 
 def rows_of(change: StreamChange) -> list[Row]:
-    """The new entries as rows. Pure, for the reactor's thread."""
+    """Return the new entries as rows. Pure, for the reactor's thread."""
     return [
         (
             entry.importance,
@@ -75,7 +75,7 @@ def rows_of(change: StreamChange) -> list[Row]:
 
 
 def apply(db: sqlite3.Connection, assistant: str, rows: Sequence[Row], forget: Sequence[int]) -> tuple[int, ...]:
-    """The numbers of these new rows of the stream, once those to forget are gone."""
+    """Remove the rows to `forget` and append the new ones; return the numbers of the new rows."""
     db.executemany("DELETE FROM stream WHERE seq = ? AND assistant = ?", [(seq, assistant) for seq in forget])
     insert = """INSERT INTO stream (assistant, importance, event_ids, payload, authority, sources, audience)
                 VALUES (?, ?, ?, ?, ?, ?, ?)"""
@@ -84,12 +84,12 @@ def apply(db: sqlite3.Connection, assistant: str, rows: Sequence[Row], forget: S
 
 @lru_cache(maxsize=_KEPT_RECORDS)
 def _record_of(names: tuple[str, ...]) -> bytes:
-    """The names as a record. Mostly there are none, or the same people as a moment ago."""
+    """Return the names as a record. Cached, as mostly there are none, or the same people as a moment ago."""
     return sealed(exact_json(names))
 
 
 def names_in(record: bytes) -> tuple[str, ...]:
-    """The names in a record of `event_ids` or `sources`. BrokenRecord."""
+    """Return the names in a record of `event_ids` or `sources`. Raises BrokenRecord."""
     return tuple(parse_json(unsealed(record)))
 
 
@@ -97,12 +97,15 @@ def _audience_record(entry: StreamEntry) -> bytes:
     return sealed(exact_json([sorted(entry.audience or ()), entry.others_see]))
 
 
-#: The record of an entry of which everybody may be told.
+#: The audience record of an entry that everybody may be told of.
 _EVERYBODY = sealed(b"[]")
 
 
 def _entry(row: tuple[int, int, bytes, bytes, int, bytes, bytes]) -> StreamEntry | None:
-    """The entry of a row. One of version 2 has no record of its audience: that is for `with_audiences` to find."""
+    """Return the entry of a row, None when it cannot be read.
+
+    An entry of version 2 has no record of its audience; `with_audiences` finds it later.
+    """
     seq, importance, event_ids, record, authority, sources, audience = row
     try:
         messages = tuple(MESSAGES.decode(record))

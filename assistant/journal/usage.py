@@ -1,4 +1,4 @@
-"""What was spent today, as rows: the budget ledger's export, so that a restart does not give the day's money twice."""
+"""Stores what was spent, as the budget ledger exports it, so that a restart does not allow the day's money twice."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from assistant.journal.store import Store
 
-#: Calls, tokens and money of each account, by those names.
+#: The sums `calls`, `tokens` and `money` of each account.
 Sums = Mapping[str, Mapping[str, int | float]]
 _NOTHING: Mapping[str, int | float] = {"calls": 0, "tokens": 0, "money": 0.0}
-#: Digits of a sum of money, as the ledger rounds it.
+#: Decimal places of a sum of money, as the ledger rounds it.
 _MONEY_DIGITS = 12
 
-#: Values go by name: Python 3.12.1 warns of numbers (`?1`).
+#: Placeholders are named: Python 3.12.1 warns about numbered ones (`?1`).
 _ADD = f"""
     INSERT INTO usage (day, account, calls, tokens, money)
         VALUES (:day, :account, max(0, :calls), max(0, :tokens), max(0.0, :money))
@@ -27,23 +27,23 @@ _RAISE = """
 
 
 class StoredUsage:
-    """The ledger's memory. It belongs to the process, not to one assistant, so there is no lease on it.
+    """The stored sums of the budget ledger. They belong to the process, not to one assistant, so they need no lease.
 
-    Two processes may write to one file: each adds to the rows, or takes off, by how much its own ledger has changed
-    since it last read or wrote them, so the rows are what both spent. Neither sees the other's spending before its
-    next start, so together they may spend the day's allowance once each.
+    Two processes may write to one file. Each changes the rows by how much its own ledger has changed since it last read
+    or wrote them, so the rows are what both spent together. Neither process sees the other's spending before its next
+    start, so each of them may spend the whole day's allowance.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        #: The day and our part of its rows, as far as it is known to be on disk. None before anything was read.
+        #: The day, and the sums of our ledger that the rows on disk already hold. None before the first load or save.
         self._ours: tuple[int, Sums] | None = None
 
     async def save_usage(self, exported: Mapping[str, Any]) -> None:
-        """Keep what `Ledger.export` gave, in place of what it gave before. One at a time, and not to be cancelled.
+        """Save what `Ledger.export` gave, in place of its previous export.
 
-        A ledger that was not restored from here is not believed to have less than the rows of the day say.
-        Raises JournalError, and then nothing is kept.
+        Call it for one export at a time, and do not cancel it. A ledger that was not restored from here never lowers
+        the rows of the day. Raises JournalError, and then nothing is saved.
         """
         day, sums = exported["day"], exported["spent"]
         if self._ours is None:
@@ -59,9 +59,9 @@ class StoredUsage:
         self._ours = day, sums
 
     async def load_usage(self) -> dict[str, Any] | None:
-        """The newest day kept, for `Ledger.restore`; None when none is. What is saved next is taken as its successor.
+        """Return the newest stored day, for `Ledger.restore`, None when there is none. Raises JournalError.
 
-        Raises JournalError.
+        The next save counts the change since these sums.
         """
 
         def work(db: sqlite3.Connection) -> tuple[int, Sums] | None:
@@ -79,9 +79,9 @@ class StoredUsage:
         return {"day": day, "spent": dict(sums)}
 
     async def days(self, since: int) -> tuple[tuple[int, str, int, int, float], ...]:
-        """Day, account, calls, tokens and money of each account that spent anything since that day, newest first.
+        """Return day, account, calls, tokens and money of each account with calls or tokens since that day.
 
-        Days count from 1970. Raises JournalError.
+        The newest day comes first. Days are numbered from 1970. Raises JournalError.
         """
         query = """SELECT day, account, calls, tokens, money FROM usage WHERE day >= ? AND (calls > 0 OR tokens > 0)
             ORDER BY day DESC, tokens DESC, account"""
@@ -89,7 +89,7 @@ class StoredUsage:
 
 
 def _changes(before: Sums, after: Sums) -> Sums:
-    """By how much each account that changed did. Looks closely at those alone: the others are the same objects."""
+    """Return the change of each account that has changed. Unchanged accounts are cheap: they are the same objects."""
     changed = [account for account, sums in after.items() if before.get(account) != sums]
     changes = {account: _change(before.get(account, _NOTHING), after[account]) for account in changed}
     changes |= {account: _change(before[account], _NOTHING) for account in before.keys() - after.keys()}

@@ -1,7 +1,7 @@
-"""Looks into SQLite's write-ahead log. SQLite takes what lies behind a garbled page for never written; we tell.
+"""Finds damage in SQLite's write-ahead log. SQLite silently drops everything after a garbled page; we report it.
 
-Each frame holds one page and a checksum that goes on from the frame before. Behind a garbled frame the next ones still
-agree with the checksum that the garbled one carries, which is how damage is told from the torn end of a kill.
+Each frame holds one page and a checksum that continues that of the frame before. After a garbled frame the next ones
+still agree with the checksum that it carries. This distinguishes damage from the torn end that a kill leaves.
 Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 """
 
@@ -18,7 +18,7 @@ _HEADER_BYTES = 32
 _FRAME_BYTES = 24
 _MAGIC_LITTLE, _MAGIC_BIG = 0x377F0682, 0x377F0683
 _MASK = 0xFFFFFFFF
-#: 16 GiB: a page number beyond is not believed.
+#: A page number above this (16 GiB) is not believed.
 _MAX_PAGES = 4_194_304
 
 Sums = tuple[int, int]
@@ -26,7 +26,7 @@ Sums = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """One frame: its bytes without checksum, and whether it agrees with the frame before."""
+    """One frame: its bytes without checksum, and whether its checksum continues that of the frame before."""
 
     head: bytes
     page: bytes
@@ -35,7 +35,7 @@ class _Frame:
 
 
 def broken_frames(log: Path) -> int:
-    """How many frames before the last whole commit are garbled: 0 for a sound log, a torn one, and none at all."""
+    """Return how many frames before the last whole commit are garbled: 0 when the log is sound, torn or missing."""
     if not log.is_file():
         return 0
     frames = _committed(log.read_bytes())
@@ -43,7 +43,7 @@ def broken_frames(log: Path) -> int:
 
 
 def with_log(data: bytes, log: bytes) -> bytes:
-    """The database with the pages of its log in place, garbled ones left out."""
+    """Return the database with the pages of its log in place, without the garbled ones."""
     frames = _committed(log)
     if not frames:
         return data
@@ -58,10 +58,10 @@ def with_log(data: bytes, log: bytes) -> bytes:
 
 
 def _committed(data: bytes) -> list[_Frame]:
-    """The frames up to the last transaction that is whole.
+    """Return the frames up to the end of the last whole transaction.
 
-    One that is not whole, at the end, was cut short by a kill or a power cut and never acknowledged: each commit is on
-    disk before the next transaction is written. A garbled frame before a whole transaction is damage.
+    A transaction after it was cut short by a kill or a power cut and never acknowledged, as each commit is on disk
+    before the next transaction is written. A garbled frame before a whole transaction is damage.
     """
     frames = list(_frames(data))
     while frames and not _ends_whole(frames):
@@ -70,7 +70,7 @@ def _committed(data: bytes) -> list[_Frame]:
 
 
 def _ends_whole(frames: list[_Frame]) -> bool:
-    """Whether the last frame is a commit, and it and all frames since the commit before are good."""
+    """Tell whether the last frame is a commit, and it and all frames since the previous commit are good."""
     if not frames[-1].is_commit:
         return False
     for frame in reversed(frames[:-1]):
@@ -82,7 +82,10 @@ def _ends_whole(frames: list[_Frame]) -> bool:
 
 
 def _frames(data: bytes) -> Iterator[_Frame]:
-    """The frames of this log; those of an earlier one, which a log that began anew may still hold, end it."""
+    """Yield the frames in the file, each with whether it is a good frame of this log.
+
+    A log that began anew may still hold frames of an earlier log after its own; those are not good.
+    """
     order = _order(data)
     if not order:
         return
@@ -99,7 +102,7 @@ def _frames(data: bytes) -> Iterator[_Frame]:
 
 
 def _order(data: bytes) -> str:
-    """The byte order of checksums in struct's letter; empty when this is no log."""
+    """Return struct's letter for the byte order of the checksums, empty when the data is no log."""
     if len(data) < _HEADER_BYTES or int.from_bytes(data[8:12], "big") != PAGE_BYTES:
         return ""
     return {_MAGIC_LITTLE: "<", _MAGIC_BIG: ">"}.get(int.from_bytes(data[:4], "big"), "")

@@ -1,7 +1,7 @@
-"""The writer's thread: takes what waits, does it in one transaction, commits once, and tells the reactor.
+"""The writer's thread: does all waiting jobs in one transaction, commits once, and passes them to the reactor.
 
-Each piece of work runs in a savepoint: one that raises is rolled back alone. Nothing is told before the commit that
-covers it. Everything here but `Job` and `Queue.put` runs on that thread.
+Each job that writes runs in a savepoint; when it raises, it alone is rolled back. No job is reported before the commit
+that covers it. Everything here but `Job` and `Queue.put` runs on that thread.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from assistant.journal.mark import Mark
 from assistant.journal.opening import Opened, ReadOnly, Refused, open_file
 from assistant.journal.schema import Schema
 
-#: Pieces of work in one transaction, at most: their callers all go on in one turn of the reactor.
+#: The most jobs in one transaction: all their callers continue in one turn of the reactor.
 MAX_BATCH = 256
-#: How long one transaction collects work: what came first is not kept waiting by a long row of reads.
+#: How long one transaction collects jobs, so that the first is not delayed by a long row of reads.
 MAX_BATCH_SECONDS = 0.02
-#: How often, at most, a file that could not be written is opened anew.
+#: How long to wait before a file that could not be written is opened again.
 RETRY_SECONDS = 5.0
 
-#: How every sentence of a write that failed begins.
+#: The beginning of every sentence about a failed write.
 UNWRITABLE = "the journal could not be written"
 
 Work = Callable[[sqlite3.Connection], Any]
@@ -43,7 +43,7 @@ Work = Callable[[sqlite3.Connection], Any]
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One piece of work, who waits for it, and what it came to. One that is `alone` is done in no transaction."""
+    """One piece of work, its caller's Deferred, and its result. A job that is `alone` runs outside transactions."""
 
     work: Work
     writes: bool
@@ -53,7 +53,7 @@ class Job:
     error: BaseException | None = None
 
     def tell(self) -> None:
-        """Let the caller go on. Only on the reactor's thread."""
+        """Fire the caller's Deferred. Only on the reactor's thread."""
         if self.error is None:
             self.waiting.callback(self.value)
         else:
@@ -61,15 +61,15 @@ class Job:
 
 
 class Queue:
-    """Jobs on their way to the writer, first come first served."""
+    """The jobs that wait for the writer, in order of arrival."""
 
     def __init__(self) -> None:
-        #: None is the end.
+        #: None marks the end.
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._is_over = False
 
     def __len__(self) -> int:
-        """How many wait."""
+        """Return how many jobs wait."""
         return self._jobs.qsize()
 
     def put(self, job: Job) -> None:
@@ -77,11 +77,11 @@ class Queue:
         self._jobs.put(job)
 
     def close(self) -> None:
-        """Let the writer end once it has done what waits. Nothing is put after it."""
+        """Let the writer end once it has done the waiting jobs. Nothing may be put after it."""
         self._jobs.put(None)
 
     def take(self) -> list[Job]:
-        """The next jobs, at least one; none when the queue is closed and empty. Blocks."""
+        """Return the next jobs, at least one; none when the queue is closed and empty. Blocks."""
         jobs: list[Job] = []
         while not self._is_over and (not jobs or (self._jobs.qsize() and len(jobs) < MAX_BATCH)):
             job = self._jobs.get()
@@ -93,7 +93,7 @@ class Queue:
 
 
 class Writer:
-    """Owns the connection. `tell` brings finished jobs to their callers; `wall` is seconds since 1970."""
+    """The owner of the connection. `tell` passes finished jobs to their callers; `wall` gives seconds since 1970."""
 
     def __init__(self, schema: Schema, wall: Callable[[], float], tell: Callable[[Sequence[Job]], None]) -> None:
         self._schema = schema
@@ -104,14 +104,14 @@ class Writer:
         self._tried_at = 0.0
         self.opened: Opened | None = None
         self.commits = 0
-        #: Why the file could not be written or read lately, None since it was written again. Damage is for good.
+        #: Why the file could not be written or read lately; None once it is written again. Damage stays until reopened.
         self.trouble: str | None = None
         self._is_damaged = False
-        #: Whether something of the batch at hand met a trouble.
+        #: Whether a job of the current batch met a trouble.
         self._met_trouble = False
 
     def open(self, opened: Opened, db: sqlite3.Connection | None) -> None:
-        """Go on with this connection."""
+        """Use this connection from now on, in place of the one before."""
         self.close()
         self._db, self.opened, self._tried_at = db, opened, self._wall()
         self._mark = Mark(opened.path)
@@ -119,24 +119,27 @@ class Writer:
         self._is_damaged = False
 
     def work_off(self, queue: Queue) -> None:
-        """Do what comes until the queue is closed and empty."""
+        """Do the jobs of the queue until it is closed and empty."""
         while jobs := queue.take():
             rest: Sequence[Job] = jobs
             while rest:
                 rest = self._batch(rest)
 
     def close(self) -> None:
-        """Move the log into the file, and let go of it."""
+        """Move the log into the file, and close both."""
         if self._db is None:
             return
         db, self._db = self._db, None
-        with closing(db), suppress(sqlite3.Error):  # else it is done at the next start
+        with closing(db), suppress(sqlite3.Error):  # when this fails, the next start does it
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         if self._mark is not None:
             self._mark.close()
 
     def _batch(self, jobs: Sequence[Job]) -> Sequence[Job]:
-        """Do these jobs in one transaction and tell of them; those not begun, as it took long or was lost."""
+        """Do these jobs in one transaction and report them; return those not begun.
+
+        Jobs are left over when the batch took long, when SQLite gave up the transaction, or when one is `alone`.
+        """
         told, end, began = 0, len(jobs), self._wall()
         self._met_trouble = False
         unwritable: JournalError | None = None
@@ -163,27 +166,27 @@ class Writer:
         return jobs[end:]
 
     def _told(self, jobs: Sequence[Job]) -> None:
-        """Tell those who wait for these jobs, if there are any: each telling wakes the reactor."""
+        """Report these jobs to their callers. Does nothing without jobs, as each report wakes the reactor."""
         if jobs:
             self._tell(jobs)
 
     def _run(self, job: Job) -> bool:
-        """Do one job; True when SQLite has given up the whole transaction because of it."""
+        """Do one job. Return True when SQLite gave up the whole transaction because of it."""
         inside = self._in_transaction()
         try:
             job.value = self._done(job)
-        except Exception as error:  # noqa: BLE001  (the border to any work; it goes to the caller)
+        except Exception as error:  # noqa: BLE001  (the work may raise anything; the caller gets it)
             job.error = self._typed(error, writes=job.writes or job.alone)
         return inside and not self._in_transaction()
 
     def _done(self, job: Job) -> object:
-        """What the job's work returns."""
+        """Run the job's work and return what it returns."""
         if job.alone:
             return job.work(self._connection())
         return self._saved(job.work) if job.writes else self._looked(job.work)
 
     def _saved(self, work: Work) -> object:
-        """What the work returns; when it raises, nothing of it remains."""
+        """Run the work in a savepoint and return what it returns. When it raises, nothing it wrote remains."""
         db = self._connection()
         db.execute("SAVEPOINT job")
         try:
@@ -197,7 +200,7 @@ class Writer:
         return value
 
     def _looked(self, work: Work) -> object:
-        """What the work returns; it cannot write."""
+        """Run the work so that it cannot write, and return what it returns."""
         db = self._connection()
         db.execute("PRAGMA query_only = ON")
         try:
@@ -206,7 +209,7 @@ class Writer:
             db.execute("PRAGMA query_only = OFF")
 
     def _begin(self) -> JournalError | None:
-        """Begin a transaction; why not, when that fails."""
+        """Begin a transaction. Return the error when that fails, else None."""
         try:
             if isinstance(self.opened, ReadOnly) and self._wall() - self._tried_at >= RETRY_SECONDS:
                 path = self.opened.path
@@ -221,7 +224,7 @@ class Writer:
         return None
 
     def _commit(self) -> JournalError | None:
-        """Commit what was begun; why not, when that fails, and then nothing of it remains."""
+        """Commit the open transaction. Return the error when that fails, and then nothing of it remains, else None."""
         if not self._in_transaction():
             return None
         number = 0
@@ -240,7 +243,7 @@ class Writer:
         return None
 
     def _fail(self, jobs: Sequence[Job], error: JournalError) -> None:
-        """Fail the jobs that had not failed by themselves, each with an error of its own."""
+        """Fail the jobs that have not failed by themselves, each with an error object of its own."""
         self._meet(error)
         for job in jobs:
             if job.error is None:
@@ -248,7 +251,7 @@ class Writer:
                 job.error.__cause__ = error.__cause__
 
     def _rollback(self) -> None:
-        with suppress(sqlite3.Error):  # the next BEGIN says so
+        with suppress(sqlite3.Error):  # the next BEGIN fails then
             if self._in_transaction():
                 self._connection().execute("ROLLBACK")
 
@@ -270,7 +273,7 @@ class Writer:
         return unwritable
 
     def _typed(self, error: Exception, *, writes: bool) -> Exception:
-        """The error as the caller gets it: that of a failing disk or file has a type of ours."""
+        """Return the error for the caller: JournalUnwritable or JournalUnreadable when the disk or file is at fault."""
         if not isinstance(error, sqlite3.Error) or not is_outage(error):
             return error
         if writes:
@@ -283,12 +286,12 @@ class Writer:
         return typed
 
     def _meet(self, error: JournalError) -> None:
-        """Keep why the file cannot be used now."""
+        """Remember why the file cannot be used now."""
         self._met_trouble = True
         self.trouble = str(error)
 
 
 def _lost(error: BaseException | None) -> JournalUnwritable:
-    """Why a transaction is gone that SQLite gave up because of this error."""
+    """Return the error for the jobs of a transaction that SQLite gave up because of `error`."""
     said = str(error)
     return JournalUnwritable(said if isinstance(error, JournalError) else f"{UNWRITABLE}: {said}")

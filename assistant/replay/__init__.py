@@ -1,1 +1,1 @@
-"""Reads a journal from outside: as a transcript, or run again without a network. Writes nothing into it."""
+"""Reads a journal from outside: shows it as a transcript, or runs it again without a network. Writes nothing to it."""

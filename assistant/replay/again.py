@@ -1,4 +1,4 @@
-"""Runs a recorded run again: the real loop, dispatcher, policy and limits over recorded events, answers and results."""
+"""Repeats a recorded run: the real loop, dispatcher, policy and limits over recorded events, answers and results."""
 
 from __future__ import annotations
 
@@ -30,45 +30,45 @@ from tools.web.open_page import open_page_tool
 from tools.web.web_search import web_search_tool
 from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
-#: The tools a world may have.
+#: All tools that a world may have.
 WORLDLY: Sequence[Tool] = (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS)
-#: Moves of the clock that one run may take: it has at most a few time-outs to wait for.
+#: How often the clock may be advanced in one run, which has at most a few time-outs to wait for.
 _MAX_WAITS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What a run came to when it was run again."""
+    """The result of a run that was run again."""
 
     steps: tuple[StepTrace, ...]
     outcome: Outcome
-    #: Why no answer was left where the loop wanted one; empty when it wanted none.
+    #: Why no recorded answer was left when the loop asked for one; empty when it did not.
     ended_early: str
-    #: Recorded steps that the loop did not ask for.
+    #: How many recorded steps the loop did not ask for.
     unused: int
 
 
 @dataclass(slots=True)
 class _Watching:
-    """An observer that writes the steps down."""
+    """An observer that collects the steps."""
 
     steps: list[StepTrace] = field(default_factory=list)
 
     def thinking(self, run_id: str, step: int) -> None:
-        """Nobody waits to see it."""
+        """Ignore it: nobody watches a replay."""
 
     def step(self, trace: StepTrace) -> None:
-        """A step is over."""
+        """Collect the step."""
         self.steps.append(trace)
 
     def run_ended(self, run_id: str, outcome: Outcome) -> None:
-        """It is what `react` returns as well."""
+        """Ignore the outcome: `react` returns it too."""
 
 
 class Replayer:
-    """Runs the runs of one assistant again, in their order: later ones see what earlier ones left in its stream.
+    """A replayer of one assistant's runs. Repeat them in order: later runs see what earlier ones left in the stream.
 
-    Raises SettingsError when the settings grant a tool that does not exist.
+    Making one raises SettingsError when the settings grant a tool that does not exist.
     """
 
     def __init__(self, config: Config, assistant: str, tools: Sequence[Tool] = WORLDLY, *, name: str = "") -> None:
@@ -79,11 +79,11 @@ class Replayer:
 
     @property
     def registry(self) -> Registry:
-        """The tools there are now."""
+        """The tools that exist now."""
         return self._mind.registry
 
     def again(self, run: RecordedRun) -> Again:
-        """The run, run again. Needs no reactor: time stands still but for time-outs."""
+        """Run the run again and return the result. Needs no reactor: time advances only to the next time-out."""
         self._stage.tape = tape = Tape(in_whole_answers(run))
         journal, watching = MemoryJournal(len(run.events) + 1), _Watching()
         mind = replace(self._mind, journal=journal, observer=watching)
@@ -91,7 +91,7 @@ class Replayer:
         async def live() -> Outcome:
             for accepted in run.events:
                 event = accepted.event
-                if isinstance(event, Noticed):  # what was approved is on the tape, as the first answer
+                if isinstance(event, Noticed):  # the approved call is on the tape, as the first answer
                     event = replace(event, granted=None)
                 await journal.accept(event, accepted.attention)
             return await react(mind)
@@ -100,7 +100,7 @@ class Replayer:
         return Again(tuple(watching.steps), outcome, tape.ended, len(tape.left()))
 
     def _finished(self, work: Deferred[Outcome]) -> Outcome:
-        """The outcome, after as much time as it takes."""
+        """Advance the clock until the work is done, and return its outcome."""
         outcomes: list[Outcome] = []
         work.addCallback(outcomes.append)
         for _ in range(_MAX_WAITS):
@@ -113,13 +113,13 @@ class Replayer:
         return outcomes[0] if outcomes else Failed("it does not come to an end", bug=True)
 
     def _made(self, config: Config, me: Principal, tools: Sequence[Tool]) -> Mind:
-        """The mind that the settings make, with a recorded model and recorded tools."""
+        """Build the mind from the settings, with a recorded model and recorded tools."""
         clock = self._clock
         is_embedded = config.model.provider == "embedded"
         nobody = ChosenModel(
             get_provider("local", "http://127.0.0.1/v1", "recorded"),
             "recorded",
-            config.model.model_copy(update={"asking": "tools"}),  # each answer is recorded as the calls it came to
+            config.model.model_copy(update={"asking": "tools"}),  # each answer is recorded as the calls read from it
             withheld=EMBEDDED_WITHHELD if is_embedded else frozenset(),
         )
         around = Surroundings(
@@ -129,11 +129,11 @@ class Replayer:
             registry=self._stage.registry(tools),
             exchange=HttpExchange(clock),
             capabilities=Capabilities(),
-            pipeline=Pipeline(clock, Random(0)),  # noqa: S311  (nothing is tried again)
+            pipeline=Pipeline(clock, Random(0)),  # noqa: S311  (nothing is retried)
             clock=clock,
             observer=_Watching(),
         )
-        settings = config.assistant.model_copy(update={"may_repeat": True})  # what was refused is not in the record
+        settings = config.assistant.model_copy(update={"may_repeat": True})  # refused calls are not in the record
         mind = build_assistant(settings, [nobody], around).mind
         return replace(mind, client=RecordedModel(mind.client, self._stage, clock))
 
@@ -143,7 +143,7 @@ def _principal(config: Config, assistant: str, name: str) -> Principal:
 
 
 def _web_tools(config: Config) -> Sequence[Tool]:
-    """The tools of the web, over nobody: what they found is in the record."""
+    """Return the web tools with a provider that is never asked: what they found is in the record."""
     nobody = NobodyOnTheWeb()
     policy = policy_of(config.web)
     return (

@@ -1,4 +1,4 @@
-"""What is recorded as JSON, for programs: everything, uncut, in plain ASCII."""
+"""Turns what is recorded into JSON for programs: everything, uncut, in plain ASCII."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from llm import ToolCall, Usage
 
 
 def run_json(run: RecordedRun) -> str:
-    """One run as one object on one line."""
+    """Return one run as one object on one line."""
     return exact(
         {
             "run": run.id,
@@ -31,7 +31,7 @@ def run_json(run: RecordedRun) -> str:
 
 
 def parked_json(parked: ParkedEvent) -> str:
-    """One event that is not tried any more."""
+    """Return one parked event as one object on one line."""
     return exact(
         {
             "assistant": parked.assistant,
@@ -45,7 +45,7 @@ def parked_json(parked: ParkedEvent) -> str:
 
 
 def unknown_json(unknown: UnknownCall) -> str:
-    """One call of which nobody knows whether it happened."""
+    """Return one call of which it is unknown whether it happened, as one object on one line."""
     return exact(
         {
             "assistant": unknown.assistant,
@@ -60,7 +60,7 @@ def unknown_json(unknown: UnknownCall) -> str:
 
 
 def heard_object(accepted: Accepted) -> dict[str, object]:
-    """An event: as the prompt shows it, and whose it was."""
+    """Return an event as the prompt shows it, with the id of the principal it came from."""
     event, attention = accepted.event, accepted.attention
     return {
         "event": event.id,
@@ -72,7 +72,7 @@ def heard_object(accepted: Accepted) -> dict[str, object]:
 
 
 def outcome_object(outcome: Outcome | None) -> dict[str, object] | None:
-    """How a run ended, with its `kind`; None when it did not, or when that is lost."""
+    """Return how a run ended, with its `kind`; None when it has not ended, or its outcome is lost."""
     if outcome is None:
         return None
     fields = OUTCOME.pack(outcome)
@@ -102,7 +102,7 @@ def _step(step: RecordedStep) -> dict[str, object]:
 
 
 def _done(call: RecordedCall) -> dict[str, object]:
-    """A call and what it came to: `status` is None when it was not done, "unknown" when nobody knows."""
+    """Return a call and its result. Its `status` is None when it was not done, "unknown" when that is unknown."""
     done = call.executed
     return {
         **_call(call.call),

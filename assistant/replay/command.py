@@ -1,4 +1,4 @@
-"""The command `mud-assistant replay`: what is asked for, printed, and the exit status."""
+"""Runs the command `mud-assistant replay`: reads what is asked for, prints it, and returns the exit status."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from assistant.replay.show import parked_text, run_text, unknown_text
 from assistant.settings import SettingsError, read_settings
 from assistant.wiring import bindings_of
 
-#: Exit statuses beside 0.
+#: The exit statuses other than 0.
 DIFFERS, UNREADABLE = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the command line asked for."""
+    """The options of the command line."""
 
     file: Path
     assistant: str | None = None
@@ -49,7 +49,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What was taken out of the file: lines that are ready, or runs; and why it is not all of it."""
+    """What was read from the file: finished lines, or runs; how many runs are left out, and what is damaged."""
 
     lines: Sequence[str]
     runs: Sequence[RecordedRun]
@@ -63,9 +63,10 @@ def replay(
     secrets: Secrets | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> int:
-    """The exit status. `wall` gives seconds since 1970. The file is let go of before anything is printed.
+    """Print what is wanted and return the exit status. The file is closed before anything is printed.
 
-    `secrets` learns the keys of the settings from the `environment` and from files, so that none is shown.
+    `wall` gives seconds since 1970. `secrets` learns the keys of the settings from the `environment` and from files, so
+    that none is shown.
     """
     secrets = Secrets() if secrets is None else secrets
     try:
@@ -88,9 +89,9 @@ def replay(
 
 
 def _settings(wanted: Wanted, secrets: Secrets, environment: Mapping[str, str]) -> Config | None:
-    """Read the settings that runs are run again with, None when none are. Raises SettingsError when they are wrong.
+    """Read the settings for running again; None when nothing is to be run again. Raises SettingsError when wrong.
 
-    Their keys are learned in any case. A keyring is not asked: it may ask back.
+    `secrets` learns their keys in any case. A keyring is not read, because it may prompt the owner.
     """
     try:
         config = read_settings(wanted.config, {})
@@ -118,7 +119,7 @@ def _unreadable(sentence: str) -> int:
 
 
 def _taken(db: sqlite3.Connection, wanted: Wanted, damage: str) -> _Found:
-    """What the file holds of what is wanted. CannotRead when it is not there."""
+    """Read what is wanted from the file. Raises CannotRead when it is not there."""
     known = reading.assistants(db)
     called = {reading.name_of(db, whose).casefold(): whose for whose in known}
     if wanted.assistant is not None and wanted.assistant not in known:
@@ -150,7 +151,7 @@ def _runs(db: sqlite3.Connection, wanted: Wanted) -> Sequence[RecordedRun]:
 
 
 def _told(found: _Found, wanted: Wanted, config: Config | None) -> tuple[Sequence[str], int]:
-    """The lines to print, and the exit status for what they say."""
+    """Return the lines to print, and the exit status they mean."""
     if wanted.parked or wanted.unknown:
         none = "No event is parked." if wanted.parked else "There is no call whose outcome is unknown."
         return _or_none(found.lines, none, wanted), 0
@@ -175,7 +176,7 @@ def _or_none(lines: Sequence[str], none: str, wanted: Wanted) -> Sequence[str]:
 
 
 def _again(runs: Sequence[RecordedRun], config: Config) -> list[Compared]:
-    """Every run, run again with the settings of now, each assistant's with what its earlier ones left."""
+    """Run every run again with the present settings and compare. Later runs of an assistant see its earlier ones."""
     replayers: dict[str, Replayer] = {}
     results = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""What comes out otherwise when a run is run again, in sentences. Pure."""
+"""Compares a run with its repetition, and says in sentences what differs. Pure."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from assistant.replay.plain import call_text, exact, name_shown, outcome_text, s
 from assistant.replay.recorded import RecordedCall, RecordedRun, RecordedStep, in_whole_answers
 from tools import Executed, Status
 
-#: How a call ended that was not done at all.
+#: The statuses of calls that were not done at all.
 _NOT_DONE = {Status.REFUSED, Status.FORMAT_ERROR}
-#: Ends that come from outside: the same answers need not lead there again.
+#: Limits that are reached for reasons outside the run, so that the same answers need not reach them again.
 _FROM_OUTSIDE = {Limit.TIME, Limit.BUDGET}
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One run then and now: what differs, and what an owner should know besides."""
+    """One run then and now: what differs, and remarks for the owner."""
 
     run: RecordedRun
     again: Again
@@ -28,7 +28,7 @@ class Compared:
 
 
 def compared(run: RecordedRun, again: Again) -> Compared:
-    """What differs between the recorded run and its repetition."""
+    """Return what differs between the recorded run and its repetition."""
     if not run.events:
         lost = "what was heard is not in the journal any more: it cannot be run again"
         return Compared(run, again, (lost,), ())
@@ -38,7 +38,7 @@ def compared(run: RecordedRun, again: Again) -> Compared:
 
 
 def was_cut_off(outcome: Outcome | None) -> bool:
-    """Whether something outside ended the run, or nothing did yet."""
+    """Tell whether something outside ended the run, or it has not ended."""
     if isinstance(outcome, LimitReached):
         return outcome.limit in _FROM_OUTSIDE
     return outcome is None or isinstance(outcome, Failed | Cancelled)
@@ -67,14 +67,14 @@ def _calls(step: RecordedStep, executed: tuple[Executed, ...], *, may_be_cut: bo
 
 
 def _changed(then: RecordedCall, now: Executed) -> str:
-    """How the call itself is another: the answer was edited, or is understood otherwise. Empty when it is not."""
+    """Say how the call itself differs, as the answer was edited or is read differently. Empty when it does not."""
     if then.call is None or (then.call.name, exact(then.call.arguments)) == (now.call.name, exact(now.call.arguments)):
         return ""
     return f"now it is {call_text(now.call)}, and then it was {call_text(then.call)}"
 
 
 def _came_otherwise(then: RecordedCall, now: Executed, *, may_be_cut: bool) -> str:
-    """How the call comes out otherwise; empty when it does not."""
+    """Say how the result of the call differs, empty when it does not."""
     before, why = _status(then), shown(now.result.text)
     not_done_then = before in {"not done", *_NOT_DONE}
     not_done_now = now.status in _NOT_DONE
@@ -89,7 +89,7 @@ def _came_otherwise(then: RecordedCall, now: Executed, *, may_be_cut: bool) -> s
     if not_done_then:
         return "was refused then, or its arguments did not fit, and would be done now"
     if before == "unknown":
-        return ""  # what happened is not known, and it would be tried now as well
+        return ""  # it is unknown what happened then, and the call would be tried now as well
     return f"was {before} then, and would be {now.status} now: {why}"
 
 
@@ -110,7 +110,7 @@ def _end(run: RecordedRun, again: Again) -> Iterator[str]:
 
 
 def _key(outcome: Outcome) -> object:
-    """What makes two outcomes the same."""
+    """Return a key that is equal for two outcomes that count as the same."""
     match outcome:
         case Answered(acts):
             return ("answered", *acts)
@@ -133,7 +133,7 @@ def _remarks(run: RecordedRun, again: Again) -> Iterator[str]:
 
 
 def compared_text(result: Compared) -> str:
-    """One run's comparison as lines."""
+    """Return one run's comparison as lines."""
     word = "differs" if result.differences else "as it was"
     steps = len(result.again.steps)
     who = name_shown(result.run.name or result.run.assistant)
@@ -143,7 +143,7 @@ def compared_text(result: Compared) -> str:
 
 
 def compared_json(result: Compared) -> str:
-    """One run's comparison as one object on one line."""
+    """Return one run's comparison as one object on one line."""
     return exact(
         {
             "run": result.run.id,

@@ -1,7 +1,7 @@
-"""Opens a journal for reading only, whoever is writing it, and leaves it as it is.
+"""Opens a journal for reading only, also while another process writes it, and leaves it unchanged.
 
-A file that is sound is read where it lies. One that is not is copied and the copy repaired as at a start, so that what
-can be read is shown.
+A sound file is read in place. Any other is copied, and the copy is repaired as at a start, so that everything readable
+is shown.
 """
 
 from __future__ import annotations
@@ -27,22 +27,25 @@ _LOOKED_THROUGH_BYTES = 64 * 1024 * 1024
 
 
 class CannotRead(Exception):
-    """The journal cannot be read; the message is a sentence for its owner."""
+    """The journal cannot be read. The message is a sentence for its owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A connection that only reads, and what is damaged; empty when nothing is."""
+    """A connection that only reads, and what is damaged: empty when nothing is."""
 
     db: sqlite3.Connection
     damage: str = ""
-    #: What the next start does about it.
+    #: What the next start does about the damage.
     remedy: str = "the next start repairs it and keeps the damaged file"
 
 
 @contextmanager
 def opened(path: Path, now: float) -> Iterator[Opened]:
-    """The journal at `path` at one moment, as long as the `with` lasts. CannotRead. `now` in seconds since 1970."""
+    """Open the journal at `path`, as it is at one moment, until the `with` ends. Raises CannotRead.
+
+    `now` is in seconds since 1970.
+    """
     if not path.exists():
         raise CannotRead(f"there is no file {path}")
     if not path.is_file():
@@ -62,9 +65,9 @@ def opened(path: Path, now: float) -> Iterator[Opened]:
 
 
 def _in_place(path: Path) -> sqlite3.Connection | None:
-    """A connection to a file that is sound and of this version or an older one; None for any other.
+    """Return a connection to a file that is sound and of this version or an older one, None for any other file.
 
-    Without a log beside it nobody writes it, and reading leaves no file beside it either.
+    A file without a log beside it has no writer, and reading it leaves no file beside it either.
     """
     try:
         with path.open("rb") as file:
@@ -74,15 +77,15 @@ def _in_place(path: Path) -> sqlite3.Connection | None:
         log = beside(path, "-wal")
         is_written = log.exists() and log.stat().st_size > 0
         if is_written and not beside(path, "-shm").exists():
-            return None  # SQLite would make that file; nobody can be at work, so a copy is as good
-        if broken_frames(log) and broken_frames(log):  # twice: its writer may just be writing it anew
+            return None  # SQLite would make that file; without it no process is writing, so a copy is as good
+        if broken_frames(log) and broken_frames(log):  # twice: its writer may be rewriting it just now
             return None
         db = connect(path, how="mode=ro" if is_written else "mode=ro&immutable=1")
     except (sqlite3.Error, OSError):
         return None
     try:
         if _is_sound(db):
-            db.execute("BEGIN")  # one moment for everything that is read
+            db.execute("BEGIN")  # everything is read as of one moment
             return db
     except (sqlite3.Error, UnicodeError):
         pass
@@ -100,7 +103,10 @@ def _is_sound(db: sqlite3.Connection) -> bool:
 
 
 def _copied(path: Path, copy: Path, now: float) -> Opened:
-    """A copy of the file, repaired if need be. CannotRead when it is no journal, or of a newer version."""
+    """Copy the file and open the copy, repaired if necessary.
+
+    Raises CannotRead when the file cannot be copied, is no journal, or is of a newer version.
+    """
     try:
         for ending in ("", "-wal", "-mark"):
             if beside(path, ending).exists():

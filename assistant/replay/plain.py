@@ -1,4 +1,4 @@
-"""Recorded things as words for an owner. What strangers wrote is on one line and cannot steer the terminal."""
+"""Turns recorded values into words for an owner. A stranger's text is on one line and cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from assistant.replay.recorded import RecordedCall, RecordedRun
 from llm import ToolCall
 from tools.clean import clean_heard
 
-#: Characters of a text that are shown.
+#: How many characters of a text are shown, and of a name.
 _SHOWN = 1000
 _NAME = 100
 
 
 def shown(text: str) -> str:
-    """Somebody's text: one clean line."""
+    """Return a text as one clean line."""
     return clean_heard(text, _SHOWN)
 
 
 def name_shown(text: str) -> str:
-    """A name, whatever somebody made of it."""
+    """Return a name as one clean, short line, whatever it contains."""
     return clean_heard(text, _NAME)
 
 
 def moment(at: float) -> str:
-    """Seconds since 1970 as a date and time."""
+    """Return seconds since 1970 as a date and time."""
     try:
         return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (OverflowError, ValueError, OSError):
@@ -38,24 +38,24 @@ def moment(at: float) -> str:
 
 
 def heard(accepted: Accepted | None) -> str:
-    """The event as the prompt shows it."""
+    """Return the event as the prompt shows it."""
     return "an event that cannot be read" if accepted is None else shown(told(accepted.event))
 
 
 def call_text(call: ToolCall | None) -> str:
-    """The call with its arguments."""
+    """Return the call with its arguments."""
     if call is None:
         return "a call that cannot be read"
     return f"{name_shown(call.name)} {shown(json.dumps(call.arguments, default=_plain, ensure_ascii=False))}"
 
 
 def exact(value: object) -> str:
-    """The value as JSON in plain ASCII: nothing in it can steer a terminal, and nothing is lost."""
+    """Return the value as JSON in plain ASCII: nothing in it can control a terminal, and nothing is lost."""
     return json.dumps(value, default=_plain).replace("\x7f", "\\u007f")
 
 
 def came_to(run: RecordedRun, call: RecordedCall) -> str:
-    """What became of a call, in words."""
+    """Say what became of a call."""
     if call.executed is not None:
         done = call.executed
         return f"{done.status} in {done.seconds:.2f} s: {shown(done.result.text)}"
@@ -69,14 +69,14 @@ def came_to(run: RecordedRun, call: RecordedCall) -> str:
 
 
 def ended(run: RecordedRun) -> str:
-    """How the run ended, or that it did not."""
+    """Say how the run ended, or that it did not."""
     if run.outcome is not None:
         return outcome_text(run.outcome)
     return "still open: it goes on now, or its process died" if run.closed_at is None else "how it ended is lost"
 
 
 def outcome_text(outcome: Outcome) -> str:
-    """How a run ended, in words."""
+    """Say how a run ended."""
     match outcome:
         case Answered(acts):
             return "answered with " + ", ".join(name_shown(act) for act in acts)
@@ -94,5 +94,5 @@ def outcome_text(outcome: Outcome) -> str:
 
 
 def _plain(value: object) -> object:
-    """Read-only mappings, which JSON does not know."""
+    """Return a form that JSON knows: a dict for a read-only mapping, else a string."""
     return dict(value) if isinstance(value, Mapping) else str(value)

@@ -1,4 +1,4 @@
-"""Takes runs, parked events and unknown calls out of an open journal. SQL only, and only what every version has."""
+"""Reads runs, parked events and unknown calls from an open journal of any version. SQL only."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _Row = tuple[int, str, float, float | None, bytes | None]
 
 
 def assistants(db: sqlite3.Connection) -> list[str]:
-    """Everybody who has a run or an event in the journal, by name."""
+    """Return the ids of all assistants with a run or an event in the journal, sorted."""
     return [name for (name,) in db.execute("SELECT assistant FROM runs UNION SELECT assistant FROM events ORDER BY 1")]
 
 
 def name_of(db: sqlite3.Connection, assistant: str) -> str:
-    """What the character is called; in a file of an earlier version, which does not say, as far as the id tells."""
+    """Return the character's name. A file of an earlier version has none; then the name is guessed from the id."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (NAME_OF + assistant,)).fetchone()
     if row is not None:
         return str(row[0])
@@ -36,7 +36,7 @@ def name_of(db: sqlite3.Connection, assistant: str) -> str:
 
 
 def how_many(db: sqlite3.Connection, assistant: str | None) -> int:
-    """How many runs there are, of this assistant or of all."""
+    """Return how many runs there are, of this assistant or, for None, of all."""
     count: int = db.execute(
         "SELECT count(*) FROM runs WHERE assistant = coalesce(?, assistant)", (assistant,)
     ).fetchone()[0]
@@ -44,7 +44,7 @@ def how_many(db: sqlite3.Connection, assistant: str | None) -> int:
 
 
 def last_runs(db: sqlite3.Connection, assistant: str | None, most: int) -> list[RecordedRun]:
-    """The last `most` runs, oldest first."""
+    """Return the last `most` runs, oldest first; all of them when `most` is negative."""
     rows = db.execute(
         """SELECT seq, assistant, opened_at, closed_at, outcome FROM runs WHERE assistant = coalesce(?, assistant)
            ORDER BY seq DESC LIMIT ?""",
@@ -54,7 +54,7 @@ def last_runs(db: sqlite3.Connection, assistant: str | None, most: int) -> list[
 
 
 def run_called(db: sqlite3.Connection, assistant: str | None, run_id: str) -> RecordedRun | None:
-    """The run of this id, None when there is none."""
+    """Return the run of this id, None when there is none."""
     digits = run_id.removeprefix(_PREFIX)
     if not (digits.isascii() and digits.isdigit() and len(digits) <= len(str(2**63)) and int(digits) < 2**63):
         return None
@@ -67,7 +67,7 @@ def run_called(db: sqlite3.Connection, assistant: str | None, run_id: str) -> Re
 
 
 def parked_events(db: sqlite3.Connection, assistant: str | None) -> list[ParkedEvent]:
-    """The events that are not tried any more, oldest first."""
+    """Return the parked events, oldest first."""
     rows = db.execute(
         f"""SELECT assistant, id, crashes, reason, {_EVENT} FROM events
             WHERE state = 'parked' AND assistant = coalesce(?, assistant) ORDER BY seq""",  # noqa: S608
@@ -80,9 +80,9 @@ def parked_events(db: sqlite3.Connection, assistant: str | None) -> list[ParkedE
 
 
 def unknown_calls(db: sqlite3.Connection, assistant: str | None) -> list[UnknownCall]:
-    """The calls of runs that are over which were begun and never came to a result, oldest first.
+    """Return the calls of closed runs that were begun and have no result, oldest first.
 
-    Without mere reads, where the file says which those are: version 1 does not.
+    Calls that only read are left out, except in a file of version 1, which does not tell them apart.
     """
     effects = "effect" if "effect" in columns_of(db, "intents") else "TRUE"
     rows = db.execute(
@@ -116,7 +116,7 @@ def _run(db: sqlite3.Connection, row: _Row) -> RecordedRun:
 
 
 def _steps(db: sqlite3.Connection, run: int) -> tuple[tuple[RecordedStep, ...], int]:
-    """The steps of the run, and how many of their records cannot be read."""
+    """Return the steps of the run, and how many of their records cannot be read."""
     responses = _by_place(db.execute("SELECT step, 0, payload FROM responses WHERE run = ?", (run,)), RESPONSE)
     intents = _by_place(db.execute("SELECT step, idx, payload FROM intents WHERE run = ?", (run,)), CALL)
     results = _by_place(db.execute("SELECT step, idx, payload FROM results WHERE run = ?", (run,)), EXECUTED)
@@ -148,7 +148,7 @@ def _accepted(record: bytes, verdict: str, importance: int, addressed: int) -> A
 
 
 def _value(codec: Codec[T], record: bytes) -> T | None:
-    """The value of a record, None when it cannot be read."""
+    """Return the value of a record, None when it cannot be read."""
     try:
         return codec.decode(record)
     except (BrokenRecord, NewerRecord):

@@ -1,4 +1,4 @@
-"""What a journal holds of a run, as values. What damage took is None."""
+"""The values that a journal holds of a run. What damage destroyed is None."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tools import Executed
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One call of a step: begun without being executed means that nobody knows whether it happened.
+    """One call of a step. When it was `begun` but has no `executed`, it is unknown whether it happened.
 
-    Neither begun nor executed is a call that was refused, or whose arguments did not fit.
+    When it has neither, it was refused, or its arguments did not fit.
     """
 
     index: int
@@ -35,13 +35,13 @@ class RecordedStep:
 
     @property
     def is_beginning(self) -> bool:
-        """Whether it is the first sentence of the next answer, spoken before that was there."""
+        """Whether this step is the first sentence of the next answer, spoken before the rest had arrived."""
         return self.response is not None and self.response.is_beginning
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """One run. Times are seconds since 1970; one without `closed_at` goes on now, or its process died."""
+    """One run. Times are seconds since 1970. A run without `closed_at` is in progress, or its process died."""
 
     id: str
     assistant: str
@@ -50,15 +50,15 @@ class RecordedRun:
     outcome: Outcome | None
     events: tuple[Accepted, ...]
     steps: tuple[RecordedStep, ...]
-    #: Records of it that cannot be read.
+    #: How many of its records cannot be read.
     unreadable: int = 0
-    #: What the character is called.
+    #: The character's name.
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ParkedEvent:
-    """An event that is not tried any more, and why."""
+    """An event that is no longer tried, and why."""
 
     assistant: str
     event_id: str
@@ -70,7 +70,7 @@ class ParkedEvent:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCall:
-    """A call that was begun and never came to a result, in a run that is over; `at` is seconds since 1970."""
+    """A call that was begun and has no result, in a run that is over. `at` is seconds since 1970."""
 
     assistant: str
     run_id: str
@@ -82,7 +82,7 @@ class UnknownCall:
 
 
 def in_whole_answers(run: RecordedRun) -> RecordedRun:
-    """The run with what was said early as a part of its whole answer, as far as that came."""
+    """Return the run with each early sentence merged into the whole answer that followed, if one did."""
     steps: list[RecordedStep] = []
     early: RecordedStep | None = None
     for step, after in zip_longest(run.steps, run.steps[1:]):
@@ -95,7 +95,7 @@ def in_whole_answers(run: RecordedRun) -> RecordedRun:
 
 
 def _with_beginning(step: RecordedStep, early: RecordedStep) -> RecordedStep:
-    """The step whose call is told as the model made it, not only the rest of it that was done later."""
+    """Return the step with its call as the model made it, instead of only the rest that was done after `early`."""
     said = early.calls[0] if early.calls else None
     if step.response is None or said is None or said.call is None or not _may_be_heard(said):
         return step
@@ -107,7 +107,7 @@ def _with_beginning(step: RecordedStep, early: RecordedStep) -> RecordedStep:
     if index is None:
         return step
     whole, response = meant[index], step.response
-    if not words_of(whole).startswith(sentence):  # it was cut off: what was said is all there is of it
+    if not words_of(whole).startswith(sentence):  # it was cut off: only the early sentence was said
         whole = replace(whole, arguments={"text": sentence}, problem="")
         blocks = tuple(whole if block is meant[index] else block for block in response.message.blocks)
         response = replace(response, message=replace(response.message, blocks=blocks))

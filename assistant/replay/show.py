@@ -1,4 +1,4 @@
-"""The transcript of a journal: pure functions from what is recorded to lines of text."""
+"""Turns what a journal holds into a transcript. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from llm import Usage
 
 
 def run_text(run: RecordedRun) -> str:
-    """One run: when, whose, what was heard, each step, how it ended, what it used."""
+    """Describe one run: when, whose, what was heard, each step, how it ended, what it used."""
     lines = [f"{run.id}  {moment(run.opened_at)}  {name_shown(run.name or run.assistant)}"]
     lines += [f"  heard: {heard(accepted)}" for accepted in run.events] or ["  heard: nothing that is still there"]
     for step in run.steps:
@@ -21,12 +21,12 @@ def run_text(run: RecordedRun) -> str:
 
 
 def run_usage(run: RecordedRun) -> Usage:
-    """The tokens of all answers of the run together."""
+    """Return the usage of all answers of the run together."""
     return sum((step.response.usage for step in run.steps if step.response), Usage())
 
 
 def usage_text(usage: Usage) -> str:
-    """Tokens in a few words."""
+    """Describe tokens and cost in a few words."""
     if usage.total_tokens is None:
         return "tokens not reported"
     cost = f", cost {usage.cost:.6f}" if usage.cost is not None else ""
@@ -34,7 +34,7 @@ def usage_text(usage: Usage) -> str:
 
 
 def parked_text(parked: ParkedEvent) -> str:
-    """One event that is not tried any more."""
+    """Describe one parked event."""
     return (
         f"{name_shown(parked.event_id)}  {name_shown(parked.name or parked.assistant)}\n"
         f"  heard: {heard(parked.accepted)}\n  parked: {shown(parked.reason)}"
@@ -42,7 +42,7 @@ def parked_text(parked: ParkedEvent) -> str:
 
 
 def unknown_text(unknown: UnknownCall) -> str:
-    """One call of which nobody knows whether it happened."""
+    """Describe one call of which it is unknown whether it happened."""
     return (
         f"{unknown.run_id} step {unknown.step}  {moment(unknown.at)}  {name_shown(unknown.name or unknown.assistant)}\n"
         f"  {call_text(unknown.call)}: begun; it may or may not have happened"

@@ -1,7 +1,7 @@
-"""What a run is given to be run again with: its recorded answers for a model, recorded results for tools, no world.
+"""The surroundings of a replay: recorded answers in place of a model, recorded results in place of tools, no world.
 
-Nothing here reaches a game, a disk or a network. Speech goes through the present tools, to nobody: so words that they
-would not take any more are noticed.
+Nothing here reaches a game, a disk or a network. Speech goes through the present tools, but nobody hears it. So words
+that the tools would no longer take are noticed.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ from tools.web.errors import Kind, WebError
 from tools.web.providers import ReadResult, SearchQuery, SearchResult
 from tools.world import ACCOUNT_TOOLS, WORLD_TOOLS
 
-#: What a call gets that was not done then: the run goes on as far as it can.
+#: The result of a call that was not done then, so that the run continues as far as it can.
 NO_RESULT = "(What this call comes to was never recorded.)"
 _SPEAKING = {tool.name for tool in (*WORLD_TOOLS, *ACCOUNT_TOOLS) if tool.category is Category.TERMINAL}
 
 
 class CrashedThenError(Exception):
-    """The tool crashed then, and does so now."""
+    """The tool crashed then, so it crashes now."""
 
 
 class Tape:
-    """The recorded answers of one run, in order, and what the calls of the answer given last came to."""
+    """The recorded answers of one run, in order, and the recorded calls of the last answer given."""
 
     def __init__(self, run: RecordedRun) -> None:
         self._coming = list(run.steps)
         self._calls: list[RecordedCall] = []
-        #: Why there is no answer where one was asked for; empty as long as there was one.
+        #: Why no answer could be given; empty as long as there was one for each request.
         self.ended = ""
 
     def answer(self) -> LLMResponse | None:
-        """The next answer; None when there is none, and `ended` says why."""
+        """Return the next answer. None when there is none, and then `ended` says why."""
         step = self._coming.pop(0) if self._coming else None
         self._calls = list(step.calls) if step else []
         if step is None:
@@ -63,11 +63,14 @@ class Tape:
         return step.response if step else None
 
     def left(self) -> Sequence[RecordedStep]:
-        """The steps that were not asked for."""
+        """Return the steps that were not asked for."""
         return tuple(self._coming)
 
     def result_of(self, tool: Tool, arguments: Arguments) -> RecordedCall | None:
-        """What this call came to then; else another of the same tool in this step, else None. Each is given once."""
+        """Return the record of this call, else of another call of the same tool in this step, else None.
+
+        Each record is returned only once.
+        """
         same = [done for done in self._calls if done.call is not None and done.call.name == tool.name]
         best = next((done for done in same if done.call and _fits(tool, done.call, arguments)), None)
         found = best or next(iter(same), None)
@@ -78,25 +81,25 @@ class Tape:
 
 @dataclass(slots=True)
 class Stage:
-    """Where runs are run again, one after another: `tape` is of the present one."""
+    """The stage where runs are run again, one after another. `tape` belongs to the current run."""
 
     tape: Tape
 
     def registry(self, tools: Sequence[Tool]) -> Registry:
-        """The tools, which now come to what they came to then."""
+        """Return the tools with their results replaced by the recorded ones."""
         return Registry([self._taped(tool) for tool in tools])
 
     def _taped(self, tool: Tool) -> Tool:
         async def execute(arguments: Arguments, context: ToolContext) -> str:
             if tool.name in _SPEAKING:
-                await tool.execute(arguments, context)  # raises what it has against these words
+                await tool.execute(arguments, context)  # raises an error when it does not take these words
             return await _as_then(self.tape.result_of(tool, arguments))
 
         return replace(tool, execute=execute)
 
 
 class RecordedModel(ModelChain):
-    """A model that says what was recorded. `like` lends the provider that prompts are measured for; nobody is asked."""
+    """A model that gives the recorded answers. Prompts are measured for the provider of `like`, which is not asked."""
 
     def __init__(self, like: ModelChain, stage: Stage, clock: Any) -> None:
         super().__init__(like.links, clock)
@@ -105,7 +108,7 @@ class RecordedModel(ModelChain):
     def chat_completion(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] | None = None, **options: Any
     ) -> Deferred[LLMResponse]:
-        """The next recorded answer; Unavailable behind the last."""
+        """Return the next recorded answer. Raises Unavailable after the last one."""
         response = self._stage.tape.answer()
         return fail(Unavailable(self._stage.tape.ended)) if response is None else succeed(response)
 
@@ -114,54 +117,54 @@ class Nowhere:
     """A world in which every act passes and nothing is seen."""
 
     async def look(self) -> Scene:
-        """Nothing: what was seen is in the recorded results."""
+        """Raise ToolFailed: what was seen is in the recorded results."""
         raise ToolFailed("There is no world in a replay.")
 
     async def inspect(self, target: str) -> str:
-        """Nothing either."""
+        """Raise ToolFailed: what was seen is in the recorded results."""
         raise ToolFailed("There is no world in a replay.")
 
     async def who(self) -> Sequence[Person]:
-        """Nobody."""
+        """Return nobody."""
         return ()
 
     async def say(self, text: str) -> None:
-        """Nobody hears it."""
+        """Do nothing: nobody hears it."""
 
     async def emote(self, text: str) -> None:
-        """Nobody sees it."""
+        """Do nothing: nobody sees it."""
 
     async def whisper(self, target: str, text: str) -> None:
-        """Nobody hears it."""
+        """Do nothing: nobody hears it."""
 
     def hears(self, who: Principal) -> bool:
-        """Everybody would: whether it was heard then is in the record."""
+        """Return True: whether they heard it then is in the record."""
         return True
 
     async def go_home(self) -> Scene:
-        """There is nowhere to go."""
+        """Raise ToolFailed: there is nowhere to go."""
         raise ToolFailed("There is no world in a replay.")
 
     def is_left_alone(self) -> bool:
-        """It was: whether it went home for that reason is in the record."""
+        """Return True: whether it went home for that reason is in the record."""
         return True
 
     async def page(self, target: str, text: str) -> None:
-        """Nobody hears it."""
+        """Do nothing: nobody hears it."""
 
     async def speak_on(self, channel: str, text: str) -> None:
-        """Nobody hears it."""
+        """Do nothing: nobody hears it."""
 
     async def move(self, direction: str) -> Scene:
-        """There is nowhere to go."""
+        """Raise ToolFailed: there is nowhere to go."""
         raise ToolFailed("There is no world in a replay.")
 
     async def resolve(self, line: str) -> GameCommand:
-        """The command by its first word: no game says whose alias it is, or what it asks of who runs it."""
+        """Return the command under its first word: without a game its aliases and its permission are unknown."""
         return GameCommand(line, line.partition(" ")[0], (), 0)
 
     async def execute(self, command: GameCommand) -> str:
-        """Nothing comes of it."""
+        """Raise ToolFailed: nothing can be done here."""
         raise ToolFailed("There is no world in a replay.")
 
 
@@ -171,21 +174,24 @@ class NobodyOnTheWeb:
     name = "nobody"
 
     async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
-        """There is no web in a replay."""
+        """Raise WebError: there is no web in a replay."""
         raise WebError(Kind.NETWORK, "there is no web in a replay")
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
-        """There is none."""
+        """Raise WebError: there is no web in a replay."""
         raise WebError(Kind.NETWORK, "there is no web in a replay")
 
 
 async def _as_then(recorded: RecordedCall | None) -> str:
-    """What a tool answered then, or its failure in the same way."""
+    """Return what a tool answered then, or raise the error it raised then.
+
+    When the outcome is unknown, it never returns: the dispatcher's time-out ends it.
+    """
     if recorded is None or (recorded.executed is None and not recorded.begun):
         return NO_RESULT
     done = recorded.executed
     if done is None:
-        return await Deferred()  # nobody knows: the dispatcher's own time-out ends it
+        return await Deferred()  # unknown: the dispatcher's own time-out ends it
     match done.status:
         case Status.DONE:
             return done.result.text

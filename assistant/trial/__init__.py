@@ -1,1 +1,1 @@
-"""`mud-assistant trial`: a conversation with an assistant in a small place, in a terminal."""
+"""`mud-assistant trial`: lets a visitor talk with an assistant in a small place, in a terminal."""

@@ -1,4 +1,4 @@
-"""What a player may type in a trial: a plain line is speech, a slash begins a command. Pure."""
+"""Parses what a player types in a trial: a plain line is speech, a slash begins a command. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from tools.clean import clean_heard
 
-#: Characters of one line that are said; a longer line is cut and the player told.
+#: How many characters of a line are said; a longer line is cut, and the player is told.
 MAX_LINE_CHARS = 2000
-#: Digits of the number of an approval.
+#: The most digits of an approval's number.
 _MAX_DIGITS = 9
 
 HELP = """A plain line is said aloud. Commands:
@@ -37,14 +37,14 @@ Ctrl-C keeps a half-typed line and says so; pressed again it leaves."""
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Speak aloud."""
+    """The command to speak aloud."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Whisper:
-    """Whisper; an empty target means the assistant."""
+    """The command to whisper; an empty target means the assistant."""
 
     target: str
     text: str
@@ -52,7 +52,7 @@ class Whisper:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Page somebody, wherever they are; an empty target means the assistant."""
+    """The command to page somebody, wherever they are; an empty target means the assistant."""
 
     target: str
     text: str
@@ -60,28 +60,28 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """Speak on the public channel."""
+    """The command to speak on the public channel."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Emote:
-    """Do something visible."""
+    """The command to do something visible."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Look round, or at something."""
+    """The command to look round, or at something when `target` is not empty."""
 
     target: str
 
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """Take, drop or give a thing by the game's own command; `give` without a name means the assistant."""
+    """The command to take, drop or give a thing with the game's own verb; `give` without a name means the assistant."""
 
     verb: str
     what: str
@@ -89,14 +89,14 @@ class Handle:
 
 @dataclass(frozen=True, slots=True)
 class Go:
-    """Leave by an exit."""
+    """The command to leave by an exit."""
 
     direction: str
 
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """Allow or decline what the assistant asked for as this number."""
+    """The command to allow or decline the assistant's request of this number."""
 
     number: int
     allow: bool
@@ -111,7 +111,7 @@ class Simple:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Nothing to do but to say one sentence to the player."""
+    """A line that does nothing; `text` is a sentence for the player."""
 
     text: str
 
@@ -133,13 +133,13 @@ _NEEDS = {
     "decline": "the number of what you decline",
 }
 
-#: The commands in the order of the help, and those that something may follow.
+#: The commands in the order of the help, and those that take arguments.
 WORDS = tuple(dict.fromkeys([*re.findall(r"/([a-z]+)", HELP), "help"]))
 WITH_ARGUMENTS = frozenset(_NEEDS) | {"look"}
 
 
 def parse(line: str) -> tuple[Command, str]:
-    """The command a line means, and a remark for the player about the line itself, empty when there is none."""
+    """Return the command in a line, and a remark for the player about the line itself, empty when there is none."""
     text, remark = _tidy(line)
     if not text:
         return Note(remark or "Say something, or type /help."), ""
@@ -150,7 +150,7 @@ def parse(line: str) -> tuple[Command, str]:
 
 
 def _tidy(line: str) -> tuple[str, str]:
-    """The line without what cannot be said, and what was done to it."""
+    """Return the line without what cannot be said, and a remark about what was left out."""
     stripped = line.strip()
     text = clean_heard(stripped[:MAX_LINE_CHARS], MAX_LINE_CHARS)
     if len(stripped) > MAX_LINE_CHARS:
@@ -184,6 +184,6 @@ def _slash(word: str, rest: str) -> Command:
 
 
 def _to_whom(rest: str) -> tuple[str, str]:
-    """The target and the text of 'NAME = TEXT'; no target for a bare text."""
+    """Return the target and the text of 'NAME = TEXT'; the target is empty for a bare text."""
     target, equals, text = rest.partition("=")
     return (target.strip(), text.strip()) if equals and text.strip() else ("", rest)

@@ -1,4 +1,4 @@
-"""What Tab completes in a trial: the commands, and the names of whoever and whatever is in the room."""
+"""Completes with Tab in a trial: the commands, and the names of the people and things in the room."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from prompt_toolkit.document import Document
 from assistant.trial.commands import WITH_ARGUMENTS, WORDS
 from tools import Scene
 
-#: How far back from the cursor a name may begin.
+#: How many characters before the cursor a name may begin.
 _REACH = 60
 
 
 class RoomCompleter(Completer):
-    """Completes from what `in_sight` gives, None when nothing is seen."""
+    """A completer for the scene that `in_sight` returns; None means that nothing is seen."""
 
     def __init__(self, in_sight: Callable[[], Scene | None]) -> None:
         self._in_sight = in_sight
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        """What may stand before the cursor when it is whole."""
+        """Yield the completions of the text before the cursor."""
         for text, length in completed(document.text_before_cursor, self._in_sight()):
             yield Completion(text, start_position=-length)
 
 
 def completed(line: str, scene: Scene | None) -> list[tuple[str, int]]:
-    """Each completion of the line, with how many of its last characters it replaces."""
+    """Return each completion of the line, with how many of the line's last characters it replaces."""
     word, blank, rest = line.partition(" ")
     if not blank and (not line or line.startswith("/")):
         found = [f"/{name}" for name in WORDS if f"/{name}".startswith(line.lower())]
@@ -48,12 +48,12 @@ def completed(line: str, scene: Scene | None) -> list[tuple[str, int]]:
 
 
 def _beginning(text: str, names: Iterable[str]) -> list[tuple[str, int]]:
-    """The names that begin with the text."""
+    """Return the names that begin with the text, each with the text's length."""
     return [(name, len(text)) for name in names if name.casefold().startswith(text.casefold())]
 
 
 def _ending(text: str, names: Sequence[str]) -> list[tuple[str, int]]:
-    """The names that the text ends with the beginning of, by the longest beginning there is."""
+    """Return the names whose beginning is at the end of the text; the longest such beginning counts."""
     starts = [at for at in range(max(0, len(text) - _REACH), len(text)) if at == 0 or not text[at - 1].isalnum()]
     for at in starts:
         if text[at].isalnum() and (found := _beginning(text[at:], names)):

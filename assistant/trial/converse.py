@@ -1,4 +1,4 @@
-"""The parts of one trial, made and put away together: the place, the assistant in it, and the visitor."""
+"""Makes and closes the parts of one trial together: the place, the assistant in it, and the visitor."""
 
 from __future__ import annotations
 
@@ -34,36 +34,36 @@ if TYPE_CHECKING:
     from assistant.trial.terminal import Terminal
     from assistant.web import Web
 
-#: Characters of a line of input that the transcript repeats.
+#: How many characters of a line of input the transcript repeats.
 SHOWN_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class TrialOptions:
-    """What the command line asked for."""
+    """The options of a trial from the command line."""
 
     config: Config
     #: Seconds since 1970.
     wall: Callable[[], float]
     as_json: bool = False
     tracing: bool = False
-    #: What a relative path of a key file starts from.
+    #: The folder that relative paths of key files start from.
     folder: Path = Path()
-    #: What must not be shown.
+    #: The secrets that must not be shown.
     secrets: Secrets = field(default_factory=Secrets)
-    #: The reference of a key that was named on the command line: it may go to a new server.
+    #: The reference of a key that was named on the command line: this key may go to a new server.
     entered_key: str = ""
-    #: What the visitor may do in the game.
+    #: The visitor's permission level in the game.
     visitor_permission: int = 1
-    #: Where it takes place.
+    #: The place of the conversation.
     place: Place = HAMLET
 
 
 class Lines(Protocol):
-    """Where lines come from."""
+    """A source of lines."""
 
     def next(self) -> Deferred[str | None]:
-        """The next line, None when there are no more."""
+        """Wait for the next line and return it, None when there are no more."""
         ...
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ class Lines(Protocol):
 
 
 class Trial:
-    """The parts of one trial, made and put away together."""
+    """The parts of one trial, made and closed together."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Trial:
         self._lines: Lines | None = None
 
     async def converse(self) -> int:
-        """Read lines until the visitor leaves."""
+        """Read and obey lines until the visitor leaves; return the exit status."""
         if self._spending is not None:
             await self._spending.restore()
         screen, lines, terminal = self._front()
@@ -139,7 +139,7 @@ class Trial:
                 await model.embedded.stop()
 
     def _goodbye(self, name: str) -> str:
-        """The last words, with what becomes of the conversation."""
+        """Return the last remark, which says whether the conversation is kept."""
         if self._journal is None:
             return f"(Goodbye. {name} keeps nothing of this; with --journal FILE it would.)"
         return f"(Goodbye. {name} remembers this in {self._journal.store.path.name}.)"
@@ -153,14 +153,14 @@ class Trial:
         return PlainScreen(quiet=self._options.as_json), PipeLines(sys.stdin.fileno(), self._reactor), None
 
     async def _storage(self, me: Principal) -> Storage:
-        """What the assistant remembers in."""
+        """Return the assistant's storage: in the journal, or in memory without one."""
         limit = self._options.config.assistant.inbox_limit
         if self._journal is None:
             return in_memory(self._reactor.seconds, limit)
         return await self._journal.storage_of(me.id, limit, me.name)
 
     async def _session(self, screen: Screen) -> Session:
-        """The place with the assistant and the visitor in it."""
+        """Make the place with the assistant and the visitor in it, start the assistant, and return the session."""
         options = self._options
         settings, secrets = options.config.assistant, options.secrets
         me = assistant_principal(settings)
@@ -205,7 +205,7 @@ class Trial:
         return session
 
     async def _reload(self) -> None:
-        """Read the keys again, and ask anew whoever refused one or had not the model."""
+        """Read the keys again, and ask again the servers that refused a key or did not have the model."""
         self._pipeline.configuration_changed()
         if self._assistant is not None:
             for link in self._assistant.mind.client.links:

@@ -1,4 +1,4 @@
-"""A screen on which the program's own remarks show no key. What the characters say is shown as they say it."""
+"""Hides keys in the program's own remarks on a screen. What the characters say is shown unchanged."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from assistant.trial.session import Screen
 
 
 class DiscreetScreen:
-    """Hands everything on to another screen, remarks without keys."""
+    """A screen that passes everything on to another one, remarks without keys."""
 
     def __init__(self, screen: Screen, secrets: Secrets) -> None:
         self._screen = screen
         self._secrets = secrets
 
     def show(self, text: str) -> None:
-        """A piece of the transcript."""
+        """Show a piece of the transcript."""
         self._screen.show(text)
 
     def remark(self, text: str) -> None:
-        """Something about the program, such as what a server said in an error."""
+        """Show a remark about the program, such as a server's error text, without keys."""
         self._screen.remark(self._secrets.scrub(text))
 
     def thinking(self, name: str | None) -> None:
-        """Who is thinking now."""
+        """Show who is thinking now, None when nobody is."""
         self._screen.thinking(name)

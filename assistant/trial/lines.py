@@ -1,4 +1,4 @@
-"""Where a trial reads its lines: standard input that is no terminal, one line at a time."""
+"""Reads the lines of a trial from a standard input that is no terminal, one line at a time."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from twisted.internet.interfaces import IReactorFDSet, IReadDescriptor
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-#: Bytes of one line that are kept; the rest of a longer line is read and dropped.
+#: How many bytes of a line are kept; the rest of a longer line is read and dropped.
 MAX_LINE_BYTES = 256 * 1024
 _CHUNK = 64 * 1024
 
 
 @implementer(IReadDescriptor)
 class PipeLines:
-    """Lines of a file descriptor, read only when one is asked for.
+    """The lines of a file descriptor, which is read only when a line is asked for.
 
-    The descriptor stays in blocking mode, because a terminal or a pipe is shared with other programs: it is read
-    only when the reactor says that there is something to read.
+    The descriptor stays in blocking mode, because a terminal or a pipe is shared with other programs. So it is read
+    only when the reactor reports that there is something to read.
     """
 
     def __init__(self, descriptor: int, reactor: IReactorFDSet) -> None:
@@ -33,7 +33,10 @@ class PipeLines:
         self._waiting: Deferred[str | None] | None = None
 
     def next(self) -> Deferred[str | None]:
-        """The next line without its end, None when there are no more. One may be asked for at a time."""
+        """Wait for the next line and return it without its end, None when there are no more.
+
+        Only one call may wait at a time. Cancelling stops the wait.
+        """
         if self._lines:
             return succeed(self._take())
         if self._ended:
@@ -47,15 +50,15 @@ class PipeLines:
         self._reactor.removeReader(self)
 
     def fileno(self) -> int:
-        """The descriptor, for the reactor."""
+        """Return the descriptor, for the reactor."""
         return self._descriptor
 
     def logPrefix(self) -> str:
-        """The name in log lines."""
+        """Return the name used in log lines."""
         return "standard input"
 
     def doRead(self) -> None:
-        """Read what is there."""
+        """Read what is there, and fire the waiting Deferred when a line is whole."""
         data = os.read(self._descriptor, _CHUNK)
         if not data:
             self._end()
@@ -70,7 +73,7 @@ class PipeLines:
             self._answer(self._take())
 
     def connectionLost(self, reason: Failure) -> None:
-        """The reactor gave the descriptor up."""
+        """End the input: the reactor has given the descriptor up."""
         if not reason.check(ConnectionDone):
             self._ended = True
         self._end()

@@ -1,4 +1,4 @@
-"""What start-up shows on standard error: one line that grows at a terminal, a line now and then elsewhere."""
+"""Shows the progress of start-up on standard error: one changing line at a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from shutil import get_terminal_size
 from assistant.trial.wrapping import wrapped
 
 _MIB = 1024 * 1024
-#: Percent between two lines where there is no terminal.
+#: How many percent lie between two lines where there is no terminal.
 _STEP = 25
 
 
 class Progress:
-    """Shows how far something is that takes its time."""
+    """The progress shown for work that takes long."""
 
     def __init__(
         self,
@@ -31,13 +31,13 @@ class Progress:
         self._open = False
 
     def note(self, text: str) -> None:
-        """A line of its own, without keys."""
+        """Write a line of its own, without keys."""
         self._close()
         told = self._scrub(text)
         self._write(f"{wrapped(told, get_terminal_size().columns) if self._terminal else told}\n")
 
     def amount(self, what: str, done_bytes: int, total_bytes: int) -> None:
-        """How much of a number of bytes is done."""
+        """Show how much of a number of bytes is done."""
         percent = 100 * done_bytes // total_bytes if total_bytes else 0
         step = percent // (1 if self._terminal else _STEP)
         if what == self._what and step == self._last_step:

@@ -1,4 +1,4 @@
-"""What a player is told of his rights and of what the assistant asks leave to do. Pure."""
+"""The texts for a player about their rights, and about what the assistant asks permission for. Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tools.binding import named
 from tools.clean import one_line
 from tools.policy import rank
 
-#: More characters than any call has: what is approved is shown whole.
+#: More characters than any call has, so that a call is shown whole before it is approved.
 _WHOLE = 20_000
-#: Characters of requests that are shown at once; a game shows no more than about 12,000.
+#: How many characters of requests are shown at once; a game shows no more than about 12,000.
 _MOST_SHOWN = 9_000
 
 
 def remembered_text(name: str, remembered: Remembered) -> str:
-    """What the assistant remembers of a player."""
+    """Say what the assistant remembers of a player."""
     entries = f"{name} has {remembered.entries} of its latest experiences with you in mind"
     if not remembered.notes:
         return f"{entries}, and has noted down nothing about you"
@@ -27,7 +27,7 @@ def remembered_text(name: str, remembered: Remembered) -> str:
 
 
 def forgotten_text(name: str, forgotten: Forgotten) -> str:
-    """What was deleted."""
+    """Say what was deleted of a player."""
     waiting = f"; {forgotten.waiting} things you said wait for an answer: do this again after it"
     kept = waiting if forgotten.waiting else ""
     return (
@@ -37,7 +37,7 @@ def forgotten_text(name: str, forgotten: Forgotten) -> str:
 
 
 def approvals_text(pending: Sequence[Pending]) -> str:
-    """Show what the assistant asks leave for: each call whole, what it acts on, and why it needs leave."""
+    """Show what the assistant asks permission for: each call whole, what it acts on, and why it needs permission."""
     shown: list[str] = []
     for asked in pending:
         text = _request_text(asked)

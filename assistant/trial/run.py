@@ -1,4 +1,4 @@
-"""One whole trial: open the journal, choose a model, put the assistant into the place, and leave nothing behind."""
+"""Runs one whole trial: opens the journal, chooses a model, puts the assistant into the place, and cleans up."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from assistant.web import Web
 
 _PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
-#: How long measuring this machine may take, in seconds.
+#: The most seconds that measuring this machine may take.
 MEASURE_SECONDS = 60.0
-#: Exit status when there is no model or the settings are wrong.
+#: The exit status when there is no model, or the settings or the journal cannot be used.
 CANNOT_START = 2
 
 
-# Any: the reactor has no one interface for time, network, processes and descriptors.
+# Any: no single interface of the reactor covers time, network, processes and descriptors.
 async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[str, str]) -> int:
-    """The exit status of a trial. Cancelling ends it cleanly: nothing it started is left behind."""
+    """Run a trial and return its exit status. Cancelling ends it cleanly: nothing it started is left running."""
     exchange = HttpExchange(reactor)
     try:
         return await _Start(reactor, options, environment, exchange, Progress(scrub=options.secrets.scrub)).run()
@@ -58,7 +58,7 @@ async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[st
 async def models_of(
     reactor: Any, options: TrialOptions, environment: Mapping[str, str], exchange: HttpExchange
 ) -> list[ChosenModel]:
-    """Choose the models as a trial of these options does, the first one first. Whoever asks stops embedded ones.
+    """Choose the models as a trial of these options does, the preferred one first. The caller stops embedded ones.
 
     Progress goes to standard error. Raises NoModelError and KeyReferenceError.
     """
@@ -68,7 +68,7 @@ async def models_of(
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """What a trial begins with."""
+    """The start of a trial, with all that it needs."""
 
     reactor: Any
     options: TrialOptions
@@ -78,7 +78,7 @@ class _Start:
     troubles: Troubles = field(default_factory=Troubles)
 
     async def run(self) -> int:
-        """Open the journal, when there is to be one, and converse."""
+        """Open the journal, if the settings name one, and converse; return the exit status."""
         config = self.options.config.journal
         if not config.file:
             return await self._converse(None)
@@ -98,7 +98,7 @@ class _Start:
             await journal.close()
 
     async def _converse(self, journal: JournalFile | None) -> int:
-        """Choose the models and let the visitor in."""
+        """Choose the models and let the visitor in; return the exit status."""
         config = self.options.config
         models: list[ChosenModel] = []
         try:
@@ -121,7 +121,7 @@ class _Start:
             await trial.close()
 
     async def models(self, bound: BoundKeys) -> list[ChosenModel]:
-        """The models of the settings. Raises NoModelError."""
+        """Choose the models of the settings. Raises NoModelError."""
         config = self.options.config
         return await self._chooser(bound).choose_all(
             config.model,
@@ -135,7 +135,10 @@ class _Start:
         return key_sources(self.reactor, self.environment, options.folder, options.secrets)
 
     async def bound(self, journal: JournalFile | None) -> BoundKeys:
-        """Which key may go to which server: what is remembered, and what is new in the settings."""
+        """Return which key may go to which server, from the remembered bindings and the new ones in the settings.
+
+        With a journal, the result is remembered there.
+        """
         folder = self.options.folder
         bound = BoundKeys(await journal.bindings.load() if journal else (), folder)
         bound.admit(bindings_of(self.options.config, folder), {self.options.entered_key} - {""})
@@ -144,7 +147,7 @@ class _Start:
         return bound
 
     async def _web(self, bound: BoundKeys) -> Web | None:
-        """The web of the settings, None when there is to be none. Raises SettingsError and KeyReferenceError."""
+        """Return the web of the settings, None when it is off. Raises SettingsError and KeyReferenceError."""
         config = self.options.config.web
         return await web_of(
             config,
@@ -157,12 +160,15 @@ class _Start:
         )
 
     def _chooser(self, bound: BoundKeys) -> Chooser:
-        """What chooses the models, with each key kept to the servers it was given for."""
+        """Return the chooser of models, which sends each key only to the servers it was given for."""
         embedded = partial(_embedded, self.reactor, self.environment, self.progress)
         return Chooser(self.exchange, self.reactor, self._keys, embedded, bound, offer=self._offered)
 
     async def _offered(self) -> Path | None:
-        """The embedded model for who names none: one that is there, else the one chosen at the terminal."""
+        """Return the embedded model for settings that name none: one that is there, else one chosen at the terminal.
+
+        None when there is neither. Raises NoModelError when the question at the terminal gets no answer.
+        """
         found = in_daemon_thread(self.reactor, MEASURE_SECONDS, partial(offer.needed, self.reactor.seconds))
         names, machine = await found
         if machine is None:
@@ -191,7 +197,7 @@ def _embedded(
     path: Path | None,
     moved: Callable[[Endpoint], None],
 ) -> EmbeddedModel:
-    """The embedded model, not started; its progress goes to standard error."""
+    """Return the embedded model, not started; its progress goes to standard error."""
 
     def show(step: ModelProgress) -> None:
         if step.phase is Phase.NOTE:

@@ -1,4 +1,4 @@
-"""One trial: the visitor's hands and ears in the embedded world, and the assistant beside him."""
+"""The visitor's side of a trial: their commands in the embedded world, and what they hear and see there."""
 
 from __future__ import annotations
 
@@ -37,70 +37,73 @@ from resilience import Pipeline
 from tools import Denied, Principal, Scene, ToolFailed
 from tools.clean import one_line
 
-#: What a trouble of the journal means for the visitor, and what is said when it is over.
+#: What a trouble of the journal means for the visitor, and what is shown when it is over.
 MEANWHILE = "until that is over {name} may neither take in what is said nor answer it"
 OVER = "the journal can be written again: what is said is taken in as before"
 
 
 class Screen(Protocol):
-    """Where a trial shows itself."""
+    """The output of a trial."""
 
     def show(self, text: str) -> None:
-        """A piece of the transcript."""
+        """Show a piece of the transcript."""
         ...
 
     def remark(self, text: str) -> None:
-        """Something about the program and not of the story."""
+        """Show a remark about the program, which is not part of the story."""
         ...
 
     def thinking(self, name: str | None) -> None:
-        """Who is thinking now, None when nobody is."""
+        """Show who is thinking now, None when nobody is."""
         ...
 
 
 class VisitorEars:
-    """Shows what the visitor hears and sees."""
+    """The visitor's ears and eyes: shows each event on the screen."""
 
     def __init__(self, screen: Screen, me: Principal) -> None:
         self._screen = screen
         self._me = me
 
     def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
-        """Somebody spoke aloud."""
+        """Show that somebody spoke aloud."""
         to_me = " to you" if target is not None and target.id == self._me.id else ""
         self._screen.show(f'{speaker.name} says{to_me}, "{spoken_lines(text)}"')
 
     def heard_whisper(self, speaker: Principal, text: str) -> None:
-        """Somebody whispered to the visitor."""
+        """Show that somebody whispered to the visitor."""
         self._screen.show(f'{speaker.name} whispers to you, "{spoken_lines(text)}"')
 
     def heard_page(self, speaker: Principal, text: str) -> None:
-        """Somebody paged the visitor."""
+        """Show that somebody paged the visitor."""
         self._screen.show(f'{speaker.name} pages you, "{spoken_lines(text)}"')
 
     def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
-        """Somebody spoke on a channel."""
+        """Show that somebody spoke on a channel."""
         self._screen.show(f'[{channel}] {speaker.name}: "{spoken_lines(text)}"')
 
     def saw_emote(self, actor: Principal, text: str) -> None:
-        """Somebody did something visible."""
+        """Show that somebody did something visible."""
         self._screen.show(f"{actor.name} {one_line(text)}")
 
     def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
-        """Somebody gave the visitor a thing."""
+        """Show that somebody gave the visitor a thing."""
         self._screen.show(f"{giver.name} gives you the {one_line(thing)}.")
 
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
-        """Somebody came in."""
+        """Show that somebody came in."""
         self._screen.show(f"{who.name} arrives{f' from {from_direction}' if from_direction else ''}.")
 
     def saw_departure(self, who: Principal, direction: str) -> None:
-        """Somebody went away."""
+        """Show that somebody went away."""
         self._screen.show(f"{who.name} leaves{f' {direction}' if direction else ''}.")
 
 
 class TrialObserver:
-    """Shows the thinking sign, and each step when tracing is on; with `as_json` each step is one object, always."""
+    """An observer that shows the thinking sign, and each step when tracing is on.
+
+    With `as_json` it always prints each step as one JSON object, tracing or not.
+    """
 
     def __init__(
         self,
@@ -120,24 +123,24 @@ class TrialObserver:
         self.tracing = tracing
 
     def thinking(self, run_id: str, step: int) -> None:
-        """The model is about to be asked."""
+        """Show the thinking sign: the model is about to be asked."""
         self._screen.thinking(self._name)
 
     def step(self, trace: StepTrace) -> None:
-        """A step is over."""
+        """Show a finished step as JSON, or as text when tracing is on."""
         if self._as_json:
             print(trace_json(trace, self._scrub), flush=True)
         elif self.tracing:
             self._screen.remark(trace_text(trace))
 
     def run_ended(self, run_id: str, outcome: Outcome) -> None:
-        """The run is over."""
+        """Clear the thinking sign, and show the outcome when tracing is on."""
         self._screen.thinking(None)
         if self.tracing and not self._as_json:
             self._screen.remark(outcome_text(run_id, outcome))
 
     def failed(self, failure: Failed | LimitReached) -> None:
-        """The model could not be asked: the one sentence that says why, unless it was said as a trouble."""
+        """Show in one sentence why the model could not be asked, unless it was already shown as a trouble."""
         self._screen.thinking(None)
         if failure.cause in [trouble.sentence for trouble in self._troubles]:
             return
@@ -160,18 +163,18 @@ class Session:
     screen: Screen
     pipeline: Pipeline
     troubles: Troubles
-    #: Reads the keys again, and has asked anew whoever refused one.
+    #: Reads the keys again, and asks again the servers that refused one.
     reload: Callable[[], Awaitable[None]]
-    #: What went wrong lately with the web, in lines for the owner; empty for nothing.
+    #: Gives what went wrong lately with the web, in lines for the owner; empty when nothing did.
     web_status: Callable[[], str] = str
 
     def troubled(self, trouble: Trouble, over: bool) -> None:
-        """Show that something is wrong with the program, or is so no longer, and what that means for what is said."""
+        """Show that a trouble has begun or is `over`, and what that means for what the visitor says."""
         said = OVER if over else f"{trouble.sentence}; {MEANWHILE.format(name=self.assistant_name)}"
         self.screen.remark(f"({said}.)")
 
     async def obey(self, line: str) -> bool:
-        """Do what one line says; False when the visitor wants to leave. The assistant's answer comes by itself."""
+        """Do what one line says. Return False when the visitor wants to leave. The assistant answers on its own."""
         command, remark = parse(line)
         if remark:
             self.screen.remark(f"({remark})")
@@ -186,7 +189,7 @@ class Session:
         return True
 
     def in_sight(self) -> Scene | None:
-        """What the visitor sees, None when it takes longer than a moment to look."""
+        """Return what the visitor sees, None when looking does not finish at once."""
         seen: list[Scene] = []
         Deferred.fromCoroutine(self.body.look()).addCallback(seen.append)
         return seen[0] if seen else None
@@ -254,7 +257,7 @@ class Session:
             self.screen.remark(HELP)
 
     async def _status(self) -> None:
-        """Show the servers, the budgets, what is wrong now, and what the journal has to tell."""
+        """Show the servers, the budgets, the current troubles, and the journal's parked events and unknown effects."""
         me, it, journal = self.body.principal, self.assistant.mind.me, self.assistant.mind.journal
         known = [trouble.sentence for trouble in self.troubles]
         lines = [status_text(self.pipeline.snapshot(), names={me.id: me.name, it.id: it.name})]
@@ -268,7 +271,7 @@ class Session:
         self.screen.remark("\n".join(filter(None, lines)))
 
     def _decided(self, number: int, *, allow: bool) -> str:
-        """What came of the visitor's leave, or of his refusal."""
+        """Allow or decline request `number` for the visitor; return a sentence about the result."""
         me = self.body.principal
         answer = self.assistant.approve(number, me) if allow else self.assistant.decline(number, me)
         if isinstance(answer, Denied):
@@ -277,7 +280,7 @@ class Session:
         return f"{self.assistant_name} may {'do that once' if allow else 'not do that'}: {what}"
 
     async def _right(self, name: str) -> str:
-        """What came of a right that the visitor used."""
+        """Use one of the visitor's rights; return a sentence about the result."""
         me, rights = self.body.principal, self.assistant.rights
         if name == "memory":
             return remembered_text(self.assistant_name, await rights.see(me))

@@ -1,4 +1,4 @@
-"""What a trial prints: pure functions from what happened to lines of text or JSON."""
+"""Turns what happened in a trial into lines of text or JSON. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from llm.messages import JSON
 from tools import Executed, Person, Scene
 from tools.clean import clean_heard, clean_speech
 
-#: Characters of a text or a result that a trace shows.
+#: How many characters of a text or a result a trace shows.
 _SHOWN = 300
 
 
 def scene_text(scene: Scene) -> str:
-    """A room as a player reads it."""
+    """Describe a room as a player reads it."""
     lines = [scene.room, scene.description]
     if scene.things:
         lines.append("You see: " + ", ".join(thing.name for thing in scene.things) + ".")
@@ -35,12 +35,12 @@ def scene_text(scene: Scene) -> str:
 
 
 def who_text(people: Sequence[Person]) -> str:
-    """Everybody in the place, assistants marked as what they are."""
+    """List everybody in the place; assistants are marked as AI."""
     return "In the hamlet: " + ", ".join(_person(person) for person in people) + "."
 
 
 def trace_text(trace: StepTrace) -> str:
-    """One step: what was sent, what came back, each call with its result, time and tokens."""
+    """Describe one step: what was sent, what came back, each call with its result, time and tokens."""
     response = trace.response
     came = f"{response.provider}/{response.model}, {response.finish_reason}, {_usage(response.usage)}"
     lines = [
@@ -57,7 +57,7 @@ def trace_text(trace: StepTrace) -> str:
 
 
 def outcome_text(run_id: str, outcome: Outcome) -> str:
-    """How a run ended, in a few words."""
+    """Say in a few words how a run ended."""
     match outcome:
         case Answered(acts):
             word = "answered with " + ", ".join(acts)
@@ -75,7 +75,7 @@ def outcome_text(run_id: str, outcome: Outcome) -> str:
 
 
 def trace_json(trace: StepTrace, scrub: Callable[[str], str] = str) -> str:
-    """One step as one JSON object on one line, without the keys that `scrub` knows."""
+    """Return one step as one JSON object on one line, without the keys that `scrub` knows."""
     response, usage = trace.response, trace.response.usage
     return orjson.dumps(
         scrubbed(
@@ -104,7 +104,7 @@ def trace_json(trace: StepTrace, scrub: Callable[[str], str] = str) -> str:
 
 
 def spoken_lines(text: str) -> str:
-    """Somebody's words as the terminal shows them: nothing in them can move the cursor or forge a line."""
+    """Return a character's words safe for the terminal: nothing in them can move the cursor or forge a line."""
     return "\n  ".join(clean_speech(text).split("\n"))
 
 
@@ -141,7 +141,7 @@ def _call_json(done: Executed) -> dict[str, JSON]:
 
 
 def _record_text(record: CallRecord) -> str:
-    """How the model's calls came out lately, and how it is asked because of that."""
+    """Say how the model's last calls came out, and in which way it is asked because of that."""
     kinds = (CallOutcome.VALID, CallOutcome.REPAIRED, CallOutcome.FAILED)
     valid, repaired, failed = (record.count(kind) for kind in kinds)
     return f"its last calls: {valid} valid, {repaired} repaired, {failed} failed; asked by way of: {record.way}"

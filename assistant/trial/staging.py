@@ -1,4 +1,4 @@
-"""Puts one assistant into an embedded world: what a trial and the benchmark of talk have in common."""
+"""Puts one assistant into an embedded world, for a trial and for the benchmark of talk."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """What the stages of a process share. `clock` is the reactor; `wall` gives seconds since 1970."""
+    """The parts that all stages of a process share. `clock` is the reactor; `wall` gives seconds since 1970."""
 
     # Any: the reactor as clock.
     clock: Any
@@ -58,7 +58,7 @@ class Staging:
         notify: Callable[[Principal, str], None] = lambda _, __: None,
         on_failure: OnFailure | None = None,
     ) -> Stage:
-        """Put an assistant into a new world made of `place`, and start it. Whoever calls stops it.
+        """Put an assistant into a new world made of `place`, and start it. The caller stops it.
 
         `tools` are added to those of the world. Raises SettingsError and JournalError.
         """
@@ -91,5 +91,5 @@ class Staging:
 
 
 def assistant_principal(settings: AssistantConfig) -> Principal:
-    """The assistant of these settings, as the embedded world knows it."""
+    """Return the assistant of these settings as the embedded world knows it."""
     return Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)

@@ -1,4 +1,4 @@
-"""A trial at a real terminal: a prompt with editing and history, answers above it, a sign while somebody thinks.
+"""The prompt of a trial at a real terminal: editing, history, answers above it, a sign while the assistant thinks.
 
 prompt_toolkit runs on asyncio, so at a terminal the trial runs on Twisted's asyncio reactor.
 """
@@ -30,7 +30,7 @@ _KEPT = "your line is kept; Ctrl-C again leaves without it"
 
 
 class Terminal:
-    """The prompt; it is the screen and the source of lines at once. `given` and `shown` are for a test's own."""
+    """The prompt: both the screen and the source of lines. A test passes its own input `given` and output `shown`."""
 
     def __init__(self, given: Input | None = None, shown: Output | None = None) -> None:
         self._thinking = ""
@@ -53,7 +53,7 @@ class Terminal:
         self._before = signal.signal(signal.SIGINT, self._signalled)
 
     def next(self) -> Deferred[str | None]:
-        """The next line, None at Ctrl-C, Ctrl-D and when the terminal goes away."""
+        """Wait for the next line and return it, None at Ctrl-C, Ctrl-D and when the terminal goes away."""
         asked: Deferred[str | None] = Deferred.fromFuture(asyncio.ensure_future(self._ask()))
         return asked.addErrback(_cancelled)
 
@@ -63,11 +63,11 @@ class Terminal:
         self._patched.__exit__(None, None, None)
 
     def show(self, text: str) -> None:
-        """A piece of the transcript, above the prompt, at the terminal's width."""
+        """Show a piece of the transcript above the prompt, wrapped to the terminal's width."""
         print(wrapped(text, self._prompt.output.get_size().columns), flush=True)
 
     def remark(self, text: str) -> None:
-        """Something about the program, above the prompt."""
+        """Show a remark about the program above the prompt."""
         self.show(text)
 
     def complete_from(self, in_sight: Callable[[], Scene | None]) -> None:
@@ -75,7 +75,7 @@ class Terminal:
         self._in_sight = in_sight
 
     def thinking(self, name: str | None) -> None:
-        """Show or clear the sign."""
+        """Show the thinking sign, or clear it when `name` is None."""
         self._thinking = f"{name} is thinking ..." if name else ""
         self._prompt.app.invalidate()
 
@@ -98,7 +98,7 @@ class Terminal:
         self._is_warned = False
 
     def _bindings(self) -> KeyBindings:
-        """Ctrl-C goes our way; a KeyboardInterrupt would tear the event loop down."""
+        """Return the binding of Ctrl-C to `_interrupt`; a KeyboardInterrupt would tear the event loop down."""
         bindings = KeyBindings()
 
         @bindings.add("c-c")
@@ -108,7 +108,7 @@ class Terminal:
         return bindings
 
     def _interrupt(self) -> None:
-        """Leave; with a half-typed line only when asked a second time without a change of it."""
+        """Leave. With a half-typed line, warn first, and leave only when asked again before the line has changed."""
         app = self._prompt.app
         if self._prompt.default_buffer.text.strip() and not self._is_warned:
             self._is_warned = True
@@ -117,7 +117,10 @@ class Terminal:
             app.exit(exception=EOFError)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
-        """Take Ctrl-C as the key: while something is printed above the prompt the terminal makes a signal of it."""
+        """Handle the signal of Ctrl-C like the key.
+
+        While something is printed above the prompt, the terminal turns the key into a signal.
+        """
         app = self._prompt.app
         if app.is_running and app.loop is not None:
             app.loop.call_soon_threadsafe(self._interrupt)
@@ -126,5 +129,8 @@ class Terminal:
 
 
 def _cancelled(failure: Failure) -> Failure:
-    """The failure, a cancellation in Twisted's terms: a signal that comes while the prompt is away cancels it."""
+    """Return the failure, with asyncio's cancellation replaced by Twisted's.
+
+    A signal that comes while the prompt is away cancels it.
+    """
     return Failure(CancelledError()) if failure.check(asyncio.CancelledError) else failure

@@ -1,28 +1,28 @@
-"""Lines of a transcript at the width of a terminal: broken between words, wide characters counted as two. Pure."""
+"""Wraps a transcript to the width of a terminal, between words; wide characters count as two columns. Pure."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-#: A terminal that says it is narrower is not believed.
+#: A terminal that reports a smaller width is not believed.
 MIN_COLUMNS = 20
-#: A line goes on under the text behind its last gap when that stands this far left at most, as a share of the width.
+#: The continuation of a line is indented to the text after its gap if that indent is at most this share of the width.
 _HANG_SHARE = 0.4
 _GAP = re.compile(r"^(\s*\S.*?\s{2,})\S|^(\s*)")
 _PICTURED = "\ufe0f"
-#: What does not begin a line in Chinese and Japanese.
+#: Characters that must not begin a line in Chinese and Japanese.
 _NOT_FIRST = frozenset("、。，．・：；？！）」』】〕》〉ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ")  # noqa: RUF001
 
 
 def wrapped(text: str, columns: int) -> str:
-    """The text with every line broken to fit the columns. What is indented, or in a table, goes on below itself."""
+    """Return the text with every line broken to fit the columns. Indented text and table cells keep their indent."""
     columns = max(MIN_COLUMNS, columns)
     return "\n".join(part for line in text.split("\n") for part in _broken(line, columns))
 
 
 def width(text: str) -> int:
-    """How many columns the text takes, at most."""
+    """Return how many columns the text takes at most."""
     return sum(map(_columns, text))
 
 
@@ -35,7 +35,7 @@ def _columns(char: str) -> int:
 
 
 def _broken(line: str, columns: int) -> list[str]:
-    """The line in pieces that fit."""
+    """Return the line in pieces that fit."""
     if width(line) <= columns:
         return [line]
     gap = _GAP.match(line)
@@ -54,7 +54,10 @@ def _broken(line: str, columns: int) -> list[str]:
 
 
 def _cut(text: str, room: int) -> int:
-    """Where to break the text so that its beginning takes `room` columns at most: at a blank, or between ideographs."""
+    """Return where to break the text so that its beginning takes at most `room` columns.
+
+    It breaks at a blank or between ideographs, or within a word when there is neither.
+    """
     taken, best = 0, 0
     begun = False
     for at, char in enumerate(text):
@@ -68,7 +71,7 @@ def _cut(text: str, room: int) -> int:
 
 
 def _may_break(before: str, char: str) -> bool:
-    """Whether a line may end between two characters that no blank parts."""
+    """Tell whether a line may end between two characters without a blank between them."""
     if char in _NOT_FIRST or before == "\u200d":
         return False
     ideographs = (unicodedata.east_asian_width(each) in {"W", "F"} for each in (before, char))
@@ -76,7 +79,7 @@ def _may_break(before: str, char: str) -> bool:
 
 
 def _whole(text: str, at: int) -> int:
-    """The place before `at` where no character is parted from its marks."""
+    """Return the last index up to `at` where no character is separated from its marks."""
     while at > 1 and (not _columns(text[at]) or text[at] == _PICTURED or text[at - 1] == "\u200d"):
         at -= 1
     return at
