@@ -21,7 +21,7 @@ class Restarts:
     def next_delay(self) -> float | None:
         """Return the seconds to wait before the next restart, or None when no restart is left.
 
-        The restart counts from now.
+        The restart is counted at once.
         """
         now = self._clock.seconds()
         while self._at and now - self._at[0] >= WINDOW_SECONDS:

@@ -143,9 +143,7 @@ def main(arguments: Sequence[str]) -> int:
     # The default action needs no interpreter, which loading holds for seconds. There is nothing to tidy up.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if not sys.stdin.isatty():
-        signal.signal(
-            signal.SIGINT, signal.SIG_IGN
-        )  # a terminal's Ctrl-C is for the parent, which then ends this process
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the parent, which ends us
     die_with_parent(signal.SIGTERM)
     report = Reporter(sys.stdout, perf_counter)
     key = os.environ.pop(KEY_VARIABLE, "")

@@ -1,4 +1,4 @@
-"""The folder that holds the model file: checks which file is trusted, allows one fetcher at a time, checks disk space."""
+"""The folder that holds the model file: decides which file is trusted, lets one process fetch, checks disk space."""
 
 from __future__ import annotations
 
