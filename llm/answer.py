@@ -76,7 +76,7 @@ class AnswerSink:
 
         Returns a Deferred of that value when the listener holds the stream back.
 
-        The first byte decides how the body is read, more than the Content-Type does: servers send the wrong one.
+        What arrives is judged by its first byte more than by its Content-Type.
         """
         if not self._has_begun:
             piece = self._without_blanks(piece)

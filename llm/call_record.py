@@ -1,11 +1,11 @@
-"""How well a model calls tools, and from that whether to ask it natively or by the JSON fallback.
+"""Records how well a model calls tools, and so decides whether to ask it natively or by the JSON fallback.
 
 A pure value with a pure update. The caller keeps the latest record of each model and decides when to update it.
 How the choice is made, over the answers since it last changed:
 
     native    `MISSES` answers in a row without a readable call, tools required  -> fallback
-    fallback  the same, or `TRIAL` answers, whatever they were                  -> native
-    native, taken up again from fallback: `MISSES` is 1, and the trial after it twice as long, up to `LONGEST_TRIAL`
+    fallback  the same, or `TRIAL` answers of any kind                          -> native
+    native, after the fallback: a single miss is enough, and the next trial is twice as long, up to `LONGEST_TRIAL`
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from enum import StrEnum
 
 #: How many answers the record remembers.
 WINDOW = 50
-#: How many answers in a row without a readable call make the way of asking change.
+#: How many answers in a row without a readable call change the way of asking.
 MISSES = 3
 #: How many answers the fallback is used for before native calls are tried again: the first time, and at most.
 TRIAL = 20

@@ -150,7 +150,7 @@ class Rejected(LLMError):
 
 @dataclass(eq=False)
 class UnpairedServerTool(Rejected):
-    """The history has a call of the provider's own tool without its result, and the provider refuses that."""
+    """The history has a call of the provider's own tool without its result, and this time the provider refuses that."""
 
 
 @dataclass(eq=False)

@@ -1,6 +1,6 @@
 """What a failed attempt means for its server, key and model, and whether it is retried.
 
-    error                                  health    tried again              else
+    error                                  health    retried                  also
     Unavailable (connect, 5xx, time-out)   failure   yes
       an untrusted certificate             failure   no
       HTTP 408                             failure   yes                      model cools down if retried in vain

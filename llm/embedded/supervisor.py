@@ -1,4 +1,4 @@
-"""The embedded model as the rest of the program sees it: start it, be told where it is, stop it.
+"""The embedded model as the rest of the program sees it: start it, learn its address, stop it.
 
 start -> fetch process -> server process -> Endpoint
                                | dies

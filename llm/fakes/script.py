@@ -58,7 +58,7 @@ class RefuseTools:
 
 @dataclass(frozen=True, slots=True)
 class DieMidStream:
-    """The connection is reset after some chunks of the body."""
+    """A connection that is reset after some chunks of the body."""
 
     after_chunks: int = 1
     reply: Reply = SMALL_TALK
@@ -66,7 +66,7 @@ class DieMidStream:
 
 @dataclass(frozen=True, slots=True)
 class EndEarly:
-    """The response ends cleanly, as HTTP sees it, after some chunks and without the protocol's end mark."""
+    """A response that ends cleanly, as HTTP sees it, after some chunks and without the protocol's end mark."""
 
     after: int = 1
     reply: Reply = SMALL_TALK

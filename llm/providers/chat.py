@@ -26,7 +26,7 @@ class ChatProvider(LLMProvider):
     """Any server with `chat/completions` under its base URL."""
 
     dialect = "chat"
-    #: The field that bounds the answer. Most servers know only the old one.
+    #: The field that bounds the answer. Most servers know only this older one.
     limit_field = "max_tokens"
     #: Additional headers by name; empty values are left out.
     more_headers: Mapping[str, str] = MappingProxyType({})
