@@ -1,4 +1,4 @@
-"""How to speak to a chat model: messages, providers, streams, tool calls. Knows nothing of the game."""
+"""Talk to chat models: messages, providers, streams and tool calls. Knows nothing of the game."""
 
 from llm.call_record import CallRecord
 from llm.capabilities import Capabilities, ModelRecord

@@ -1,6 +1,7 @@
-"""Stream events into one message: each fragment goes to the call it belongs to, never to "the latest one".
+"""Collects stream events into one message. Each fragment goes to the call it belongs to, not simply to the latest one.
 
-The rules are the edge cases 1 to 13 of reference/llm-wire.md section 5. Blocks stand in the order in which they began.
+Servers differ in how they number, name and repeat the pieces of a call; the comments here say which differences are
+handled. Blocks keep the order in which they began.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ from llm.stream import (
 )
 from llm.thinking import Piece, ThinkingSplitter
 
-#: Bytes of arguments one call may have (edge case 88).
+#: Characters of arguments that one call may have.
 MAX_ARGUMENT_CHARS = 1024 * 1024
 
 
 @dataclass(slots=True)
 class OpenCall:
-    """A call while its pieces arrive."""
+    """A tool call whose pieces are still arriving."""
 
     index: int | None
     id: str
@@ -54,20 +55,20 @@ class OpenCall:
 
     @property
     def is_phantom(self) -> bool:
-        """Whether it is no call at all: some servers send an empty one with every answer."""
+        """Whether this is not a real call: some servers send an empty one with every answer."""
         if self.name.strip():
             return False
         return not self.whole and holds_nothing("".join(self.pieces))
 
     @property
     def has_arguments(self) -> bool:
-        """Whether any arguments came yet."""
+        """Whether any arguments have arrived."""
         return self.whole is not None or any(self.pieces)
 
 
 @dataclass(slots=True)
 class _Run:
-    """Text or a thought while its pieces arrive; a thought with a signature takes no more."""
+    """Text or reasoning whose pieces are still arriving. Reasoning with a signature takes no more pieces."""
 
     is_reasoning: bool
     pieces: list[str] = field(default_factory=list)
@@ -78,7 +79,10 @@ _Part = _Run | OpenCall | ServerToolCall | ServerToolResult | Citation
 
 
 class Accumulator:
-    """Collects one answer. `known` are the tool names offered, used only to join a name that came in two pieces."""
+    """The answer collected so far from one stream.
+
+    `known` are the names of the tools offered. They are used only to join a name that came in two pieces.
+    """
 
     def __init__(self, known: Collection[str], new_id: Callable[[], str]) -> None:
         self._known = known
@@ -114,19 +118,19 @@ class Accumulator:
 
     @property
     def text(self) -> str:
-        """The text so far, for an error that keeps it apart."""
+        """The text so far, for an error that keeps the partial text."""
         return "".join("".join(run.pieces) for run in self._text_runs())
 
     @property
     def open_calls(self) -> tuple[OpenCall, ...]:
-        """The calls so far, in the order they were begun; each grows while its pieces arrive.
+        """The calls so far, in the order in which they began. Each grows while its pieces arrive.
 
-        One that has neither a name nor arguments yet may be none, and is left out.
+        A call with neither a name nor arguments yet may not be a real one, and is left out.
         """
         return tuple(call for call in self._calls if call.name or call.has_arguments)
 
     def message(self) -> tuple[Message, FinishReason]:
-        """The finished message and why it finished, in the neutral vocabulary (llm-wire 1.7)."""
+        """Return the finished message and its finish reason, in the vocabulary shared by all providers."""
         finish = self.finish or FinishReason.STOP
         complete = finish not in {FinishReason.LENGTH, FinishReason.FILTERED}
         blocks = _joined(self._blocks(complete=complete))
@@ -156,7 +160,7 @@ class Accumulator:
         return [part for part in self._parts if isinstance(part, _Run) and not part.is_reasoning]
 
     def _run(self, *, is_reasoning: bool) -> _Run:
-        """The run this piece goes on with, opened when something else came between."""
+        """Return the run that this piece continues. Begin a new one when something else came in between."""
         last = self._parts[-1] if self._parts else None
         if isinstance(last, _Run) and last.is_reasoning == is_reasoning and not last.signature:
             return last
@@ -165,7 +169,7 @@ class Accumulator:
         return run
 
     def _real_calls(self) -> list[OpenCall]:
-        """The calls without those that are none, and without an old-style one that only repeats a new one."""
+        """Return the calls without phantoms, and without an old-style call that only repeats a new one."""
         real = [call for call in self._calls if not call.is_phantom]
         is_repeated = any(call.name and not call.is_legacy for call in real)
         return [call for call in real if not (call.is_legacy and is_repeated)]
@@ -186,7 +190,7 @@ class Accumulator:
             call.whole = piece.arguments
 
     def _slot(self, piece: CallDelta) -> OpenCall:
-        """The call this piece belongs to, opened when there is none."""
+        """Return the call this piece belongs to; begin a new call when there is none."""
         found = self._by_id(piece) if piece.index is None else self._by_index(piece)
         if found is None or (isinstance(piece.arguments, Mapping) and found.whole is not None):
             found = OpenCall(piece.index, piece.id or "", "", is_legacy=piece.is_legacy)
@@ -197,7 +201,7 @@ class Accumulator:
         return found
 
     def _by_index(self, piece: CallDelta) -> OpenCall | None:
-        """Same index, and not a new call that repeats the index under another id (edge case 4)."""
+        """Find the call with this index. Return None for a new call that reuses the index under another id."""
         for call in reversed(self._calls):
             if call.index == piece.index and call.is_legacy == piece.is_legacy:
                 is_new = piece.id and call.id and piece.id != call.id and piece.name
@@ -205,7 +209,10 @@ class Accumulator:
         return None
 
     def _by_id(self, piece: CallDelta) -> OpenCall | None:
-        """No index: by id, else the last open call unless the piece starts a new one (edge cases 5 and 6)."""
+        """Find the call of a piece without an index.
+
+        It is the call with the same id. A piece without an id continues the last call, unless it begins a new one.
+        """
         if piece.id:
             return next((call for call in self._calls if call.id == piece.id), None)
         new = [call for call in self._calls if not call.is_legacy]
@@ -213,7 +220,7 @@ class Accumulator:
             return None
         if piece.name:
             return new[-1]
-        return next((call for call in reversed(new) if call.name), new[-1])  # an empty one may stand behind it
+        return next((call for call in reversed(new) if call.name), new[-1])  # an empty call may follow it
 
     def _continues_name(self, last: OpenCall, name: str) -> bool:
         return not last.has_arguments and (not last.name or last.name + name in self._known)
@@ -239,7 +246,7 @@ def _finish_call(call: OpenCall, call_id: str, *, complete: bool) -> ToolCall:
 
 
 def _apart(runs: Sequence[str]) -> list[list[Piece]]:
-    """Each run of text as answer and reasoning; a thinking block may reach over several runs (edge case 71)."""
+    """Split each run of text into answer and reasoning. A thinking block may span several runs."""
     splitter = ThinkingSplitter()
     placed = [splitter.feed(run) for run in runs]
     if placed:
@@ -254,7 +261,7 @@ def _apart(runs: Sequence[str]) -> list[list[Piece]]:
 
 
 def _joined(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """The blocks, neighbours of one kind joined, the empty ones left out; blank text counts only beside other text."""
+    """Join neighbouring blocks of one kind and drop empty ones. Keep blank text only when there is other text."""
     joined: list[Block] = []
     for block in blocks:
         match block, joined[-1] if joined else None:

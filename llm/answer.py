@@ -1,4 +1,4 @@
-"""The response to one request, from its first byte to a finished answer."""
+"""Reads the response to one request, from its first byte to the finished answer."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from llm.provider import LLMProvider, StreamParser
 from llm.stream import ActingListener, StreamEvent
 
 HTTP_OK = 200
-#: Bytes of something that is no answer that its error shows.
+#: How many bytes of a body that is not an answer are shown in its error.
 _SHOWN_BYTES = 300
-#: Bytes of an error body worth reading.
+#: How many bytes of an error body are read.
 _MAX_ERROR_BYTES = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
 
 
 class AnswerSink:
-    """Reads one HTTP response as this provider's stream; `result` gives the accumulated answer or raises."""
+    """A reader of one HTTP response as this provider's stream. `result` returns the collected answer or raises."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class AnswerSink:
         progress_seconds: float = 300.0,
         on_progress: Callable[[], None] | None = None,
     ) -> None:
-        """`on_progress` is called whenever a part of the answer came."""
+        """Prepare to read one response. `on_progress` is called whenever a part of the answer arrives."""
         self._clock = clock
         self._progress_seconds = progress_seconds
         self._progress_at = clock.seconds()
@@ -49,7 +49,7 @@ class AnswerSink:
         self._whole_size = 0
         self._kind = ""
         self._beginning = b""
-        #: Whether anything came but blanks, which some gateways send to keep the line alive.
+        #: Whether anything but blanks has arrived. Some gateways send blanks to keep the connection alive.
         self._has_begun = False
         self._decoded = False
         self.status = 0
@@ -62,7 +62,7 @@ class AnswerSink:
         return self._listener is not None and self._listener.acted
 
     def head(self, status: int, headers: Headers) -> None:
-        """Take the head. Raises ProtocolError for a compressed body, which nobody asked for (edge case 52)."""
+        """Take the response head. Raises ProtocolError for a compressed body, since none was requested."""
         self.status, self.headers = status, headers
         self._kind = _header(headers, "content-type").lower()
         encoding = _header(headers, "content-encoding").lower()
@@ -72,11 +72,11 @@ class AnswerSink:
             self._whole = []
 
     def data(self, piece: bytes) -> bool | Deferred[bool]:
-        """Take bytes; True when the stream's end mark was seen or an error body is long enough.
+        """Take bytes. Return True when the stream's end mark was seen or an error body is long enough.
 
-        A Deferred of that when the listener holds the stream back.
+        Returns a Deferred of that value when the listener holds the stream back.
 
-        What comes is judged by its first byte more than by its Content-Type (edge cases 50 and 51).
+        What arrives is judged by its first byte more than by its Content-Type.
         """
         if not self._has_begun:
             piece = self._without_blanks(piece)
@@ -109,7 +109,7 @@ class AnswerSink:
         return _now_or_later(told.addCallback(lambda _: parser.complete))
 
     async def result(self) -> Accumulator:
-        """The accumulated answer. Raises the typed error for anything that is not one."""
+        """Return the collected answer. Raises the typed error for anything that is not an answer."""
         if self.status != HTTP_OK:
             body = b"".join(self._whole or ())
             raise self._provider.parse_error_response(self.status, self.headers, self._provider.redacted_body(body))
@@ -126,9 +126,9 @@ class AnswerSink:
         return self.accumulator
 
     def _without_blanks(self, piece: bytes) -> bytes:
-        """The body from its first byte that is not blank; nothing as long as there is none."""
+        """Return the body from its first byte that is not blank, or nothing while there is none."""
         start = (self._beginning + piece).lstrip()
-        if _BOM.startswith(start[: len(_BOM)]):  # also a part of one, or nothing yet
+        if _BOM.startswith(start[: len(_BOM)]):  # also part of a BOM, or nothing yet
             start_of_mark, start = start[: len(_BOM)], start[len(_BOM) :].lstrip()
             if not start:
                 self._beginning = start_of_mark
@@ -138,13 +138,13 @@ class AnswerSink:
         return start
 
     def broken(self, why: str) -> LLMError:
-        """The error for an answer that began and did not end; its text is kept apart."""
+        """Return the error for an answer that began and did not end. The error keeps its text as `partial`."""
         return StreamBroken(why, self._provider.name, self._provider.model, partial=self.accumulator.text)
 
     def _tell_at_once(self, events: list[StreamEvent]) -> Coroutine[Deferred[None], None, None] | None:
-        """Tells until the listener has something to wait for; the rest of the telling then, else None.
+        """Tell the listener until it must be waited for. Return a coroutine for the rest of the telling, or None.
 
-        Most listeners never have, and a coroutine for each piece of a stream costs more than the piece.
+        Most listeners are never waited for, and a coroutine for each piece of a stream costs more than the piece.
         """
         for told, event in enumerate(events, 1):
             self.accumulator.feed(event)
@@ -163,7 +163,10 @@ class AnswerSink:
                 await busy
 
     def _check_progress(self) -> None:
-        """Comments and pings keep a connection alive, but not for ever (edge case 91)."""
+        """Raise when only comments and pings have arrived for too long.
+
+        They keep a connection alive, but must not do so for ever.
+        """
         if self._clock.seconds() - self._progress_at > self._progress_seconds:
             raise self.broken(f"nothing but signs of life for {self._progress_seconds:g} s")
 
@@ -172,7 +175,7 @@ class AnswerSink:
 
 
 def _now_or_later(told: Deferred[bool]) -> bool | Deferred[bool]:
-    """The result when it is there already (its error raised), else the Deferred."""
+    """Return the result if it is there already (or raise its error), else return the Deferred."""
     results: list[bool] = []
     failures: list[Failure] = []
     if told.called:

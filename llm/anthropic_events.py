@@ -1,8 +1,8 @@
-"""Any provider's neutral stream as Anthropic's event sequence (reference/llm-wire.md section 3).
+"""Renders any provider's neutral stream as Anthropic's sequence of events.
 
-One `message_start`; no empty block; an index is opened once, closed once and never used again; blocks are strictly
-sequential, so what arrives for a later block while an earlier call is incomplete waits; the finish is held back until
-the stream has ended; a failure is an `error` event and never a clean end.
+There is one `message_start`, and no block is empty. A block's index is opened once, closed once and never used again.
+Blocks follow each other strictly: what arrives for a later block waits while an earlier call is incomplete. The finish
+is held back until the stream has ended. A failure becomes an `error` event, never a normal end.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _OVERLOADED = 529
 
 @dataclass(slots=True)
 class _Block:
-    """A block of text or thought: its pieces, and how many of them were sent."""
+    """A block of text or reasoning: its pieces, and how many of them were sent."""
 
     kind: str
     pieces: list[str] = field(default_factory=list)
@@ -59,7 +59,7 @@ class _Block:
 
     @property
     def is_whole(self) -> bool:
-        return True  # more of the same kind would have joined it
+        return True  # more text of the same kind would have joined it
 
     def start(self) -> JSONObject | None:
         if not any(self.pieces):
@@ -73,7 +73,7 @@ class _Block:
 
 @dataclass(slots=True)
 class _CallBlock:
-    """A block for one call. Its arguments end with the first complete JSON value (edge case 18)."""
+    """A block for one call. Its arguments end with the first complete JSON value; anything after it is dropped."""
 
     call: OpenCall
     id: str
@@ -105,7 +105,7 @@ class _CallBlock:
         return [{"type": "input_json_delta", "partial_json": piece} for piece in whole if piece]
 
     def _first_value(self, piece: str) -> str:
-        """The part of a piece that belongs to the first JSON value."""
+        """Return the part of a piece that belongs to the first JSON value."""
         for place, character in enumerate(piece):
             if self._closed:
                 return piece[:place]
@@ -130,7 +130,7 @@ class _CallBlock:
 
 
 class AnthropicEvents:
-    """Renders one answer. `known` are the tool names offered; `new_id` makes ids for calls that came without one."""
+    """A renderer for one answer. `known` are the tool names offered; `new_id` makes ids for calls that have none."""
 
     def __init__(self, message_id: str, model: str, known: Collection[str], new_id: Callable[[], str]) -> None:
         self._message_id = message_id
@@ -145,7 +145,7 @@ class AnthropicEvents:
         self._over = False
 
     def feed(self, event: StreamEvent) -> list[JSONObject]:
-        """The events that one event of the stream makes."""
+        """Return the Anthropic events for one event of the stream."""
         self._router.feed(event)
         match event:
             case TextDelta(text):
@@ -159,7 +159,7 @@ class AnthropicEvents:
         return self._advance(final=False)
 
     def end(self) -> list[JSONObject]:
-        """The last events of an answer that ended well; nothing more may be fed."""
+        """Return the last events of an answer that ended well. Nothing more may be fed."""
         events = [*self._start(), *self._advance(final=True)]
         stop = {"stop_reason": self._stop_reason(), "stop_sequence": None}
         usage = _usage(self._router.usage)
@@ -167,7 +167,7 @@ class AnthropicEvents:
         return [*events, {"type": "message_delta", "delta": stop, "usage": usage}, {"type": "message_stop"}]
 
     def fail(self, error: LLMError) -> list[JSONObject]:
-        """The one event of an answer that failed; nothing after it."""
+        """Return the one event of an answer that failed. Nothing follows it."""
         if self._over:
             return []
         self._over = True
@@ -177,7 +177,7 @@ class AnthropicEvents:
         return [{"type": "error", "error": {"type": kind, "message": error.message}}]
 
     def _grow(self, kind: str, text: str) -> None:
-        """Add to the last block when it is of this kind, else begin one."""
+        """Add to the last block if it is of this kind, else begin a new one."""
         last = self._blocks[-1] if self._blocks else None
         if not isinstance(last, _Block) or last.kind != kind:
             last = _Block(kind)
@@ -185,7 +185,7 @@ class AnthropicEvents:
         last.pieces.append(text)
 
     def _find_calls(self) -> None:
-        """A block for each call that is new."""
+        """Add a block for each new call."""
         for call in self._router.open_calls:
             place = id(call)
             if place not in self._calls:
@@ -196,7 +196,7 @@ class AnthropicEvents:
                 self._blocks.append(block)
 
     def _advance(self, *, final: bool) -> list[JSONObject]:
-        """Send what the front block has, and go to the next one when it is complete."""
+        """Send what the front block has, and go on to the next block when it is complete."""
         events: list[JSONObject] = []
         while self._front < len(self._blocks):
             block = self._blocks[self._front]
@@ -211,7 +211,7 @@ class AnthropicEvents:
         return events
 
     def _of(self, block: _Block | _CallBlock) -> list[JSONObject]:
-        """The start of a block that has something to show, and its new pieces."""
+        """Return the start of a block that has something to show, and its new pieces."""
         events: list[JSONObject] = []
         if not block.opened and (start := block.start()) is not None:
             block.opened = True
@@ -247,12 +247,12 @@ class AnthropicEvents:
 
 
 def sse(events: list[JSONObject]) -> bytes:
-    """The events as server-sent events, each under its own name."""
+    """Encode the events as server-sent events, each under its own name."""
     return b"".join(b"event: %s\ndata: %s\n\n" % (str(event["type"]).encode(), orjson.dumps(event)) for event in events)
 
 
 def _usage(usage: Usage) -> JSONObject:
-    """Anthropic's counts: the input without what came from a cache or went to one (llm-wire 1.3)."""
+    """Return Anthropic's counts, where the input excludes tokens read from a cache or written to one."""
     cached, written = usage.cached_tokens or 0, usage.cache_write_tokens or 0
     counts = {
         "input_tokens": None if usage.input_tokens is None else max(0, usage.input_tokens - cached - written),

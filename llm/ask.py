@@ -1,4 +1,4 @@
-"""One question to a model as it was put, and how its words change with the way it is asked."""
+"""One request to a model as the caller made it, and how its wording changes with the request mode."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Ask:
 
 
 def worded(ask: Ask, way: Way) -> tuple[Sequence[Message], Sequence[ToolSpec], CallOptions]:
-    """The messages, native tools and options to send; what cannot be asked natively is asked in words."""
+    """Return the messages, native tools and options to send. What cannot be requested natively is put into words."""
     messages, tools, options = ask.messages, ask.tools, ask.options
     schema = options.json_schema
     if not way.thinks and options.think is not None:
@@ -49,17 +49,17 @@ def worded(ask: Ask, way: Way) -> tuple[Sequence[Message], Sequence[ToolSpec], C
 
 
 def _in_json_mode(options: CallOptions) -> CallOptions:
-    """The options with any JSON object in the place of the schema, which is told in words."""
+    """Return the options with JSON mode (any object) instead of the schema. The schema is put into words."""
     return replace(options, schema=None, json_object=True)
 
 
 def inputs_of(messages: Sequence[Message]) -> Sequence[str]:
-    """What strangers wrote into the conversation: a call that is quoted from there is not the model's own."""
+    """Return the untrusted text of the conversation: a call quoted from it is not the model's own."""
     return _Inputs(messages)
 
 
 class _Inputs(Sequence[str]):
-    """Gathered when somebody looks: a history is long, and few answers hold anything to be compared with it."""
+    """The untrusted text, gathered on first use: a history is long, and few answers hold a call to compare with it."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages

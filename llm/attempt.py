@@ -1,4 +1,4 @@
-"""One attempt at one request: send it, read the answer, and tell what the response says of limits and cost."""
+"""One attempt at one request: sends it, reads the answer, and reports what the response says of limits and cost."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from resilience import (
 
 @dataclass(slots=True)
 class Read:
-    """What an attempt came back with."""
+    """What an attempt returned."""
 
     answer: Accumulator
     limits: RateLimitInfo | None
@@ -60,21 +60,21 @@ class Read:
 
 @dataclass(slots=True)
 class Attempting:
-    """Makes attempts at one request. `new_sink` gives a fresh reader for each."""
+    """A maker of attempts at one request. `new_sink` gives a fresh reader for each attempt."""
 
     provider: LLMProvider
     exchange: HttpExchange
     clock: IReactorTime
     request: Request
     new_sink: Callable[[], AnswerSink]
-    #: What the prompt is thought to be, in tokens.
+    #: The estimated size of the prompt, in tokens.
     prompt_tokens: int
     limits: Limits | None = None
     prices: Prices | None = None
     wall: Callable[[], float] | None = None
 
     async def __call__(self, passage: Passage) -> Read:
-        """The complete answer. Raises LLMError; one after its listener acted is not to be tried again."""
+        """Return the complete answer. Raises LLMError; do not retry an error raised after the listener acted."""
         sink, is_whole = self.new_sink(), False
         try:
             await self._perform(sink, passage)
@@ -99,7 +99,7 @@ class Attempting:
             raise failed_exchange(error, self.provider, sink) from error
 
     async def _read(self, sink: AnswerSink) -> Accumulator:
-        """The answer in a complete response. An error of a failed one tells what its headers wish."""
+        """Return the answer of a complete response. The error of a failed one carries the wishes of its headers."""
         try:
             return await sink.result()
         except LLMError as error:
@@ -112,7 +112,7 @@ class Attempting:
             raise
 
     def _told(self, sink: AnswerSink, passage: Passage) -> RateLimitInfo | None:
-        """What the headers say of limits, handed on to whoever paces the next requests."""
+        """Return what the headers say of limits, and pass it on to the pacing of later requests."""
         info = self.provider.parse_rate_limit_headers(sink.headers, self._moment())
         if info is not None:
             passage.told(
@@ -122,9 +122,10 @@ class Attempting:
         return info
 
     def _used(self, sink: AnswerSink, *, is_whole: bool) -> Amount:
-        """What the attempt cost: as reported, else as estimated. Nothing before an answer had begun.
+        """Return the cost of the attempt: as reported, else as estimated. It is zero before an answer began.
 
-        What Anthropic reports before the end is of the beginning: the text of a broken answer counts at least.
+        What Anthropic reports before the end covers only the beginning, so at least the text of a broken answer is
+        counted.
         """
         if sink.status != HTTP_OK:
             return Amount()
@@ -141,7 +142,7 @@ class Attempting:
 
 
 class _Heard:
-    """Hands a response on to its reader, and tells its passage that the server was heard."""
+    """A sink that passes a response on to its reader, and tells its passage that the server was heard."""
 
     __slots__ = ("_passage", "_sink")
 
@@ -159,7 +160,7 @@ class _Heard:
 
 
 def failed_exchange(error: ResilienceError, provider: LLMProvider, sink: AnswerSink) -> LLMError:
-    """The one place where a failed exchange becomes an error of this package."""
+    """Turn a failed exchange into an error of this package. This is the only place that does."""
     match error:
         case BodyTooLarge():
             return ProtocolError(error.message, provider.name, provider.model)
@@ -172,7 +173,10 @@ def failed_exchange(error: ResilienceError, provider: LLMProvider, sink: AnswerS
 
 
 def not_made(error: ResilienceError, provider: LLMProvider, now: float) -> LLMError:
-    """The one place where a call that was not made, or ran out of time, becomes an error of this package."""
+    """Turn a call that was not made, or ran out of time, into an error of this package.
+
+    This is the only place that does.
+    """
     said, name, model = error.message, provider.name, provider.model
     match error:
         case DeadlineExceeded():
@@ -195,7 +199,7 @@ def not_made(error: ResilienceError, provider: LLMProvider, now: float) -> LLMEr
 
 
 def without_model(provider: LLMProvider, said: str) -> str:
-    """The sentence for a model that is not there, with what to do about it and what the server said."""
+    """Say that the model is missing, what the owner can do about it, and what the server said."""
     what = f"has no model '{provider.model}'" if provider.model else "has no such model"
     return f"the server {origin_of(provider.get_api_url())} {what}; {provider.missing_model()} (it said: {said})"
 

@@ -1,11 +1,11 @@
-"""How well a model calls tools, and from that whether to ask it natively or by the JSON fallback.
+"""Records how well a model calls tools, and so decides whether to ask it natively or by the JSON fallback.
 
-A pure value with a pure update; who holds the latest one per model, and when it is updated, is the caller's affair.
-Table of the choice, over the answers since it was last changed:
+A pure value with a pure update. The caller keeps the latest record of each model and decides when to update it.
+How the choice is made, over the answers since it last changed:
 
     native    `MISSES` answers in a row without a readable call, tools required  -> fallback
-    fallback  the same, or `TRIAL` answers, whatever they were                  -> native
-    native, taken up again from fallback: `MISSES` is 1, and the trial after it twice as long, up to `LONGEST_TRIAL`
+    fallback  the same, or `TRIAL` answers of any kind                          -> native
+    native, after the fallback: a single miss is enough, and the next trial is twice as long, up to `LONGEST_TRIAL`
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from enum import StrEnum
 
 #: How many answers the record remembers.
 WINDOW = 50
-#: How many answers in a row without a readable call make the way of asking change.
+#: How many answers in a row without a readable call change the way of asking.
 MISSES = 3
-#: For how many answers the fallback is used before native calls are tried again, the first time and at most.
+#: How many answers the fallback is used for before native calls are tried again: the first time, and at most.
 TRIAL = 20
 LONGEST_TRIAL = 320
-#: A way of offering tools is of no use to a model from which less than this share of its answers can be read.
+#: A way of offering tools is useless for a model when less than this share of its answers can be read.
 HOPELESS_SHARE = 0.5
 
 
@@ -32,21 +32,21 @@ class Way(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What came of one answer of a model that was offered tools."""
+    """How one answer of a model that was offered tools came out."""
 
     VALID = "valid"
     REPAIRED = "repaired"
     FAILED = "failed"
-    #: No call, and none was asked for.
+    #: No call, and none was required.
     NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """The last answers of one model, oldest first, and the way to ask it next.
+    """The last answers of one model, oldest first, and how to ask it next.
 
     `misses`: answers in a row without a readable call though one was required. `tried`: answers since the way was
-    chosen. `trial`: how many answers the fallback is given. `doubted`: native calls failed before, so that one miss is
+    chosen. `trial`: how many answers the fallback is given. `doubted`: native calls failed before, so one miss is
     enough.
     """
 
@@ -58,18 +58,18 @@ class CallRecord:
     doubted: bool = False
 
     def count(self, outcome: Outcome, way: Way | None = None) -> int:
-        """How many of the remembered answers came out so, of one way or of both."""
+        """Count the remembered answers with this outcome, of one way or of both."""
         return sum(seen is outcome and way in {None, asked} for asked, seen in self.recent)
 
     def share_readable(self, way: Way) -> float | None:
-        """The share of readable answers, of those that had or needed a call; None when there were none."""
+        """Return the share of readable answers among those that had or needed a call. None when there were none."""
         readable = self.count(Outcome.VALID, way) + self.count(Outcome.REPAIRED, way)
         judged = readable + self.count(Outcome.FAILED, way)
         return readable / judged if judged else None
 
 
 def is_hopeless(record: CallRecord) -> bool:
-    """Whether both ways of offering tools were tried, and few calls could be read in either."""
+    """Tell whether both ways of offering tools were tried and few calls could be read in either."""
     if record.way is Way.NATIVE and not record.doubted:
         return False
     tried = sum(way is Way.FALLBACK for way, _ in record.recent)
@@ -80,7 +80,7 @@ def is_hopeless(record: CallRecord) -> bool:
 
 
 def outcome_of(*, calls: int, problems: int, repaired: bool, required: bool) -> Outcome:
-    """What an answer with so many calls, some of them with unreadable arguments, counts as."""
+    """Return the outcome of an answer with so many calls, some of them with unreadable arguments."""
     if not calls:
         return Outcome.FAILED if required else Outcome.NONE
     if problems == calls:
@@ -89,7 +89,10 @@ def outcome_of(*, calls: int, problems: int, repaired: bool, required: bool) -> 
 
 
 def recorded(record: CallRecord, outcome: Outcome, *, way: Way) -> CallRecord:
-    """The record with one more answer. `way` is how that answer was asked for; one of the other way only counts."""
+    """Return the record with one more answer.
+
+    `way` is how that answer was requested. An answer of the way not in use is counted and changes nothing else.
+    """
     recent = (*record.recent, (way, outcome))[-WINDOW:]
     if way is not record.way:
         return replace(record, recent=recent)
@@ -100,7 +103,7 @@ def recorded(record: CallRecord, outcome: Outcome, *, way: Way) -> CallRecord:
 
 
 def _to_fallback(record: CallRecord) -> CallRecord:
-    """The record, turned to the fallback when native calls do not come."""
+    """Return the record, switched to the fallback when native calls fail."""
     if record.misses < (1 if record.doubted else MISSES):
         return record
     trial = min(2 * record.trial, LONGEST_TRIAL) if record.doubted else TRIAL
@@ -108,7 +111,7 @@ def _to_fallback(record: CallRecord) -> CallRecord:
 
 
 def _to_native(record: CallRecord) -> CallRecord:
-    """The record, turned to native calls when the fallback does no better or has had its trial."""
+    """Return the record, switched to native calls when the fallback does no better or has had its trial."""
     if record.misses < MISSES and record.tried < record.trial:
         return record
     return replace(record, way=Way.NATIVE, misses=0, tried=0, doubted=True)

@@ -1,7 +1,7 @@
-"""Several models in order of preference: the first that can answer does, within one deadline.
+"""Several models in order of preference. The first that can answer does, within one deadline.
 
-Every call begins with the first, so it is used again as soon as it is well: while its circuit is open that costs
-nothing. A model that is not the last gets half of the time that is left, so that the next has some.
+Every call begins with the first model, so it is used again as soon as it has recovered; while its circuit is open, that
+costs nothing. Each model but the last gets half of the time left, so that the next has some.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from llm.response import LLMResponse
 from llm.stream import Listener, acting
 from resilience import Caller, Deadline
 
-#: The share of the time left that a model gets which is not the last.
+#: The share of the time left that each model but the last gets.
 SHARE = 0.5
-#: What another model may do better. A prompt that is too long or wrong, and an empty purse, are no such thing.
+#: Errors after which the next model is asked. Not after a wrong or too long prompt, nor after a used-up budget.
 _ELSEWHERE = (
     Unavailable,
     RateLimited,
@@ -54,14 +54,14 @@ _log = Logger()
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One model, and how it is asked: `options` are what `chat_completion` takes by name."""
+    """One model and how to ask it. `options` are keyword arguments of `chat_completion`."""
 
     client: UnifiedLLMClient
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ModelChain:
-    """Asks the first of `links` that can answer. Which one did stands in the response: its provider and model."""
+    """A chain that asks the first of `links` that can answer. The response names the provider and model that did."""
 
     def __init__(self, links: Sequence[Link], clock: IReactorTime) -> None:
         if not links:
@@ -72,7 +72,7 @@ class ModelChain:
 
     @property
     def provider(self) -> LLMProvider:
-        """The provider of the first model, for which prompts are measured."""
+        """The provider of the first model. Prompts are measured for it."""
         return self.links[0].client.provider
 
     @property
@@ -90,10 +90,11 @@ class ModelChain:
         caller: Caller | None = None,
         **options: Any,
     ) -> Deferred[LLMResponse]:
-        """One complete answer of one model; `options` come before those of its link.
+        """Return one complete answer of one model. `options` take precedence over those of its link.
 
-        Fails with an LLMError: the first model's that may be better later, else the last one's, with what the others
-        said. Once the listener acted on something, no other model is asked. Cancelling closes the connection.
+        Fails with an LLMError: that of the first model that may recover later, else that of the last model, with what
+        the others said. Once the listener acted on something, no other model is asked. Cancelling closes the
+        connection.
         """
         until = deadline or Deadline.after(self._clock, DEFAULT_SECONDS)
         more = {**options, "caller": caller, "listener": acting(listener)}
@@ -102,10 +103,10 @@ class ModelChain:
     async def warm(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, name: str, seconds: float
     ) -> LLMResponse:
-        """Let the first model read what its calls will begin with, and answer with one token. Nobody pays for it.
+        """Let the first model read the beginning of its calls and answer with one token. It is charged to no account.
 
-        It is asked as in a real call, so that its server finds the same beginning again. Raises LLMError; Busy when
-        the server was wanted for something else, which goes before.
+        The request is made as in a real call, so that the server finds the same beginning again. Raises LLMError; Busy
+        when the server was needed for another call, which goes first.
         """
         link = self.links[0]
         caller = Caller(name, is_urgent=False, gives_way=True)
@@ -140,7 +141,7 @@ class ModelChain:
 
 
 def _joined(failures: Sequence[LLMError]) -> LLMError:
-    """One error for all: of the first that waiting may help, with the words of the others and the earliest time."""
+    """Combine the errors into one: the first that waiting may help, with the others' messages and the earliest time."""
     chosen = next((error for error in failures if error.retryable), failures[-1])
     others = "; ".join(str(error) for error in failures if error is not chosen)
     if others:

@@ -1,4 +1,4 @@
-"""Ask a model: messages and tools in, one complete answer out, whatever the provider can and cannot do."""
+"""Asks a model: messages and tools in, one complete answer out, whatever the provider supports."""
 
 from __future__ import annotations
 
@@ -44,14 +44,17 @@ from resilience import (
     origin_of,
 )
 
-#: The whole of one call, in seconds, when the caller names no deadline.
+#: The time for one whole call, in seconds, when the caller names no deadline.
 DEFAULT_SECONDS = 600.0
-#: What an answer is thought to come to, in tokens, when the caller names no bound.
+#: The assumed length of an answer, in tokens, when the caller names no bound.
 DEFAULT_ANSWER_TOKENS = 500
 
 
 class UnifiedLLMClient:
-    """Asks one model of one provider. Cheap to make; exchange and capabilities are shared by the process."""
+    """A client of one model of one provider.
+
+    It is cheap to make; the exchange and the capabilities are shared by the process.
+    """
 
     def __init__(
         self,
@@ -70,13 +73,13 @@ class UnifiedLLMClient:
         is_local: bool = False,
         reread_key: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
-        """`is_local`: the server reads a prompt in silence, as slowly as it must, so its calls hold the deadline.
+        """Make a client. `is_local`: the server reads long prompts silently and slowly, so calls hold the deadline.
 
         `wall` gives seconds since 1970, for dates in headers of a server that does not date its responses.
 
-        `pipeline` is shared by all clients of a process; `retry` and `upstream` are how this client's calls are tried
-        again, and how its server is treated when nobody asked it before. `reread_key` gives the key as it is by now,
-        empty when there is none to be had: it is asked when the one in use is refused.
+        `pipeline` is shared by all clients of a process. `retry` says how this client's calls are retried, and
+        `upstream` how its server is treated when no client has asked it before. `reread_key` is called when the key in
+        use is refused. It returns the current key, empty when there is none.
         """
         self.provider = provider
         self._exchange = exchange
@@ -108,18 +111,18 @@ class UnifiedLLMClient:
         caller: Caller | None = None,
         **options: Any,
     ) -> Deferred[LLMResponse]:
-        """One complete answer; `options` are the fields of CallOptions.
+        """Return one complete answer. `options` are the fields of CallOptions.
 
         Fails with an LLMError. Cancelling closes the connection. `listener` hears the stream as it arrives; once it
-        acted on something, the call is not tried again; a plain function acts by hearing. `caller` is on whose behalf
-        it is made.
+        acted on something, the call is not retried. A plain function counts as acting as soon as it hears anything.
+        `caller` says on whose behalf the call is made.
         """
         ask = Ask(messages, tools or (), tool_choice, CallOptions(**options), acting(listener), caller or Caller())
         until = deadline or Deadline.after(self._clock, DEFAULT_SECONDS)
         return Deferred.fromCoroutine(self._turn(ask, until))
 
     async def _turn(self, ask: Ask, deadline: Deadline) -> LLMResponse:
-        """One turn, however often the provider pauses in it, its text held to the schema."""
+        """Complete one turn, however often the provider pauses in it, and check its text against the schema."""
 
         def again(messages: Sequence[Message]) -> Awaitable[LLMResponse]:
             return self._complete(ask if messages is ask.messages else replace(ask, messages=messages), deadline)
@@ -128,7 +131,7 @@ class UnifiedLLMClient:
         return response if ask.options.schema is None else checked(response, ask.options.schema)
 
     async def _complete(self, ask: Ask, deadline: Deadline) -> LLMResponse:
-        """Ask in the best way known for this model; on a refusal that teaches something, learn it and ask again."""
+        """Ask in the best mode known for this model. Learn from a refusal that teaches something, and ask again."""
         record = self.record
         way = self._best_way(ask, record)
         reread = False
@@ -150,11 +153,11 @@ class UnifiedLLMClient:
                 way = better
 
     async def has_new_key(self) -> bool:
-        """Read the key again and use it from now on; True when it is another one."""
+        """Read the key again and use it from now on. Return True when it has changed."""
         return self._reread_key is not None and self.provider.give_key(await self._reread_key())
 
     def _best_way(self, ask: Ask, record: ModelRecord) -> Way:
-        """How to ask, as far as is known."""
+        """Return the best known way to ask."""
         as_text = bool(ask.tools) and (record.as_text or not self.provider.supports_tools())
         wanted = ask.options.structured
         schema = (record.schema is not False or wanted == "schema") and wanted != "off"
@@ -164,7 +167,7 @@ class UnifiedLLMClient:
         return Way(native=native, as_text=as_text, schema=schema, thinks=thinks, amendments=record.amendments)
 
     async def _ask(self, ask: Ask, deadline: Deadline, way: Way, record: ModelRecord) -> LLMResponse:
-        """One exchange: encode, send, read, and find the calls in what came."""
+        """Make one exchange: encode, send, read, and find the calls in the answer."""
         provider = self.provider
         messages, tools, options = worded(ask, way)
         choice = ask.tool_choice if tools else None
@@ -188,7 +191,7 @@ class UnifiedLLMClient:
         return response
 
     async def _let_in(self, ask: Ask, deadline: Deadline, body: bytes, way: Way, record: ModelRecord) -> Read:
-        """The answer to this body, through everything that stands before the socket."""
+        """Send this body through the pipeline and return the answer."""
         provider, limits = self.provider, self._limits or Limits()
         known = [tool.name for tool in ask.tools]
 
@@ -221,7 +224,7 @@ class UnifiedLLMClient:
             wall=self._wall,
         )
         if self._is_local:
-            deadline.hold()  # others may be read before it
+            deadline.hold()  # the server may read other prompts first
         try:
             read = await self.pipeline.call(attempt, self._order(ask, tokens), deadline)
         except ResilienceError as error:
@@ -233,7 +236,7 @@ class UnifiedLLMClient:
         return read
 
     def _order(self, ask: Ask, tokens: int) -> Order:
-        """What the pipeline must know of the call."""
+        """Describe the call to the pipeline."""
         provider, now = self.provider, self._clock.seconds
         answer = ask.options.max_tokens or DEFAULT_ANSWER_TOKENS
         cost = self._prices.cost(Usage(tokens, answer)) if self._prices else None
@@ -247,7 +250,7 @@ class UnifiedLLMClient:
         )
 
     def _rescued(self, error: LLMError, ask: Ask) -> LLMResponse | None:
-        """The calls in what the model wrote and its server could not read (edge case 39); None when there are none."""
+        """Return the calls in model output that its server could not parse, or None when there are none."""
         if not isinstance(error, OutputUnreadable) or not error.generated:
             return None
         written = Message(Role.ASSISTANT, (Text(error.generated),))
@@ -256,7 +259,7 @@ class UnifiedLLMClient:
         return read if read.has_tool_calls else None
 
     def _with_calls_from_text(self, response: LLMResponse, ask: Ask) -> LLMResponse:
-        """The response with tool calls found in its text, when tools were offered and none came natively."""
+        """Return the response with the tool calls found in its text, if tools were offered and none came natively."""
         if response.has_tool_calls or not ask.tools or not response.content:
             return response
         if response.finish_reason is FinishReason.PAUSED:
@@ -280,9 +283,10 @@ class UnifiedLLMClient:
 
 
 def _judge(response: LLMResponse, ask: Ask, way: Way, record: ModelRecord) -> None:
-    """Note how the calls of an answer came out, and whether its text stood alone, for the next answers.
+    """Record how the calls of an answer came out, and whether its text stood alone, for later answers.
 
-    An answer that was cut off says nothing of what the model can do, nor does one that nobody wanted.
+    An answer that was cut off says nothing about what the model can do. Neither does one to a call that gives way to
+    others.
     """
     if not ask.tools or ask.caller.gives_way or response.finish_reason is FinishReason.LENGTH:
         return

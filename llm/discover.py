@@ -1,4 +1,4 @@
-"""What a server offers: the models of an Ollama, the models of an OpenAI-compatible server."""
+"""What a server offers: the models of an Ollama server, or of an OpenAI-compatible one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OK = 200
 
 @dataclass(frozen=True, slots=True)
 class OfferedModel:
-    """One model a server has. `context_tokens` is None and `capabilities` empty when the server does not say."""
+    """One model a server has. `context_tokens` is None and `capabilities` is empty when the server does not say."""
 
     name: str
     capabilities: frozenset[str] = frozenset()
@@ -27,7 +27,7 @@ class OfferedModel:
 
 
 async def offered_models(provider: LLMProvider, exchange: HttpExchange, deadline: Deadline) -> list[OfferedModel]:
-    """The models a provider's server lists, in its own order. Raises LLMError."""
+    """List the models of a provider's server, in its own order. Raises LLMError."""
     ask = ollama_models if isinstance(provider, OllamaProvider) else chat_models
     return await ask(provider, exchange, deadline)
 
@@ -39,10 +39,10 @@ Look = Callable[[LLMProvider, HttpExchange, Deadline], Awaitable[Sequence[Offere
 async def looked(
     look: Look, provider: LLMProvider, exchange: HttpExchange, deadline: Deadline, known: Credential | None
 ) -> Sequence[OfferedModel]:
-    """The models that a server lists. Raises LLMError.
+    """List the models of a server. Raises LLMError.
 
-    `known` is what is known of the key there: while it is refused, nothing is asked, and another refusal is noted. A
-    good answer says nothing: many servers list their models for everybody.
+    `known` is what is known of the key there. While the key is refused, nothing is sent; a new refusal is recorded. A
+    good answer says nothing about the key: many servers list their models without one.
     """
     if known is None:
         return await look(provider, exchange, deadline)
@@ -59,13 +59,13 @@ async def looked(
 
 
 async def ollama_models(provider: LLMProvider, exchange: HttpExchange, deadline: Deadline) -> list[OfferedModel]:
-    """The models an Ollama has pulled, in its own order. Raises LLMError."""
+    """List the models an Ollama server has pulled, in its own order. Raises LLMError."""
     answer = await _get(provider, f"{provider.api_url}/api/tags", exchange, deadline)
     return [OfferedModel(name) for name in _names(answer.get("models"), ("name", "model"))]
 
 
 async def ollama_model(provider: LLMProvider, name: str, exchange: HttpExchange, deadline: Deadline) -> OfferedModel:
-    """What an Ollama says of one model. Raises LLMError, ModelNotFound when it does not have it."""
+    """Return what an Ollama server says of one model. Raises LLMError, ModelNotFound if it lacks the model."""
     headers, body = provider.build_headers(), orjson.dumps({"model": name})
     request = Request("POST", f"{provider.api_url}/api/show", headers, body)
     answer = await _exchange(provider, request, exchange, deadline)
@@ -79,7 +79,7 @@ async def ollama_model(provider: LLMProvider, name: str, exchange: HttpExchange,
 
 
 async def chat_models(provider: LLMProvider, exchange: HttpExchange, deadline: Deadline) -> list[OfferedModel]:
-    """The models an OpenAI-compatible server lists. Raises LLMError."""
+    """List the models of an OpenAI-compatible server. Raises LLMError."""
     answer = await _get(provider, provider.get_models_url(), exchange, deadline)
     records = answer.get("data")
     entries = records if isinstance(records, list) else []
@@ -88,7 +88,10 @@ async def chat_models(provider: LLMProvider, exchange: HttpExchange, deadline: D
 
 
 def _context_of(record: Mapping[str, Any]) -> int | None:
-    """The context length in an entry of the list: vLLM, OpenRouter, Groq and llama.cpp each have a field for it."""
+    """Return the context length in an entry of the list.
+
+    vLLM, OpenRouter, Groq and llama.cpp each have a field of their own for it.
+    """
     meta = record.get("meta")
     inner = meta if isinstance(meta, Mapping) else {}
     told = [record.get(name) for name in ("max_model_len", "context_length", "context_window")]
@@ -111,7 +114,7 @@ async def _get(provider: LLMProvider, url: str, exchange: HttpExchange, deadline
 async def _exchange(
     provider: LLMProvider, request: Request, exchange: HttpExchange, deadline: Deadline
 ) -> Mapping[str, Any]:
-    """A JSON object from the server. Raises LLMError."""
+    """Return a JSON object from the server. Raises LLMError."""
     sink = Collected()
     try:
         await deadline.bound(Deferred.fromCoroutine(exchange.perform(request, sink)))

@@ -1,4 +1,4 @@
-"""Error bodies of every shape into one message, code, parameter and status (edge cases 43, 46 to 49)."""
+"""Reads error bodies of every shape into one message, code, parameter and status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from llm.rate_limits import seconds_of
 _MAX_MESSAGE = 300
 _MAX_GENERATED = 64 * 1024
 _MARKUP = re.compile(r"<[^<>]{0,200}>")
-#: Statuses that error words stand for where no status is told, as in the middle of a stream.
+#: The statuses that error words stand for when no status is given, as in the middle of a stream.
 _STATUS_OF_WORD: Mapping[str, int] = {
     "overloaded_error": 529,
     "server_is_overloaded": 503,
@@ -32,7 +32,7 @@ _STATUS_OF_WORD: Mapping[str, int] = {
     "exceed_context_size_error": 400,
     "tool_use_failed": 400,
 }
-#: Fields of a body that say when to come back, and the header that says the same.
+#: Fields of a body that say when to retry, and the header that says the same.
 _WISH_FIELDS: Mapping[str, str] = {
     "retry_after": "retry-after",
     "retry_after_seconds": "retry-after",
@@ -53,9 +53,10 @@ _GENERIC = "provider returned error"
 class ErrorBody:
     """What an error body says.
 
-    A sentence for people, the provider's code words joined, the status it names, the request field it blames, the
-    context length it tells, what the model wrote if the server could not read it, and when to come back, by the names
-    of the headers that would say so. `is_page`: a page for people, as a bot filter sends it.
+    `message` is a sentence for people, `code` the provider's code words joined, `status` the status the body names,
+    `parameter` the request field it blames, and `limit` the context length it gives. `generated` is the model's output
+    when the server could not parse it. `wishes` says when to retry, under the names of the headers that would say so.
+    `is_page`: the body is a page for people, as a bot filter sends it.
     """
 
     message: str
@@ -69,13 +70,13 @@ class ErrorBody:
 
     @property
     def implied_status(self) -> int:
-        """The status named or meant, 500 when there is neither."""
+        """The status named or implied, 500 when there is neither."""
         words = (_STATUS_OF_WORD[word] for word in self.code.lower().split() if word in _STATUS_OF_WORD)
         return self.status or next(words, 500)
 
 
 def read_error_body(body: bytes) -> ErrorBody:
-    """The message in an error body, whatever its shape; never raises."""
+    """Read an error body of any shape. Never raises."""
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -84,13 +85,13 @@ def read_error_body(body: bytes) -> ErrorBody:
 
 
 def excerpt(body: bytes) -> str:
-    """The beginning of a body that is no JSON, on one line and without markup (edge cases 46 and 47)."""
+    """Return the beginning of a body that is not JSON, on one line and without markup."""
     plain = _MARKUP.sub(" ", body[:4000].decode("utf-8", "replace"))
     return " ".join(word for word in plain.split() if word.isprintable())[:_MAX_MESSAGE]
 
 
 def read_error(data: object) -> ErrorBody:
-    """The message in a decoded error value (edge case 49)."""
+    """Read a decoded error value, which may be an object, a list or plain text."""
     if isinstance(data, list):
         return read_error(data[0]) if data else ErrorBody("")
     if not isinstance(data, Mapping):
@@ -103,7 +104,7 @@ def read_error(data: object) -> ErrorBody:
 
 
 def typed_error(status: int, body: ErrorBody, *, provider: str, model: str, request_id: str | None = None) -> LLMError:
-    """The error for a status and what its body said (llm-wire section 4 decides what is whose fault)."""
+    """Return the error for a status and its body. `kind_of` decides its type, and so whose fault it is."""
     said = f"{body.code} {body.parameter} {body.message}"
     kind = kind_of(status, said, is_page=body.is_page, model=model)
     message = body.message or f"answered with status {status}"
@@ -136,7 +137,7 @@ def _from_mapping(data: Mapping[str, object]) -> ErrorBody:
 
 
 def _detail(said: object) -> tuple[str, str]:
-    """Sentence and field name of a message, or of a validation report as FastAPI and Mistral send it."""
+    """Return the sentence and field name of a message, or of a validation report as FastAPI and Mistral send it."""
     if isinstance(said, list) and said and isinstance(said[0], Mapping):
         place = said[0].get("loc")
         parameter = str(place[-1]) if isinstance(place, list) and place else ""
@@ -149,13 +150,13 @@ def _detail(said: object) -> tuple[str, str]:
 
 
 def _upstream(metadata: object) -> str:
-    """What the provider behind OpenRouter said, which stands in `metadata.raw`."""
+    """Return what the provider behind OpenRouter said, from `metadata.raw`."""
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     return read_error_body(raw.encode("utf-8", "replace")).message if isinstance(raw, str) else ""
 
 
 def _wishes(data: Mapping[str, object], message: str) -> dict[str, str]:
-    """When to come back: by fields of the body, headers repeated in it (OpenRouter), details (Google), the sentence."""
+    """Find when to retry: in the body's fields, repeated headers (OpenRouter), details (Google) or the message."""
     wishes: dict[str, str] = {}
     metadata = data.get("metadata")
     places = [data, metadata if isinstance(metadata, Mapping) else {}]
@@ -176,7 +177,7 @@ def _wishes(data: Mapping[str, object], message: str) -> dict[str, str]:
 
 
 def _status(data: Mapping[str, object]) -> int | None:
-    """The HTTP status that a body names itself."""
+    """Return the HTTP status that the body itself names."""
     return next(_statuses(data), None)
 
 

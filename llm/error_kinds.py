@@ -1,4 +1,4 @@
-"""Which error of ours a status and the words with it are (edge cases 81, 82, 85; llm-wire section 4)."""
+"""Chooses the error class for a status and the words that came with it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _BY_STATUS: Mapping[int, type[LLMError]] = {
     409: Unavailable,
     429: RateLimited,
 }
-#: A prompt that is too long, as OpenAI, Anthropic, llama.cpp, Ollama, Gemini, Groq, Mistral, Perplexity, xAI, Bedrock,
-#: Azure, Cohere, TGI and LM Studio say it.
+#: A prompt is too long, in the words of OpenAI, Anthropic, llama.cpp, Ollama, Gemini, Groq, Mistral, Perplexity, xAI,
+#: Bedrock, Azure, Cohere, TGI and LM Studio.
 _OVERFLOW = re.compile(
     r"context.{0,20}(length|size|window|limit)|context_length_exceeded|maximum (context|prompt) length"
     r"|(prompt|input|messages?|conversation) (is|are)? ?too long|longer than the (model's )?context"
@@ -41,21 +41,21 @@ _OVERFLOW = re.compile(
     r"|input tokens? (count )?.{0,20}exceeds?|`inputs` tokens|tokens? exceeds? the (maximum|configured)",
     re.IGNORECASE,
 )
-#: A prompt that is larger than all the tokens of a minute: waiting does not help, shrinking does.
+#: A prompt is larger than the token limit of a whole minute: waiting does not help, shrinking does.
 _OVER_RATE = re.compile(r"request too large|context_length_exceeded|maximum context length", re.IGNORECASE)
 _NO_TOOLS = re.compile(
     r"does not support (tools?\b|function)|tools? (is|are) not supported|tools?\b.{0,20}not supported"
     r"|support tool use|enable-auto-tool-choice",
     re.IGNORECASE,
 )
-#: A field about tools that is refused, which is no refusal of tools.
+#: A field that concerns tools was refused; tools themselves were not.
 _ABOUT_A_FIELD = re.compile(r"reasoning_effort|tool_choice|parallel_tool_calls", re.IGNORECASE)
 _NO_THINKING = re.compile(r"does not support thinking", re.IGNORECASE)
 _UNREADABLE = re.compile(
     r"output that does not match the expected|failed to parse (input|output)|tool_use_failed", re.IGNORECASE
 )
-#: A model that is not there, as OpenAI, Ollama, DeepSeek, Mistral, Perplexity, OpenRouter, Azure, Together, Groq,
-#: Google and GitHub say it.
+#: A model does not exist, in the words of OpenAI, Ollama, DeepSeek, Mistral, Perplexity, OpenRouter, Azure, Together,
+#: Groq, Google and GitHub.
 _NO_MODEL = re.compile(
     r"models?\b.{0,120}(not found|does not exist|not exist|unknown|not loaded|no longer available"
     r"|has been (deprecated|decommissioned|removed|retired))"
@@ -64,7 +64,7 @@ _NO_MODEL = re.compile(
     r"|unable to access model|no models? loaded|no endpoints found(?! that support)",
     re.IGNORECASE,
 )
-#: A model that is there and is not for this key, as OpenAI, Groq, Bedrock and Ollama's cloud say it.
+#: A model exists but not for this key, in the words of OpenAI, Groq, Bedrock and Ollama's cloud.
 _MODEL_DENIED = re.compile(
     r"model_\w*(not_found|permission|not_allowed|not_enabled|terms)"
     r"|\b(access|allowed|authorized|available|blocked|disabled|enabled|entitled|permitted|use)\b.{0,120}\bmodels?\b(?!\.)"
@@ -72,7 +72,7 @@ _MODEL_DENIED = re.compile(
     r"|not (allowed|authorized|available|enabled|permitted|supported))",
     re.IGNORECASE,
 )
-#: A refusal that came before anyone looked at the key: of a region, an address, or whoever looks like a program.
+#: A refusal made before the key was checked: of a region, an address, or a client that looks like a program.
 BLOCKED = re.compile(
     r"unsupported_country|(country|region|territory|location)\b.{0,60}not (supported|available|allowed)"
     r"|not available in your (country|region)|location is not supported|request not allowed"
@@ -86,7 +86,7 @@ _QUOTA = re.compile(
     r"|insufficient (credit|balance)",
     re.IGNORECASE,
 )
-#: OpenRouter's word for a key that has a limit of its own.
+#: OpenRouter's message when a key has used up its own limit.
 _KEY_SPENT = re.compile(r"key limit exceeded", re.IGNORECASE)
 #: xAI and Gemini answer a wrong key with 400.
 _BAD_KEY = re.compile(r"(incorrect|invalid) api.?key|api key not valid", re.IGNORECASE)
@@ -109,9 +109,9 @@ _LIMIT_BEFORE = re.compile(_NUMBER + r" (?:tokens? )?maximum context length", re
 
 
 def kind_of(status: int, said: str, *, is_page: bool = False, model: str = "") -> type[LLMError]:
-    """The error for a status and the code words and sentence that came with it.
+    """Return the error class for a status and the code words and sentence that came with it.
 
-    `is_page`: what came is a page for a person and no answer of an API. `model` is what was asked for.
+    `is_page`: the body is a page for people, not an answer of an API. `model` is the model that was requested.
     """
     if status == _FORBIDDEN and (refused := _by_refusal(said, is_page=is_page)):
         return refused
@@ -121,7 +121,7 @@ def kind_of(status: int, said: str, *, is_page: bool = False, model: str = "") -
 
 
 def limit_in(message: str) -> int | None:
-    """The context length in tokens that a sentence about a prompt too long names; None when it names none."""
+    """Return the context length in tokens that a too-long-prompt message names. None when it names none."""
     sums = re.search(rf"context limit: \d+ \+ \d+ > {_NUMBER}", message)
     found = (
         sums or _LIMIT_BEFORE.search(message) or next(filter(None, (limit.search(message) for limit in _LIMITS)), None)
@@ -139,7 +139,7 @@ def _by_size(status: int, said: str) -> type[LLMError] | None:
 
 
 def _by_words(status: int, said: str) -> type[LLMError] | None:
-    """What the words of an error say that its status does not."""
+    """Return the error class that the words show and the status does not."""
     if _NO_TOOLS.search(said) and not _ABOUT_A_FIELD.search(said):
         return ToolsUnsupported
     if _NO_THINKING.search(said):
@@ -158,7 +158,7 @@ def _by_words(status: int, said: str) -> type[LLMError] | None:
 
 
 def _by_refusal(said: str, *, is_page: bool) -> type[LLMError] | None:
-    """What a 403 says no to; None when it is the key."""
+    """Return what a 403 refuses, or None when it refuses the key."""
     if is_page or BLOCKED.search(said):
         return Blocked
     if _KEY_SPENT.search(said):
@@ -169,7 +169,7 @@ def _by_refusal(said: str, *, is_page: bool) -> type[LLMError] | None:
 
 
 def _by_status(status: int) -> type[LLMError]:
-    """What an HTTP status means when the words add nothing."""
+    """Return the error class of an HTTP status when the words add nothing."""
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if status >= 500:  # noqa: PLR2004  (HTTP)

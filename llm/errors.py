@@ -1,24 +1,24 @@
 """Everything that can go wrong between asking a model and having its answer.
 
     LLMError
-    ├── Unavailable            the provider is sick or out of reach; later may be better
-    │   ├── StreamBroken       it began to answer and stopped; `partial` keeps what came
-    │   ├── CircuitOpenError   it failed lately and is not asked for now; `retry_after`
-    │   └── Busy               too many calls wait for it already
-    ├── RateLimited            asked to wait; `retry_at`
-    ├── QuotaExhausted         out of credit; waiting does not help
-    ├── BadCredential          key refused or missing
-    ├── Blocked                refused before anyone looked at the key: a region, a bot filter
+    ├── Unavailable            the provider fails or is out of reach; it may recover later
+    │   ├── StreamBroken       it began to answer and stopped; `partial` keeps the text so far
+    │   ├── CircuitOpenError   it failed lately and is not asked for now; see `retry_after`
+    │   └── Busy               too many calls are waiting for it already
+    ├── RateLimited            the provider asks to wait; see `retry_at`
+    ├── QuotaExhausted         the account has no credit; waiting does not help
+    ├── BadCredential          the key is refused or missing
+    ├── Blocked                refused before the key was checked: a region, a bot filter
     ├── ModelNotFound          the provider does not have this model, or not for this key
-    ├── ToolsUnsupported       this model takes no tools (edge case 85); the client learns and falls back
-    ├── ThinkingUnsupported    this model cannot be told to think; the client learns and leaves the option out
-    ├── OutputUnreadable       the server could not read its own model's tool call (llama.cpp, Groq)
-    ├── ContextOverflow        the prompt is too long; `limit` in tokens when told
+    ├── ToolsUnsupported       this model takes no tools; the client remembers it and falls back
+    ├── ThinkingUnsupported    this model cannot be told to think; the client remembers it and leaves the option out
+    ├── OutputUnreadable       the server could not parse its own model's tool call (llama.cpp, Groq)
+    ├── ContextOverflow        the prompt is too long; `limit` in tokens when known
     ├── Rejected               any other 4xx: our request was wrong for this provider
-    │   └── UnpairedServerTool a call of a server's tool in the history has no result; the client leaves it out
-    ├── ProtocolError          it answered, and the answer is not one
+    │   └── UnpairedServerTool a server tool's call in the history has no result; the client leaves it out
+    ├── ProtocolError          it responded, but not with an answer
     │   └── SchemaMismatch     the text does not match the JSON Schema that was asked for
-    ├── BudgetReached          our own budget for the day is used up; nothing was asked
+    ├── BudgetReached          our own budget for the day is used up; nothing was sent
     └── LLMDeadlineExceeded    our own time ran out
 
 No error holds a key, and none holds a full URL.
@@ -34,10 +34,10 @@ from dataclasses import dataclass, field
 class LLMError(Exception):
     """A call to a model failed.
 
-    `status` is the HTTP status or None when there was none; `request_id` the provider's id for the call. `retry_at`
-    is when the provider wants to be asked again, in clock seconds; `should_retry` its own word on whether to ask at
-    all, which wins over the status. Both are None where it said nothing. `partial` is the text that came before the
-    failure, kept apart: it is no answer.
+    `status` is the HTTP status, or None when there was none; `request_id` is the provider's id for the call. `retry_at`
+    is when the provider wants to be asked again, in clock seconds. `should_retry` is its own word on whether to ask at
+    all, and wins over the status. Both are None where it said nothing. `partial` is the text that came before the
+    failure. It is kept apart because it is not an answer.
     """
 
     message: str
@@ -48,14 +48,14 @@ class LLMError(Exception):
     retry_at: float | None = field(default=None, kw_only=True)
     should_retry: bool | None = field(default=None, kw_only=True)
     partial: str = field(default="", repr=False, kw_only=True)
-    #: When to ask again, as the error's body tells it, under the names of the headers that would tell it.
+    #: When to ask again according to the error's body, under the names of the headers that would say so.
     wishes: Mapping[str, str] = field(default_factory=dict, repr=False, kw_only=True)
 
-    #: True when the same call may succeed later without anyone changing anything.
+    #: True when the same call may succeed later without any change.
     retryable = False
 
     def __str__(self) -> str:
-        """One sentence a game owner understands."""
+        """Return one sentence that a game owner understands."""
         where = "/".join(part for part in (self.provider, self.model) if part)
         code = f" (HTTP {self.status})" if self.status else ""
         return f"{where}: {self.message}{code}" if where else f"{self.message}{code}"
@@ -83,7 +83,7 @@ class CircuitOpenError(Unavailable):
 
 @dataclass(eq=False)
 class Busy(Unavailable):
-    """As many calls as may are waiting for this server; nothing was sent."""
+    """The queue for this server is full; nothing was sent."""
 
 
 @dataclass(eq=False)
@@ -100,12 +100,12 @@ class QuotaExhausted(LLMError):
 
 @dataclass(eq=False)
 class BadCredential(LLMError):
-    """The key is missing, wrong or may not do this."""
+    """The key is missing, wrong, or not allowed to do this."""
 
 
 @dataclass(eq=False)
 class Blocked(LLMError):
-    """The server refuses whoever asks from here: a region, an address or a bot filter. It says nothing of the key."""
+    """The server refuses clients from here: a region, an address or a bot filter. It says nothing about the key."""
 
 
 @dataclass(eq=False)
@@ -125,9 +125,9 @@ class ThinkingUnsupported(LLMError):
 
 @dataclass(eq=False)
 class OutputUnreadable(LLMError):
-    """The server answered with an error because its parser gave up on the model's tool call; asking as text helps.
+    """The server's parser gave up on the model's tool call, so it returned an error. Asking for calls as text helps.
 
-    `generated` is what the model wrote, when the server shows it (Groq's `failed_generation`, edge case 39).
+    `generated` is the model's output, when the server shows it (Groq's `failed_generation`).
     """
 
     generated: str = field(default="", repr=False)
@@ -150,19 +150,19 @@ class Rejected(LLMError):
 
 @dataclass(eq=False)
 class UnpairedServerTool(Rejected):
-    """The history has a call of the provider's own tool without its result, and this time it will not have it."""
+    """The history has a call of the provider's own tool without its result, and this time the provider refuses that."""
 
 
 @dataclass(eq=False)
 class ProtocolError(LLMError):
-    """The answer is not what this provider's protocol allows."""
+    """The answer violates this provider's protocol."""
 
     retryable = True
 
 
 @dataclass(eq=False)
 class SchemaMismatch(ProtocolError):
-    """The answer is not JSON of the schema that was asked for. `answer` keeps its text apart."""
+    """The answer is not JSON of the requested schema. `answer` keeps its text."""
 
     answer: str = field(default="", repr=False)
 

@@ -1,4 +1,4 @@
-"""Calls as XML elements named like the tool (F20 of reference/llm-wire.md 5.1), and Claude 2's `<tool_name>` (F13)."""
+"""Reads calls written as XML elements named like the tool, and Claude 2's `<invoke>` with a `<tool_name>`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_TAG = 2000
 
 
 def read_elements(text: str, offer: Offer, complete: bool, budget: Budget | None = None) -> Reading:
-    """Every element of the text that is named like an offered tool, and every `<invoke>` with a `<tool_name>`."""
+    """Read every element named like an offered tool, and every `<invoke>` with a `<tool_name>`."""
     readings = []
     budget = budget or Budget(len(text))
     if "</invoke>" in text or "<invoke>" in text:
@@ -71,7 +71,7 @@ def _elements(text: str, names: list[str], offer: Offer, complete: bool, budget:
 
 
 def _attributes(text: str, at: int) -> tuple[dict[str, str], int]:
-    """The attributes of a tag, and where its end should stand."""
+    """Return the attributes of a tag, and the place where the tag should end."""
     given: dict[str, str] = {}
     while match := _ATTRIBUTE.match(text, at, at + _LONGEST_TAG):
         given[match["key"]] = match["double"] if match["single"] is None else match["single"]
@@ -81,7 +81,7 @@ def _attributes(text: str, at: int) -> tuple[dict[str, str], int]:
 
 
 def _draft(name: str, body: str, offer: Offer, attributes: dict[str, str] | None = None) -> Draft | None:
-    """The call of an element: its children are arguments; without any, its text is the only one."""
+    """Return the call of an element. Its children are the arguments; without any, its text is the only one."""
     children = dict(_children(body))
     if children or attributes:
         return offer.draft(name, offer.typed(name, {**(attributes or {}), **children}))

@@ -1,4 +1,4 @@
-"""What every reader of tool calls in text works with: the offered tools, drafts of calls, and where they stand."""
+"""What all readers of tool calls in text share: the offered tools, drafts of calls, and their places in the text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TYPE_NAMES = frozenset({"string", "integer", "number", "boolean", "array", "obj
 
 
 class Absent(Enum):
-    """The call names no arguments at all, which is not the same as null."""
+    """A mark that a call names no arguments at all, which is not the same as null."""
 
     ABSENT = "absent"
 
@@ -38,7 +38,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A value that stands in the text from `start` to `end`, and the calls in it; none for other JSON."""
+    """A value in the text from `start` to `end`, and the calls in it. JSON that is not a call has none."""
 
     start: int
     end: int
@@ -48,14 +48,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one reader found, in order. `cut` is where a value begins that the text breaks off, None without one."""
+    """What one reader found, in order. `cut` is where a value begins that the text breaks off, or None."""
 
     candidates: tuple[Candidate, ...] = ()
     cut: int | None = None
 
 
 def merged(readings: Iterable[Reading], length: int) -> Reading:
-    """What several readers found in one text of `length`: of two that overlap, the one that begins first."""
+    """Merge what several readers found in one text of `length`. Of two that overlap, keep the one that begins first."""
     marks: list[tuple[int, int, Candidate | None]] = []
     for reading in readings:
         marks += [(found.start, -found.end, found) for found in reading.candidates]
@@ -74,29 +74,29 @@ def merged(readings: Iterable[Reading], length: int) -> Reading:
 
 
 class Offer:
-    """The tools a model was offered, and how what it wrote becomes a call of one of them."""
+    """The tools a model was offered. Turns what the model wrote into a call of one of them."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self._tools = {tool.name: tool for tool in tools}
 
     def match(self, name: str) -> str | None:
-        """The offered tool that the name stands for."""
+        """Return the offered tool that the name stands for."""
         return match_name(name, self._tools)
 
     def sole_required(self, name: str) -> str | None:
-        """The one required parameter of an offered tool, None when it has none or several."""
+        """Return the one required parameter of an offered tool, or None when it has none or several."""
         required = self._tools[name].parameters.get("required")
         if isinstance(required, list | tuple) and len(required) == 1 and isinstance(required[0], str):
             return required[0]
         return None
 
     def properties(self, name: str) -> dict[str, JSON]:
-        """The schemas of an offered tool's parameters by name."""
+        """Return the schemas of an offered tool's parameters, by name."""
         properties = self._tools[name].parameters.get("properties")
         return dict(properties) if isinstance(properties, Mapping) else {}
 
     def typed(self, name: str, texts: Mapping[str, str]) -> dict[str, JSON]:
-        """The values that texts stand for as parameters of a tool; the texts themselves for an unknown tool."""
+        """Convert texts to the types of a tool's parameters. For an unknown tool they stay as they are."""
         known = self.match(name)
         schemas = self.properties(known) if known else {}
         return {clean_text(key): typed(clean_text(text), schemas.get(key)) for key, text in texts.items()}
@@ -107,7 +107,7 @@ class Offer:
         return self._tools.keys()
 
     def draft(self, name: str, arguments: JSON | Absent, reasoning: str = "") -> Draft | None:
-        """The call; None when an unknown name does not at least come with an object of arguments."""
+        """Return the call, or None when the name is unknown and there is no object of arguments."""
         known = self.match(name)
         if known is None:
             if not name.strip() or not isinstance(arguments, dict):
@@ -117,7 +117,7 @@ class Offer:
         return Draft(known, value, problem, reasoning)
 
     def _arguments(self, name: str, given: JSON | Absent) -> tuple[dict[str, JSON], str]:
-        """The arguments in any of the forms that small models give them, and what is wrong with them."""
+        """Read the arguments in any form small models use. Return them and what is wrong with them."""
         if isinstance(given, str):
             given = _decoded(clean_text(given))
         if given is ABSENT or given is None or isinstance(given, list) or given == "":
@@ -133,14 +133,14 @@ class Offer:
 
 
 class Reader(Protocol):
-    """Finds the calls of one family of formats."""
+    """A reader of the calls of one family of formats."""
 
     def __call__(self, text: str, offer: Offer, complete: bool, budget: Budget | None = None, /) -> Reading:
-        """What the text holds. `complete` is False when the token limit ended it; `budget` counts what it costs."""
+        """Read the text. `complete` is False when the token limit ended it; `budget` counts the effort."""
 
 
 def _decoded(text: str) -> JSON:
-    """The object that the text holds as JSON, else the text."""
+    """Return the object (or null) that the text holds as JSON, else the text."""
     try:
         value = parse_value(text, complete=True).value
         if isinstance(value, str):
@@ -151,7 +151,7 @@ def _decoded(text: str) -> JSON:
 
 
 def _echoes_schema(arguments: dict[str, JSON], properties: dict[str, JSON]) -> bool:
-    """Whether the arguments are the tool's schema, whole or property by property."""
+    """Tell whether the arguments are the tool's schema, whole or property by property."""
     if arguments.get("type") == "object" and isinstance(arguments.get("properties"), dict):
         return "properties" not in properties
     return bool(arguments) and all(

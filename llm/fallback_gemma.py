@@ -1,4 +1,4 @@
-"""FunctionGemma and Gemma 4 (F16 of reference/llm-wire.md 5.1): `call:NAME{key:VALUE}`, texts between escape marks."""
+"""Reads the calls of FunctionGemma and Gemma 4: `call:NAME{key:VALUE}`, with texts between escape marks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-#: The same, but only what tells where a value ends. No group stands inside the possessive one: CPython 3.11 then
+#: The same, but only what shows where a value ends. There is no group inside the possessive one: CPython 3.11 then
 #: fails with "The span of capturing group is wrong".
 _MARK = re.compile(
     rf"""
@@ -39,7 +39,7 @@ _PAIRS = {"{": "}", "[": "]"}
 
 
 def read_gemma(text: str, offer: Offer, complete: bool, budget: Budget | None = None) -> Reading:
-    """Every `call:NAME{…}` of the text."""
+    """Read every `call:NAME{…}` of the text."""
     if "call:" not in text:
         return Reading()
     budget = budget or Budget(len(text))
@@ -61,7 +61,7 @@ def read_gemma(text: str, offer: Offer, complete: bool, budget: Budget | None = 
 
 
 def _scan(text: str, start: int, budget: Budget) -> Scan:
-    """The value whose brace stands at `start`, as tokens of JSON: texts are quoted, bare words too."""
+    """Scan the value whose brace is at `start` into JSON tokens. Texts and bare words are quoted."""
     wanted: list[str] = []
     scan = Scan(text, start, len(text), Ending.UNCLOSED, wanted)
     for match in _MARK.finditer(text, start):
@@ -98,7 +98,7 @@ def _tokens(text: str, position: int, end: int) -> Iterator[Token]:
 
 
 def _marked(text: str, start: int, mark: str) -> tuple[Token, int]:
-    """The text between two marks, and where it ends; cut when the second is missing."""
+    """Return the text between two marks and where it ends. The token is cut when the second mark is missing."""
     end = text.find(mark, start)
     if end < 0:
         return Token("cut_string", json.dumps(text[start:])[:-1]), len(text)
@@ -106,7 +106,7 @@ def _marked(text: str, start: int, mark: str) -> tuple[Token, int]:
 
 
 def _token(kind: str, piece: str) -> Token:
-    """A token as JSON has it. Keys are quoted later, whatever they are."""
+    """Return a token as JSON spells it. Keys are quoted later, whatever they are."""
     if kind == "word" and not is_scalar(piece.strip()):
         return Token("string", json.dumps(piece.strip()))
     return Token(kind, piece.strip())

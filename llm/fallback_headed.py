@@ -1,6 +1,8 @@
-"""Calls written as a marked name and then a JSON object: F8, F11, F12, F14 and F17 of reference/llm-wire.md 5.1.
+"""Reads calls written as a marked name followed by a JSON object.
 
-Servers strip the marks of a format they know, so each is found as well by what they leave (edge case 96).
+The marks are `[TOOL_CALLS]`, `[ARGS]`, `tool_sep`, `<|tool_call_argument_begin|>`, `functions.NAME:0`, `to=NAME`,
+`>>>NAME`, and a name at the start of a line. Servers strip the marks of formats they know, so each format is also
+recognised by what they leave.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ _ENDS = re.compile(r"\s*+(?:\Z|[<\[])")
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands before the arguments. The pattern is tried only in a text that holds one of the cues.
+    """What precedes the arguments. The pattern is tried only in a text that holds one of the cues.
 
-    `bare`: a call may have no arguments at all. `doubtful`: the mark proves little, so that only a known tool with
+    `bare`: a call may have no arguments at all. `doubtful`: the mark proves little, so only a known tool with
     parameters of its own counts.
     """
 
@@ -59,7 +61,7 @@ HEADS = (
 
 
 def read_headed(text: str, offer: Offer, complete: bool, budget: Budget | None = None) -> Reading:
-    """Every call of the text whose arguments are a JSON object behind a marked name."""
+    """Read every call whose arguments are a JSON object after a marked name."""
     budget = budget or Budget(len(text))
     heads = [head for head in HEADS if any(cue in text for cue in head.cues)]
     return merged((_read(head, text, offer, complete, budget) for head in heads), len(text))
@@ -91,7 +93,7 @@ def _read(head: Head, text: str, offer: Offer, complete: bool, budget: Budget) -
 
 
 def _heads(head: Head, text: str, candidates: list[Candidate]) -> Iterator[re.Match[str]]:
-    """The heads of the text that do not stand inside a call that was found meanwhile."""
+    """Yield the heads that are not inside a call found earlier."""
     for match in head.pattern.finditer(text):
         if not candidates or match.start() >= candidates[-1].end:
             yield match

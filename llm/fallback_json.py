@@ -1,6 +1,6 @@
-"""Tool calls written as JSON: the formats F1 to F5, F15 and F19 of reference/llm-wire.md section 5.1.
+"""Reads tool calls written as JSON: objects with a name and arguments, plain, in a list, or under wrapper keys.
 
-Fences, tags and prose round the JSON need no reading: every value in the text is looked at, whatever stands round it.
+Fences, tags and prose around the JSON need no reading: every value in the text is looked at, whatever surrounds it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _NAME_KEYS = ("tool", "name", "function", "action", "tool_name")
 _ARGUMENT_KEYS = ("parameters", "arguments", "args", "input", "params")
 _REASONING_KEYS = ("reasoning", "thought", "thoughts")
 _WRAPPER_KEYS = ("tool_calls", "function_call", "tool_call")
-#: An object with something in it; a list of objects, or that is a member of an object.
+#: A non-empty object; a list of objects, or a list that is a member of an object.
 _START = re.compile("\\{(?=\\s*+[\"'\u201c\u201d\u201e\u2018\u2019\\w{/])|\\[(?=\\s*+\\{)|(?<=:)\\[|(?<=:\\s)\\[")
 _LAST_KEY = re.compile(r",\s*+\"(?:reasoning|thoughts?)\"\s*+:\s*+\"")
-#: A brace, a line break, or quotes that end a key or a text with another behind it.
+#: A bracket, a line break, or quotes that end a key or a text that another text follows.
 _NOT_ONE_TEXT = re.compile(r"[{}\[\]\n]|\"\s*+:|\"\s*+,\s*+\"")
-#: How far before a value its key is looked for.
+#: How many characters before a value are searched for its key.
 _KEY_CHARS = 40
 
 
 def read_json(text: str, offer: Offer, complete: bool, budget: Budget | None = None) -> Reading:
-    """Every JSON value of the text with the calls in it. `budget` counts what the search costs."""
+    """Read every JSON value of the text, with the calls in it. `budget` counts the effort of the search."""
     budget = budget or Budget(len(text))
     candidates: list[Candidate] = []
     position = 0
@@ -51,9 +51,9 @@ def read_json(text: str, offer: Offer, complete: bool, budget: Budget | None = N
 
 
 def _without_reasoning(scan: Scan) -> Parsed | None:
-    """The object whose last text, the reasoning, has bare quotes inside, read without that text.
+    """Read an object without its last text, the reasoning, when that text has unescaped quotes inside.
 
-    Only when everything before it is JSON, and the text can be nothing but one text.
+    This is done only when everything before it is JSON and the text can only be a single text.
     """
     key = _LAST_KEY.search(scan.source) if scan.ending is Ending.CLOSED and scan.source[0] == "{" else None
     if key is None:
@@ -69,7 +69,7 @@ def _without_reasoning(scan: Scan) -> Parsed | None:
 
 
 def calls_in(value: JSON, offer: Offer) -> Iterator[Draft]:
-    """The calls that one JSON value stands for, in order."""
+    """Yield the calls that one JSON value stands for, in order."""
     if isinstance(value, list):
         for item in value:
             if isinstance(item, dict):
@@ -79,7 +79,7 @@ def calls_in(value: JSON, offer: Offer) -> Iterator[Draft]:
 
 
 def _calls_of(value: dict[str, JSON], offer: Offer) -> Iterator[Draft]:
-    """The calls of one object: those it wraps (F3), else the one it is."""
+    """Yield the calls of one object: those under a wrapper key such as `tool_calls`, else the one it is."""
     for key in _WRAPPER_KEYS:
         wrapped = value.get(key)
         items = wrapped if isinstance(wrapped, list) else [wrapped]
@@ -93,7 +93,7 @@ def _calls_of(value: dict[str, JSON], offer: Offer) -> Iterator[Draft]:
 
 
 def _one_call(value: dict[str, JSON], offer: Offer) -> Draft | None:
-    """The call that an object is (F1), or that its `function` or `tool` is (F3)."""
+    """Return the call in `{"name": …, "arguments": …}`, or in an object under its `function` or `tool`."""
     reasoning = next((text for key in _REASONING_KEYS if isinstance(text := value.get(key), str)), "")
     for key in _NAME_KEYS:
         inner = value.get(key)
@@ -104,7 +104,7 @@ def _one_call(value: dict[str, JSON], offer: Offer) -> Draft | None:
 
 
 def _keyed_call(value: dict[str, JSON], offer: Offer) -> Draft | None:
-    """The call of an object whose only key is an offered tool (F19)."""
+    """Return the call of an object whose only key is an offered tool: `{"TOOL": {…}}`."""
     if len(value) != 1:
         return None
     ((key, arguments),) = value.items()
@@ -112,7 +112,7 @@ def _keyed_call(value: dict[str, JSON], offer: Offer) -> Draft | None:
 
 
 def _name(value: dict[str, JSON], offer: Offer) -> str:
-    """The first of the name's synonyms that names an offered tool, else the first there is."""
+    """Return the first value under a name key that names an offered tool, else the first there is."""
     names = [name for key in _NAME_KEYS if isinstance(name := value.get(key), str)]
     return next((name for name in names if offer.match(name)), names[0] if names else "")
 
@@ -122,12 +122,12 @@ def _arguments(value: dict[str, JSON]) -> JSON | Absent:
 
 
 def _is_member(text: str, at: int) -> bool:
-    """Whether a key stands before the value: it is part of an object that could not be read, not a call."""
+    """Tell whether a key precedes the value. Then it is part of an object that could not be read, not a call."""
     before = text[max(0, at - _KEY_CHARS) : at].rstrip()
     return before.endswith(":") and before[:-1].rstrip().endswith(('"', "'", "\u201d"))
 
 
 def _is_data(value: JSON) -> bool:
-    """Whether a value that is no call counts as JSON at all: `[1]` and `{}` in prose do not."""
+    """Tell whether a value that is not a call counts as JSON at all. `[1]` and `{}` in prose do not."""
     items = value if isinstance(value, list) else [value]
     return any(isinstance(item, dict) and item for item in items)

@@ -1,4 +1,4 @@
-"""Which of the calls found in a text are meant: not an example, not an aside in an explanation."""
+"""Decides which of the calls found in a text are meant: not an example, not an aside in an explanation."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ _EXAMPLE = re.compile(r"\b(?:examples?\b|for instance\b|e\.\s?g\b|such as\W*\Z|s
 _SENTENCE_END = re.compile(r"[.!?]\s+(?=[A-Z\"'`])")
 _WORD = re.compile(r"\w")
 _QUOTES = "`\"'\u201c\u2018"
-#: How much of the text before a call can introduce it.
+#: How many characters before a call may introduce it.
 _LEAD_CHARS = 300
 
 
 def prose(text: str) -> str:
-    """The text without fences, tags and marks of tool-call formats."""
+    """Return the text without fences, tags and marks of tool-call formats."""
     return _DECORATION.sub("", text).strip()
 
 
 def has_words(text: str) -> bool:
-    """Whether a stretch of text says anything."""
+    """Tell whether a stretch of text contains words."""
     return _WORD.search(prose(text)) is not None
 
 
 def gaps(text: str, candidates: Sequence[Candidate], end: int) -> list[str]:
-    """The stretches before, between and behind the candidates."""
+    """Return the stretches before, between and after the candidates."""
     borders = [0, *(border for found in candidates for border in (found.start, found.end)), end]
     return [text[start:stop] for start, stop in zip(borders[::2], borders[1::2], strict=True)]
 
 
 def accepted(text: str, candidates: Sequence[Candidate], end: int) -> list[Candidate]:
-    """The candidates whose calls are meant, in order; `end` is where the answer ends.
+    """Return the candidates whose calls are meant, in order. `end` is where the answer ends.
 
-    A call introduced or quoted as an example is not meant. The others are when nothing of substance stands behind
-    the last of them, or when they are the only JSON and stand on lines of their own. A call of a tool that was not
-    offered is meant only when the whole text is calls.
+    A call introduced or quoted as an example is not meant. The others are meant when nothing of substance follows the
+    last of them, or when they are the only JSON and stand on lines of their own. A call of a tool that was not offered
+    is meant only when the whole text is calls.
     """
     around = gaps(text, candidates, end)
     only_calls = all(found.drafts for found in candidates)
@@ -61,7 +61,7 @@ def accepted(text: str, candidates: Sequence[Candidate], end: int) -> list[Candi
 
 
 def reasoning_round(text: str, candidates: Sequence[Candidate], end: int) -> str:
-    """The prose round the accepted calls, and what the calls themselves give as their reason."""
+    """Return the prose around the accepted calls, and the reasoning the calls themselves give."""
     said = [prose(gap) for gap in gaps(text, candidates, end)]
     parts: list[str] = []
     for number, found in enumerate(candidates):
@@ -74,7 +74,7 @@ def _known_only(found: Candidate) -> Candidate:
 
 
 def _is_example(lead: str, found: Candidate, text: str) -> bool:
-    """Whether the sentence before the call calls it an example, or the line it stands in quotes it."""
+    """Tell whether the sentence before the call marks it as an example, or the call is quoted within its line."""
     lines = prose(lead[-_LEAD_CHARS:]).splitlines() or [""]
     sentence = _SENTENCE_END.split(lines[-1])[-1]
     if _EXAMPLE.search(sentence):

@@ -1,7 +1,7 @@
 """Tools for models without tool support: described in the system text, called and answered as JSON.
 
-The form asked for is F1 of reference/llm-wire.md section 5.1. Measured on small models: a schema makes the answer
-valid, examples make it right (reference/local-model.md section 5), so both are used where they are to be had.
+The form asked for is `{"tool": …, "parameters": …}`. Measured on small models: a schema makes the answer valid,
+examples make it right. So both are used where they can be.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from llm.packed import Joined, parts_of, with_first
 
 
 def instructions(tools: Sequence[ToolSpec]) -> str:
-    """What to add to the system text so that the model calls tools as JSON."""
+    """Return what to add to the system text so that the model calls tools as JSON."""
     listed = "\n".join(f"- {tool.name}: {tool.description} parameters: {_parameters(tool)}" for tool in tools)
     return (
         "You act only by calling tools. Tools:\n"
@@ -26,12 +26,12 @@ def instructions(tools: Sequence[ToolSpec]) -> str:
 
 
 def call_schema(tools: Sequence[ToolSpec]) -> JSONObject:
-    """A JSON Schema that only a call of one of the tools matches."""
+    """Return a JSON Schema that only a call of one of the tools matches."""
     return {"anyOf": [_one_call(tool) for tool in tools]}
 
 
 def as_text(message: Message) -> Message:
-    """The message with its tool calls and results written out as text, for a model that knows neither."""
+    """Return the message with its tool calls and results written as text, for a model that supports neither."""
     if message.role is Role.ASSISTANT and message.tool_calls:
         blocks: list[Block] = [Text("\n".join(_call_text(call) for call in message.tool_calls))]
         return Message(Role.ASSISTANT, tuple(blocks))
@@ -41,7 +41,7 @@ def as_text(message: Message) -> Message:
 
 
 def with_instructions(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Sequence[Message]:
-    """The messages with the tool instructions at the end of the first system message."""
+    """Return the messages with the tool instructions at the end of the first system message."""
     told = Text("\n\n" + instructions(tools))
     if messages and messages[0].role is Role.SYSTEM:
         return with_first(messages, Message(Role.SYSTEM, (*messages[0].blocks, told)))

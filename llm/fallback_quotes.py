@@ -1,6 +1,7 @@
-"""Calls that stand in what strangers wrote: a model that repeats one has been told to, and it is not executed.
+"""Finds calls quoted from untrusted input. A model that repeats such a call was told to, so it is not executed.
 
-An input is read as an answer is. Whatever the readers could not read there counts against the call, never for it.
+An input is read in the same way as an answer. What the readers could not read there counts against the call, never for
+it.
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ from llm.fallback_formats import Candidate, Draft, Offer, Reader
 from llm.fallback_tokens import Budget
 from llm.fallback_traces import Traces
 
-#: Blanks, backslashes and the escapes of line breaks: what may differ between two spellings of one JSON text.
+#: Blanks, backslashes and escaped line breaks: what may differ between two spellings of one JSON text.
 _SPELLING = re.compile(r"\\[nrt]|[\s\\]+")
-#: How often reading goes on behind a value that an input leaves open.
+#: How often reading continues after a value that an input leaves open.
 _MAX_OPEN = 16
 _OPENERS = re.compile(r"[{\[(<:\\]")
 
 
 @dataclass(slots=True)
 class _Read:
-    """The calls read in one input. `gave_up`: it holds more than the effort allowed was enough for."""
+    """The calls read in one input. `gave_up`: the input was too costly to read to its end."""
 
     calls: set[bytes] = field(default_factory=set)
     gave_up: bool = False
 
 
 class Quotes:
-    """The calls that occur in the inputs: player text, tool results. Read only when there is a call to compare."""
+    """The calls that occur in the inputs (player text, tool results). Read only when there is a call to compare."""
 
     def __init__(self, inputs: Sequence[str], offer: Offer, readers: Sequence[Reader]) -> None:
         self._all_inputs = inputs
@@ -40,7 +41,7 @@ class Quotes:
         self._readers = readers
 
     def without(self, found: Candidate, text: str) -> Candidate:
-        """The candidate without the calls that an input holds: verbatim, in another spelling, or hidden in junk."""
+        """Return the candidate without calls that an input holds: verbatim, in another spelling, or hidden in junk."""
         if not found.drafts or not self._inputs:
             return found
         if any(_squeezed(text[found.start : found.end]) in known for known in self._texts):
@@ -81,14 +82,14 @@ class Quotes:
 
 
 def may_hold_call(text: str) -> bool:
-    """Whether there is anything in the text without which no reader sees a call."""
+    """Tell whether the text has at least one of the characters without which no reader sees a call."""
     return _OPENERS.search(text) is not None
 
 
 def _is_hidden(draft: Draft, traces: Traces, *, sure: bool) -> bool:
-    """Whether an input shows the traces of a call that was not read in it.
+    """Tell whether an input shows traces of a call that was not read in it.
 
-    Where the readers read everything, the name and the texts must both be there; where they gave up (`sure` is False),
+    Where the readers read everything, the name and the texts must both be there. Where they gave up (`sure` is False),
     one of the two is enough.
     """
     if traces.name_of(draft):
@@ -97,7 +98,10 @@ def _is_hidden(draft: Draft, traces: Traces, *, sure: bool) -> bool:
 
 
 def _drafts(text: str, offer: Offer, reader: Reader, read: _Read) -> Iterator[Draft]:
-    """Every call a reader sees in an input, also behind a value that the input leaves open; one budget for it all."""
+    """Yield every call a reader sees in an input, also after a value that the input leaves open.
+
+    One budget covers it all.
+    """
     budget = Budget(len(text))
     for _ in range(_MAX_OPEN):
         reading = reader(text, offer, True, budget)
@@ -112,7 +116,7 @@ def _drafts(text: str, offer: Offer, reader: Reader, read: _Read) -> Iterator[Dr
 
 
 def _spellings(text: str) -> Iterator[str]:
-    """The text, and what it would be if it were the inside of a JSON string."""
+    """Yield the text, and the text it would be as the inside of a JSON string."""
     yield text
     if "\\" in text:
         yield text.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")

@@ -1,4 +1,4 @@
-"""ReAct (F18 of reference/llm-wire.md 5.1): `Action: NAME`, and on the next line `Action Input:` with JSON or text."""
+"""Reads ReAct calls: `Action: NAME`, and on the next line `Action Input:` with JSON or text."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _ACTION = re.compile(
 )
 _FENCE = re.compile(r"\s*+(?:```[ \t]*+\w*+\s*+)?+(?=\{)")
 _STOP = re.compile(r"\n\s{0,8}\*{0,2}(?:Observation|Thought|Action|Final Answer)\b|\n[ \t]{0,8}\r?\n", re.IGNORECASE)
-#: What the model goes on to invent after its call: the result, and what it would do then.
+#: What the model may invent after its call: the result, and what it would do next.
 _OBSERVATION = re.compile(r"[\s`*]*+Observation\s{0,4}:", re.IGNORECASE)
 _NOTHING = frozenset({"", "none", "n/a", "null", "()"})
 _QUOTES = "\"'`"
 
 
 def read_react(text: str, offer: Offer, complete: bool, budget: Budget | None = None) -> Reading:
-    """Every action of the text. What follows an observation that the model invented is left out with it."""
+    """Read every action of the text. What follows an observation that the model invented is left out as well."""
     budget = budget or Budget(len(text))
     candidates: list[Candidate] = []
     behind = 0
@@ -45,7 +45,7 @@ def read_react(text: str, offer: Offer, complete: bool, budget: Budget | None = 
 
 
 def _input(text: str, at: int, budget: Budget, complete: bool) -> Value | None:
-    """The object behind `Action Input:`, else the text up to the next part; None as value for nothing."""
+    """Return the object after `Action Input:`, else the text up to the next part. Its value is None when empty."""
     if fence := _FENCE.match(text, at):
         return value_at(text, fence.end(), budget, complete=complete)
     stop = _STOP.search(text, at)

@@ -1,8 +1,8 @@
-"""Tokens of a nearly-JSON value written again as JSON: the repairs of reference/llm-wire.md section 5.1.
+"""Rewrites the tokens of a nearly-JSON value as JSON, repairing common mistakes.
 
-Comments are gone with the tokens. Here trailing commas go, Python literals, single and typographic quotes become
-JSON, bare keys are quoted, the second of two doubled outer braces is dropped and, when asked, what is open is closed.
-They touch different tokens, so one pass does them all and a value that needs two of them is read as well.
+Comments are already gone: tokens do not include them. Trailing commas are dropped; Python literals and single or
+typographic quotes become JSON; bare keys are quoted. The second of two doubled outer braces is dropped. If asked, open
+brackets are closed. The repairs touch different tokens, so one pass does them all, also for a value that needs several.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ _ESCAPE = re.compile(r'\\(u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|.)|"', re.DOTALL)
 
 
 def rewrite(tokens: Sequence[Token], *, close: bool) -> str:
-    """The value as JSON text, which json.loads has still to judge. Raises UnreadableJSON when it is open and stays so.
+    """Return the value as JSON text, which json.loads has yet to check.
 
-    With `close`, every beginning of a JSON value gives a value: a key or word cut in two is dropped.
+    Raises UnreadableJSON when the value is open and `close` is False, and for more than one value. With `close`, every
+    beginning of a JSON value gives a value: a key or word cut in two is dropped.
     """
     writer = _Writer()
     for number, token in enumerate(tokens):
@@ -49,14 +50,14 @@ class _Frame:
 
 
 class _Writer:
-    """Collects the pieces of the new text."""
+    """A writer that collects the pieces of the new text."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.frames: list[_Frame] = []
 
     def take(self, token: Token, *, is_key: bool) -> None:
-        """Write one token; `is_key` says that a colon follows it."""
+        """Write one token. `is_key` says that a colon follows it."""
         match token.kind:
             case "open":
                 self._open(token.text)
@@ -106,12 +107,12 @@ class _Writer:
 
 
 def is_scalar(word: str) -> bool:
-    """Whether a bare word is a JSON number, true, false or null."""
+    """Tell whether a bare word is a JSON number, true, false or null."""
     return _SCALAR.fullmatch(word) is not None
 
 
 def _is_whole(piece: str) -> bool:
-    """Whether a piece can end a list or object as it is: not a word cut in two."""
+    """Tell whether a piece can end a list or object as it is, and is not a word cut in two."""
     return piece[0] in '"{}[],' or is_scalar(piece)
 
 
@@ -121,7 +122,7 @@ def _json_string(token: Token) -> str:
 
 
 def _without_cut_escape(body: str) -> str:
-    """The text of a string that the end cut, without the half of an escape at its end."""
+    """Return the text of a cut string, without half an escape at its end."""
     match = _CUT_ESCAPE.search(body, max(0, len(body) - 5))
     if match is None:
         return body
@@ -131,7 +132,7 @@ def _without_cut_escape(body: str) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    """One escape, or one bare double quote, as JSON writes it."""
+    """Return one escape, or one bare double quote, as JSON writes it."""
     code = match.group(1)
     if code is None:
         return '\\"'

@@ -1,4 +1,4 @@
-"""Where a model ended by the mark it was trained to end with, when the server let it write on."""
+"""Finds where a model ended its answer with its trained end mark, when the server let it write on."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _STOP = re.compile(
 
 
 def stop_at(text: str, candidates: Sequence[Candidate]) -> int | None:
-    """Where the first end mark stands that is neither inside a call nor the first thing of the text; None without.
+    """Return where the first end mark is that is neither inside a call nor at the start of the text, or None.
 
-    `</s>` is none in a text that strikes words out with `<s>`.
+    `</s>` does not count in a text that strikes words out with `<s>`.
     """
     calls = iter(candidates)
     call = next(calls, None)

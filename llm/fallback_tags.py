@@ -1,6 +1,6 @@
-"""Calls as tags with names in them: F6, F7, F13 and the tagged form of F9 of reference/llm-wire.md section 5.1.
+"""Reads calls written as tags that carry names: `<function=NAME>`, `<invoke name="NAME">` and GLM's `<arg_key>`.
 
-The prefix of a tag (`minimax:`, bars of DeepSeek) varies and is not looked at. Values are untyped text.
+The prefix of a tag (`minimax:`, the bars of DeepSeek) varies and is ignored. Values are untyped text.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _BRACE = re.compile(r"\s*+(?=\{)")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One family of tags. `opening` begins a call, `key` an argument; `ending` is where its value ends.
+    """One family of tags. `opening` begins a call and `key` an argument; `ending` is where the argument's value ends.
 
-    A call without any argument counts only when it is closed. The shape is tried only in a text with one of the cues.
+    A call without arguments counts only when it is closed. The shape is tried only in a text that has one of the cues.
     """
 
     cues: tuple[str, ...]
@@ -55,12 +55,12 @@ GLM = Shape(
     closer=re.compile(r"\s*+</tool_call>"),
 )
 SHAPES = (ATTRIBUTED, GLM)
-#: How many characters round a call are looked at.
+#: How many characters around a call are looked at.
 _NEAR = 40
 
 
 def read_tags(text: str, offer: Offer, complete: bool, budget: Budget | None = None) -> Reading:
-    """Every call of the text whose name and keys stand in tags."""
+    """Read every call whose name and keys are in tags."""
     budget = budget or Budget(len(text))
     shapes = [shape for shape in SHAPES if any(cue in text for cue in shape.cues)]
     return merged((_read(shape, text, offer, complete, budget) for shape in shapes), len(text))
@@ -84,7 +84,8 @@ def _read(shape: Shape, text: str, offer: Offer, complete: bool, budget: Budget)
 class _Body:
     """What stands between the name of a call and its end: an object, or texts by key.
 
-    `cut`: the text breaks it off. `closed`: the end is there to see. A text is marked when no schema need type it.
+    `cut`: the text breaks it off. `closed`: its end is in the text. A text is marked True when the schema is not needed
+    to type it.
     """
 
     end: int
@@ -118,7 +119,7 @@ def _pairs(shape: Shape, text: str, at: int, complete: bool) -> _Body:
 
 
 def _draft(match: re.Match[str], body: _Body, offer: Offer) -> Draft | None:
-    """The call, its texts typed by the tool's schema; None for a name that nothing shows to be a call."""
+    """Return the call, its texts typed by the tool's schema, or None when nothing shows that it is a call."""
     name = match["name"]
     if body.texts:
         done = {key: clean_text(text) for key, (text, is_done) in body.texts.items() if is_done}

@@ -1,7 +1,7 @@
-"""One JSON-like value of a text as tokens: where it starts and ends, string-aware, in linear time.
+"""Splits one JSON-like value of a text into tokens and finds its end, string-aware, in linear time.
 
-Understands more than JSON: single and typographic quotes, comments, parentheses, bare words. What may stand where is
-not checked here; json.loads does that after the repairs.
+Understands more than JSON: single and typographic quotes, comments, parentheses, bare words. Whether the tokens are in
+a valid order is not checked here; json.loads does that after the repairs.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-#: How deep values may nest (edge case 88).
+#: How deep values may nest.
 MAX_DEPTH = 64
-#: How many times its own length of scanning a text is worth; more is a hostile text and the search ends.
+#: How many times its own length may be scanned in a text. One that needs more is hostile, and the search ends.
 _WORTH = 3
 _LEAST = 16 * 1024
-#: What every attempt to read something costs, whatever its length.
+#: The cost of every attempt to read something, whatever its length, in characters.
 _ATTEMPT = 160
 _STRINGS = r"""
         "[^"\\]*+(?:\\.[^"\\]*+)*+"
@@ -44,7 +44,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-#: The same, but only what tells where a value ends: whatever lies between two brackets or open strings is skipped.
+#: The same, but only what shows where a value ends. Everything between two brackets or open strings is skipped.
 _MARK = re.compile(
     rf"""
     (?:[^"'\u201c\u201d\u201e\u2018\u2019{{}}\[\]()/]++|{_COMMENT}|{_STRINGS}|/)*+
@@ -69,7 +69,7 @@ class Ending(Enum):
 
 
 class Token(NamedTuple):
-    """A string, bracket, comma, colon or bare word; blanks and comments are left out."""
+    """A string, bracket, comma, colon or bare word. Blanks and comments are not tokens."""
 
     kind: str
     text: str
@@ -77,9 +77,9 @@ class Token(NamedTuple):
 
 @dataclass(slots=True)
 class Scan:
-    """One value of a text. `end` is the offset behind it, or how far the scan got.
+    """One value of a text. `end` is the offset after it, or how far the scan got.
 
-    `closers` are the brackets that would close it, the first last; `open_text` is the string that the text breaks off.
+    `closers` are the brackets that would close it, outermost first; `open_text` is the string that the text breaks off.
     """
 
     text: str
@@ -97,7 +97,7 @@ class Scan:
 
     @property
     def tokens(self) -> list[Token]:
-        """Its tokens."""
+        """The tokens of the value."""
         if self._tokens is None:
             found = _TOKEN.finditer(self.text, self.start, self.end)
             kinds = ((match.lastgroup or "blank", match.group()) for match in found)
@@ -110,29 +110,29 @@ class Scan:
 
 
 class Budget:
-    """How many characters may still be scanned in one text, so that no text costs more than linear time."""
+    """How many characters may still be scanned in one text, so that no text takes more than linear time."""
 
     def __init__(self, length: int) -> None:
         self.left = _WORTH * length + _LEAST
         self.spent = 0
-        #: Where the last value ends that is nested too deeply: what begins in it is not worth looking at.
+        #: Where the last value that is nested too deeply ends. What begins inside it is not worth looking at.
         self.deep_until = 0
 
     def attempt(self, cost: int = 1) -> bool:
-        """Whether one more attempt to read something may be made, which is taken off; `cost` is in plain attempts."""
+        """Take one attempt off the budget and tell whether it may be made. `cost` is counted in plain attempts."""
         if self.left <= 0:
             return False
         self.spend(cost * _ATTEMPT)
         return True
 
     def spend(self, characters: int) -> None:
-        """Take characters off; `left` may go below 0 by the length of one scan."""
+        """Take characters off the budget. `left` may fall below 0 by the length of one scan."""
         self.left -= characters
         self.spent += characters
 
 
 def scan_value(text: str, start: int, budget: Budget) -> Scan:
-    """The value whose opening bracket stands at `start`."""
+    """Scan the value whose opening bracket is at `start`."""
     wanted: list[str] = []
     scan = Scan(text, start, len(text), Ending.UNCLOSED, wanted)
     for match in _MARK.finditer(text, start):

@@ -1,7 +1,7 @@
-"""What a call leaves in a text whatever stands round it: its name where calls have theirs, and the texts it is given.
+"""Finds the traces a call leaves in a text: its name where calls have theirs, and the texts it is given.
 
-For what no reader could read: junk that used up its effort, a call inside other JSON, an escape within an escape. One
-plain form of the text is searched, in linear time.
+For what no reader could read: junk that used up the readers' effort, a call inside other JSON, an escape within an
+escape. One plain form of the text is searched, in linear time.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ _ESCAPE = re.compile(
     r"(?<!\\)\\++(?:u(?P<u>[0-9A-Fa-f]{4})|x(?P<x>[0-9A-Fa-f]{2})|U(?P<long>[0-9A-Fa-f]{8})|(?P<octal>[0-7]{1,3})"
     r"|N\{(?P<name>[\w \-]{1,80})\}|[bfnrt](?P<blank>))"
 )
-#: Between two Python texts that are one: `'all ' u'gold'`.
+#: The gap between two adjacent Python strings that are one text: `'all ' u'gold'`.
 _JOINT = re.compile(r"[\"'](?:\s|#[^\n]*+\n)*+[uUrR]?[\"']")
 _OPENING = ('"', "'", "\u201c", "\u2018")
 _QUOTES = dict.fromkeys(map(ord, "\"'`*\\\u201c\u201d\u201e\u2018\u2019"))
 _BLANKS = re.compile(r"(?<=[:=<\[{]) | (?=[:={<\[])")
 _NOT_LETTERS = re.compile(r"[\W_]++")
-#: Behind these a quoted or bare word is a name, whatever it is: the keys of the JSON formats, ReAct, tags, attributes.
+#: After these, any quoted or bare word is a name: the keys of the JSON formats, ReAct, tags, attributes.
 _KEYS = ("tool:", "name:", "function:", "action:", "=", "<")
-#: These formats need no bracket right behind the name.
+#: These formats need no bracket right after the name.
 _CODE = ("tool_code", "python_tag", "function_calls", "tool_call_start")
 _LAST_CODE_POINT = 0x10FFFF
 _ASCII = 128
 _MOST_EXPANDED = 3
 _LEVELS = 64
-#: How many characters of a text are looked up by name: that takes long.
+#: How many characters of a text are looked up by name. The look-up is slow.
 _MOST_NAMED = 300
 
 
 class _Narrow(dict[int, str]):
-    """Each character in its plain form, worked out once: full-width letters are letters."""
+    """A table of each character's plain form, worked out once. Full-width letters become ordinary letters."""
 
     def __missing__(self, code: int) -> str:
         plain = unicodedata.normalize("NFKC", chr(code)) if code >= _ASCII else chr(code)
@@ -51,13 +51,13 @@ _NARROW = _Narrow()
 
 
 class Traces:
-    """One text, searched for traces of calls."""
+    """One text to be searched for traces of calls."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def name_of(self, draft: Draft) -> bool:
-        """Whether the tool's name stands somewhere as only the name of a call does."""
+        """Tell whether the tool's name stands somewhere as only the name of a call does."""
         name = _plain(draft.name)
         if name not in self._plain:
             return False
@@ -68,7 +68,7 @@ class Traces:
         return is_code and _is_applied(name).search(shape) is not None
 
     def texts_of(self, draft: Draft) -> bool | None:
-        """Whether every text among the arguments stands in it; None when there is none."""
+        """Tell whether every text among the arguments occurs in the text. None when the arguments have no text."""
         texts = [letters for text in _texts(draft.arguments, _LEVELS) if (letters := _letters(_plain(text)))]
         return all(text in self._letters for text in texts) if texts else None
 
@@ -78,7 +78,7 @@ class Traces:
 
     @cached_property
     def _shape(self) -> str:
-        """The text without quotes and without blanks at its marks; the end of a comment stands for a mark."""
+        """The text without quotes and without blanks at its marks. The end of a comment counts as a mark."""
         text = self._plain
         if "//" in text or "#" in text:
             text = "\n".join("=" * line.lstrip().startswith(_OPENING) + line for line in text.splitlines())
@@ -91,7 +91,7 @@ class Traces:
 
 
 def _plain(text: str) -> str:
-    """The text with its escapes undone, however deep, in lower case and narrow letters."""
+    """Return the text with all escapes undone, however deep, in lower case and ordinary letters."""
     if "\\" in text:
         names = iter(range(_MOST_NAMED))
         text = _ESCAPE.sub(lambda match: _unescaped(match, names), text)
@@ -100,7 +100,7 @@ def _plain(text: str) -> str:
 
 
 def _unescaped(match: re.Match[str], names: Iterator[int]) -> str:
-    """The character of one escape; `names` ends when enough characters were looked up by their names."""
+    """Return the character of one escape. `names` runs out when enough characters were looked up by name."""
     if match["blank"] is not None:
         return "\n"
     if match["name"] is not None:
@@ -114,12 +114,12 @@ def _unescaped(match: re.Match[str], names: Iterator[int]) -> str:
 
 
 def _letters(text: str) -> str:
-    """Only what is said: no blanks, quotes, brackets or marks, in which two spellings of one text differ."""
+    """Return only what is said, without blanks, quotes, brackets and marks, in which two spellings may differ."""
     return _NOT_LETTERS.sub("", text)
 
 
 def _texts(value: JSON, levels: int) -> Iterator[str]:
-    """Every text in a value."""
+    """Yield every text in a value."""
     if isinstance(value, str):
         yield value
     elif levels and isinstance(value, dict | list):
@@ -129,7 +129,7 @@ def _texts(value: JSON, levels: int) -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def _is_called(name: str) -> re.Pattern[str]:
-    """Finds the name behind one of the keys or before the bracket, tag or mark of its arguments."""
+    """Build a pattern for the name after one of the keys, or before the bracket, tag or mark of its arguments."""
     behind = "|".join(f"(?<={re.escape(key)})" for key in _KEYS)
     word = re.escape(name)
     return re.compile(
@@ -141,5 +141,5 @@ def _is_called(name: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=256)
 def _is_applied(name: str) -> re.Pattern[str]:
-    """Finds the name before a bracket of Python code."""
+    """Build a pattern for the name before a bracket of Python code."""
     return re.compile(rf"(?<!\w){re.escape(name)}\s*+\(")

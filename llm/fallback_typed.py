@@ -1,4 +1,4 @@
-"""Untyped text values, as XML-like formats have them, typed by the tool's schema. Never raises."""
+"""Types untyped text values, as XML-like formats have them, by the tool's schema. Never raises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEW_LEVELS = 4
 
 
 def typed(text: str, schema: JSON) -> JSON:
-    """The value that the text stands for in a schema of one property; the text when it fits none of its types."""
+    """Return the value that the text stands for by the schema of one property, or the text when it fits no type."""
     types = set(_types(schema, _FEW_LEVELS))
     bare = text.strip()
     if "null" in types and bare.lower() in _NULLS:
@@ -33,7 +33,7 @@ def typed(text: str, schema: JSON) -> JSON:
 
 
 def unwrapped(text: str) -> str:
-    """The text without the one line break that a tag may have behind it and the one before the next tag."""
+    """Return the text without one line break at its start and one at its end, where the tags are."""
     return text.removeprefix("\r").removeprefix("\n").removesuffix("\n").removesuffix("\r")
 
 
@@ -47,7 +47,7 @@ def _container(bare: str, types: set[str]) -> JSON:
 
 
 def _types(schema: JSON, levels: int) -> Iterator[str]:
-    """Every type that the schema allows at its top."""
+    """Yield every type that the schema allows at its top level."""
     if not isinstance(schema, Mapping) or not levels:
         return
     kind = schema.get("type")

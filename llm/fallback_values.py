@@ -1,4 +1,4 @@
-"""The JSON value that stands at one place of a text, when the text may end before it does."""
+"""Reads the JSON value at one place of a text that may end before the value does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llm.messages import JSON
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value and the offset behind it. `cut`: the text breaks it off, so that it must not be used."""
+    """A value and the offset after it. `cut`: the text breaks it off, so it must not be used."""
 
     value: JSON
     end: int
@@ -20,7 +20,7 @@ class Value:
 
 
 def value_at(text: str, at: int, budget: Budget, *, complete: bool) -> Value | None:
-    """The object or list whose bracket stands at `at`; None when it cannot be read."""
+    """Return the object or list whose bracket is at `at`, or None when it cannot be read."""
     if at < budget.deep_until:
         return None
     scan = scan_value(text, at, budget)
@@ -31,7 +31,10 @@ def value_at(text: str, at: int, budget: Budget, *, complete: bool) -> Value | N
 
 
 def read_scan(scan: Scan, budget: Budget) -> Parsed | None:
-    """The value of a scan, of its beginning when the text ends before it does; None when it is not JSON."""
+    """Return the value of a scan, or None when it is not JSON.
+
+    When the text ends before the value does, its beginning is read.
+    """
     if scan.ending is Ending.UNCLOSED:
         budget.spend(scan.end - scan.start)
     try:
@@ -41,10 +44,10 @@ def read_scan(scan: Scan, budget: Budget) -> Parsed | None:
 
 
 def is_cut(scan: Scan, *, complete: bool) -> bool:
-    """Whether the text breaks the value off: it is open, and was cut or holds what should stand behind it."""
+    """Tell whether the text breaks the value off: it is open, and was cut or holds what should follow it."""
     return scan.ending is Ending.UNCLOSED and (not complete or _swallows(scan))
 
 
 def _swallows(scan: Scan) -> bool:
-    """Whether the value ends in a string so open that it holds what should stand behind it."""
+    """Tell whether the value ends in an unclosed string that holds what should follow the value."""
     return any(mark in scan.open_text for mark in "}\n")

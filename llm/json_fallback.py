@@ -1,7 +1,7 @@
-"""Tool calls out of a model's plain text, for models and servers without native ones.
+"""Finds tool calls in a model's plain text, for models and servers without native calls.
 
-Never guesses: a call's name is written in the text and is that of an offered tool. Rules and formats are those of
-reference/llm-wire.md section 5.1. Linear in the length of the text.
+Never guesses: a call's name is written in the text and is that of an offered tool. The time taken is linear in the
+length of the text.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from llm.messages import ToolCall, ToolSpec
 from llm.pythonic import read_pythonic
 from llm.thinking import split_thinking
 
-#: Each reads the whole text; where two see a call in one place, the one that begins first is right. A new format is
-#: one more reader.
+#: Each reads the whole text. Where two see a call in one place, the one that begins first is right. A new format needs
+#: one more reader here.
 READERS: tuple[Reader, ...] = (
     read_pythonic,
     read_json,
@@ -41,10 +41,10 @@ READERS: tuple[Reader, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The calls of a text. Without any, `text` is the answer in plain text; with some it is empty.
+    """What was found in a text. Without any calls, `text` is the answer in plain text; with some it is empty.
 
-    `reasoning` is what stood in think tags and round the calls. `repaired`: a call was JSON only after a repair.
-    `quoted` counts the calls left out because an input holds them, `repeats` the calls that one before them equals.
+    `reasoning` is what stood in think tags and around the calls. `repaired`: a call was JSON only after a repair.
+    `quoted` counts the calls left out because an input holds them, `repeats` the calls equal to an earlier one.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -63,12 +63,13 @@ def find_calls(
     inputs: Sequence[str] = (),
     new_id: Callable[[], str],
 ) -> Found:
-    """Every call of the text, in order. `complete` is False when the token limit ended it (edge case 98).
+    """Find every call of the text, in order. `complete` is False when the token limit ended the text.
 
-    `inputs` are what strangers wrote into the prompt; a call that occurs there is never returned. A text of more than
-    256 KiB is not searched. What a model wrote behind its own end mark is left out, and counts as complete before it.
+    `inputs` is the untrusted text of the prompt; a call that occurs there is never returned. A text of more than 256
+    KiB is not searched. What a model wrote after its own end mark is left out, and the text before the mark counts as
+    complete.
     """
-    if not may_hold_call(text):  # nor a tag of thoughts, which begins with one of the same signs
+    if not may_hold_call(text):  # nor a thinking tag, which begins with one of the same characters
         return Found(text=text)
     thoughts, answer = split_thinking(text)
     plain = Found(reasoning=thoughts, text=answer)
@@ -108,6 +109,6 @@ def _calls(candidates: Sequence[Candidate], new_id: Callable[[], str]) -> tuple[
 
 
 def _repeats(calls: Sequence[ToolCall]) -> int:
-    """How many of the calls are the same as one before them."""
+    """Count the calls that equal an earlier one."""
     distinct = {orjson.dumps([call.name, call.arguments], option=orjson.OPT_SORT_KEYS) for call in calls}
     return len(calls) - len(distinct)

@@ -1,7 +1,7 @@
-"""One JSON value out of a model's text, repaired where models commonly get it wrong.
+"""Reads one JSON value out of a model's text, and repairs what models commonly get wrong.
 
-Bounds (edge case 88): 256 KiB of text, 64 levels, integers of 64 bits, finite numbers. Of equal keys the last one
-wins, as in json.loads. NUL and lone surrogates in strings become U+FFFD (edge case 89).
+Bounds: 256 KiB of text, 64 levels, integers of 64 bits, finite numbers. Of equal keys the last one wins, as in
+json.loads. NUL and lone surrogates in strings become U+FFFD.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
     "read_arguments",
 ]
 
-#: Longest text a value is read from.
+#: The longest text that a value is read from, in characters.
 MAX_CHARS = 256 * 1024
 _MAX_DIGITS = 20
 _SMALLEST, _BIGGEST = -(2**63), 2**64 - 1
@@ -42,7 +42,7 @@ _NOTHING = re.compile(r"(?:\s|\{\s*\}|\[\s*\]|\"\"|null)*")
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A value, the offset behind it, and whether it was JSON only after a repair."""
+    """A value, the offset after it, and whether it was JSON only after a repair."""
 
     value: JSON
     end: int
@@ -51,7 +51,7 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The arguments of a native tool call. `rest` is what stood behind the first value and was left out."""
+    """The arguments of a native tool call. `rest` is what followed the first value and was left out."""
 
     value: dict[str, JSON] = field(default_factory=dict)
     problem: str = ""
@@ -59,9 +59,9 @@ class Arguments:
 
 
 def parse_value(text: str, start: int = 0, *, complete: bool) -> Parsed:
-    """The first JSON value at or behind `start`, blanks skipped. Raises UnreadableJSON.
+    """Return the first JSON value at or after `start`, skipping blanks. Raises UnreadableJSON.
 
-    What is open at the end of the text is closed only when it is `complete`: its stream ended normally.
+    A value still open at the end of the text is closed only if the text is `complete`: its stream ended normally.
     """
     if len(text) - start > MAX_CHARS:
         raise UnreadableJSON(f"more than {MAX_CHARS} characters")
@@ -82,7 +82,7 @@ def parse_value(text: str, start: int = 0, *, complete: bool) -> Parsed:
 
 
 def decode_scan(scan: Scan, *, close: bool) -> Parsed:
-    """The value of a scan, by the first reading that works: strict, line breaks in strings, repaired.
+    """Decode a scan by the first reading that works: strict, with line breaks in strings, or repaired.
 
     Raises UnreadableJSON. An unclosed value is closed only with `close`.
     """
@@ -108,20 +108,20 @@ def decode_scan(scan: Scan, *, close: bool) -> Parsed:
 
 
 def holds_nothing(raw: str) -> bool:
-    """Whether these are no arguments at all, also when a server sends an empty value with each piece."""
+    """Tell whether there are no arguments at all. Some servers send an empty value with each piece."""
     return _NOTHING.fullmatch(raw) is not None
 
 
 def parse_arguments(raw: str | Mapping[str, JSON] | None, *, complete: bool) -> tuple[dict[str, JSON], str]:
-    """The arguments of a native tool call and, when they cannot be used, a sentence that says why."""
+    """Return the arguments of a native tool call, and a sentence that says why they cannot be used, if so."""
     arguments = read_arguments(raw, complete=complete)
     return arguments.value, arguments.problem
 
 
 def read_arguments(raw: str | Mapping[str, JSON] | None, *, complete: bool) -> Arguments:
-    """The arguments of a native tool call, with what was left out (edge cases 14 to 20, 61, 88).
+    """Read the arguments of a native tool call, with what was left out.
 
-    `complete` is False when the model was stopped by its token limit: then what is not closed is never used.
+    `complete` is False when the model was stopped by its token limit. Then what is not closed is never used.
     """
     if isinstance(raw, Mapping):
         return _object_arguments(raw)
@@ -152,12 +152,12 @@ def _object_arguments(raw: Mapping[str, JSON]) -> Arguments:
 
 
 def clean_text(text: str) -> str:
-    """The text with U+FFFD for NUL and lone surrogates."""
+    """Return the text with U+FFFD in place of NUL and lone surrogates."""
     return _UNSPEAKABLE.sub("\ufffd", text)
 
 
 def clean_json(value: Any, depth: int = 0) -> JSON:
-    """The value, bounded and with clean strings. Raises UnreadableJSON for one that no JSON encoder would take."""
+    """Return the value, bounded and with clean strings. Raises UnreadableJSON for one that JSON cannot hold."""
     if depth > MAX_DEPTH:
         raise UnreadableJSON(Ending.TOO_DEEP.value)
     match value:

@@ -1,6 +1,6 @@
-"""Pure incremental decoders: bytes of a body into lines, NDJSON records and server-sent events.
+"""Pure incremental decoders: turn the bytes of a body into lines, NDJSON records and server-sent events.
 
-Any split of the bytes gives the same result (edge cases 21 to 26).
+The result is the same however the bytes are split.
 """
 
 from __future__ import annotations
@@ -12,14 +12,17 @@ from dataclasses import dataclass
 
 from llm.errors import ProtocolError
 
-#: Bytes one event or line may hold; larger is not an answer but an attack or a fault.
+#: How many bytes one event or line may hold. Anything larger is an attack or a fault, not an answer.
 MAX_EVENT_BYTES = 4 * 1024 * 1024
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class LineDecoder:
-    """Bytes in, complete lines out, without their ends. LF, CRLF and lone CR end a line; a leading BOM is dropped."""
+    """A decoder from bytes to complete lines without their ends.
+
+    LF, CRLF and lone CR end a line. A leading BOM is dropped.
+    """
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -29,7 +32,7 @@ class LineDecoder:
         self._after_cr = False
 
     def feed(self, data: bytes, *, final: bool = False) -> list[str]:
-        """The lines that `data` completes; with `final` also an unended last one.
+        """Return the lines that `data` completes; with `final`, also a last line without an end.
 
         Raises ProtocolError when a line outgrows MAX_EVENT_BYTES.
         """
@@ -42,7 +45,7 @@ class LineDecoder:
             self._after_cr = False
         if "\r" in text:
             lines = list(self._lines(text))
-        else:  # as nearly all servers have it: a third of the time
+        else:  # nearly all servers send only LF; this takes a third of the time
             *lines, rest = text.split("\n")
             if lines and self._pieces:
                 lines[0] = "".join((*self._pieces, lines[0]))
@@ -72,9 +75,10 @@ class LineDecoder:
 
 @dataclass(slots=True)
 class ServerSentEvent:
-    """One event: `field` is "data", or the foreign field that carried it ("error", edge case 40).
+    """One event. `field` is "data", or the non-standard field that carried it ("error").
 
-    Not frozen, as the other values that are made by the hundred for one answer: that would cost thrice as much.
+    Not frozen, unlike the other values: hundreds are made for one answer, and frozen ones take three times as long to
+    make.
     """
 
     event: str
@@ -83,7 +87,7 @@ class ServerSentEvent:
 
 
 class SSEDecoder:
-    """Bytes in, server-sent events out (WHATWG HTML section 9.2.6, read leniently)."""
+    """A decoder from bytes to server-sent events (WHATWG HTML section 9.2.6, read leniently)."""
 
     def __init__(self) -> None:
         self._lines = LineDecoder()
@@ -92,13 +96,13 @@ class SSEDecoder:
         self._held = 0
 
     def feed(self, data: bytes, *, final: bool = False) -> list[ServerSentEvent]:
-        """The events that `data` completes; with `final` also one that no blank line ended (edge case 32).
+        """Return the events that `data` completes; with `final`, also one that no blank line ended.
 
         Raises ProtocolError when an event outgrows MAX_EVENT_BYTES.
         """
         events: list[ServerSentEvent] = []
         for line in self._lines.feed(data, final=final):
-            if line.startswith("data: "):  # as nearly all are
+            if line.startswith("data: "):  # nearly all lines are of this kind
                 self._add(line[6:])
             elif line:
                 self._take(line, events)

@@ -1,8 +1,8 @@
 """Messages between an assistant and a chat model: ordered, typed, frozen blocks.
 
-Four roles, seven kinds of block. A message is never edited; a conversation grows by appending. Each message keeps
-the bytes it was encoded to, per dialect, so a request costs the new messages and not the whole history. What only its
-own provider understands (signatures, encrypted search results) stays in `raw` and goes back to that provider alone.
+There are four roles and seven kinds of block. A message is never edited; a conversation grows by appending. Each
+message keeps its encoded bytes, per dialect, so a request costs the new messages and not the whole history. What only
+its own provider understands (signatures, encrypted search results) stays in `raw` and goes back to that provider alone.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-#: What JSON can hold. Values are treated as read-only everywhere.
+#: Any JSON value. Values are treated as read-only everywhere.
 JSON = str | int | float | bool | None | Sequence["JSON"] | Mapping[str, "JSON"]
 JSONObject = Mapping[str, JSON]
 
 
 class Role(StrEnum):
-    """Who speaks; the values are the wire names that Chat Completions and Ollama share."""
+    """The author of a message. The values are the wire names that Chat Completions and Ollama share."""
 
     SYSTEM = "system"
     USER = "user"
@@ -34,9 +34,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """What a model thought before it answered; never shown to a player.
+    """What a model thought before it answered. Never shown to a player.
 
-    `signature` is its provider's seal, empty without one. It is told here and replayed from the turn's `raw` only.
+    `signature` is its provider's seal, empty without one. The seal is only recorded here; what is sent back comes from
+    the turn's `raw`.
     """
 
     text: str
@@ -48,8 +49,7 @@ class ToolCall:
     """A model's request to run one tool.
 
     `problem` is empty, or says why the arguments could not be read (cut off, not an object, not JSON), or that the call
-    names no tool (`name` is then empty); such a call is answered with that sentence and never run (edge cases 16, 18,
-    61, 88).
+    names no tool (`name` is then empty). Such a call is answered with that sentence and never run.
     """
 
     id: str
@@ -60,7 +60,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool call came to, as the model reads it."""
+    """The result of a tool call, as the model reads it."""
 
     call_id: str
     name: str
@@ -70,7 +70,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ServerToolCall:
-    """A tool that the provider runs on its own side, such as a web search; nobody here answers it."""
+    """A tool call that the provider runs on its own side, such as a web search. It is not answered here."""
 
     id: str
     name: str
@@ -79,7 +79,7 @@ class ServerToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ServerToolResult:
-    """What a provider's own tool came to, in short. With `failed`, `text` is the provider's word for why."""
+    """The short result of a provider's own tool. With `failed`, `text` is the provider's word for why."""
 
     call_id: str
     name: str
@@ -89,14 +89,14 @@ class ServerToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where the text before it comes from: the words quoted, and the source's address and title when it has them."""
+    """The source of the text before it: the words quoted, and the address and title when it has them."""
 
     text: str
     url: str = ""
     title: str = ""
 
 
-#: The blocks of a raw turn that no tool of the provider's own has a part in.
+#: The blocks of a raw turn that do not involve the provider's own tools.
 _OWN = {"text", "thinking", "redacted_thinking", "tool_use"}
 
 Block = Text | Reasoning | ToolCall | ToolResult | ServerToolCall | ServerToolResult | Citation
@@ -104,14 +104,14 @@ Block = Text | Reasoning | ToolCall | ToolResult | ServerToolCall | ServerToolRe
 
 @dataclass(frozen=True, slots=True)
 class RawTurn:
-    """A turn as its provider sent it: the provider's name and its own blocks, in order, to be replayed verbatim."""
+    """A turn as its provider sent it, to be replayed verbatim: the provider's name and its own blocks, in order."""
 
     provider: str
     blocks: tuple[JSONObject, ...]
 
     @property
     def depends_on_tools(self) -> bool:
-        """Whether a provider's own tools had a part in it: then what is replayed depends on those that are offered."""
+        """Whether the provider's own tools took part. What is replayed then depends on the tools that are offered."""
         return any(
             "type" in block and (str(block["type"]) not in _OWN or "citations" in block) for block in self.blocks
         )
@@ -121,8 +121,8 @@ class RawTurn:
 class Message:
     """One turn of the conversation.
 
-    `raw` is the turn in its provider's own form; any other provider is sent `blocks`. `wire` holds the encoded bytes
-    by dialect; it is a cache, not a value.
+    `raw` is the turn in its provider's own form; any other provider is sent `blocks`. `wire` holds the encoded bytes by
+    dialect. It is a cache, not part of the value.
     """
 
     role: Role
@@ -151,9 +151,9 @@ class Message:
         return tuple(block for block in self.blocks if isinstance(block, ToolResult))
 
     def raw_of(self, provider: str) -> tuple[JSONObject, ...]:
-        """The turn's own blocks for the provider of this name, none when another one made it.
+        """Return the turn's own blocks for the provider of this name, or none when another provider made it.
 
-        They are withheld when they name other calls than `tool_calls` does: then a result would answer nothing.
+        They are withheld when they name other calls than `tool_calls` does: a result would then answer no call.
         """
         if self.raw is None or self.raw.provider != provider:
             return ()
@@ -172,20 +172,20 @@ class ToolSpec:
 
 
 def system(text: str) -> Message:
-    """A system message."""
+    """Make a system message."""
     return Message(Role.SYSTEM, (Text(text),))
 
 
 def user(text: str) -> Message:
-    """A user message."""
+    """Make a user message."""
     return Message(Role.USER, (Text(text),))
 
 
 def assistant(*blocks: Block) -> Message:
-    """An assistant message of the given blocks."""
+    """Make an assistant message of the given blocks."""
     return Message(Role.ASSISTANT, blocks)
 
 
 def tool_results(results: Sequence[ToolResult]) -> Message:
-    """One message that answers every call of the assistant message before it, in order."""
+    """Make one message that answers every call of the preceding assistant message, in order."""
     return Message(Role.TOOL, tuple(results))

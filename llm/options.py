@@ -1,4 +1,4 @@
-"""What a caller may ask of one model call, beside the messages and the tools."""
+"""What a caller may ask of one model call, besides the messages and the tools."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ if TYPE_CHECKING:
 
 #: "auto" lets the model choose, "none" forbids tools, "required" asks for one; any other string names the tool.
 ToolChoice = str
-#: How a server is asked to hold text that must be JSON: by a JSON Schema until it refuses one ("auto"), by a schema in
-#: every request, by its JSON mode, or not at all. The form is asked for in words where the server does not hold it.
+#: How a server is asked to constrain text that must be JSON: by a JSON Schema until it refuses one ("auto"), by one in
+#: every request, by its JSON mode, or not at all. Where the server does not constrain it, the form is put into words.
 Structured = Literal["auto", "schema", "json", "off"]
 
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:
-    """Options of one call; None leaves the provider's default.
+    """Options of one call. None leaves the provider's default.
 
-    `max_tokens` bounds the answer in tokens. `schema` is a JSON Schema, or a pydantic model, that the
-    answer's text must match; the value is then `LLMResponse.structured`. `think` turns a
-    thinking model's thoughts on or off. `extra_params` is merged into the request: dicts deep, lists concatenated.
-    `server_tools` are tools that the provider runs itself, in its own form; they are added to the client's tools, and
-    a provider without any leaves them out. `structured` is how a server is asked to hold text that must be JSON;
-    `json_object` asks it for a JSON object of any members. `prompt_cache` marks what the provider may keep for the
-    next call.
+    `max_tokens` bounds the answer in tokens. `schema` is a JSON Schema, or a pydantic model, that the answer's text
+    must match; the value is then `LLMResponse.structured`. `think` turns a thinking model's reasoning on or off.
+    `extra_params` is merged into the request: dicts deep, lists concatenated. `server_tools` are tools that the
+    provider runs itself, in its own form. They are added to the client's tools; a provider without any leaves them out.
+    `structured` is how a server is asked to constrain text that must be JSON; `json_object` asks it for a JSON object
+    with any members. `prompt_cache` marks what the provider may keep for the next call.
     """
 
     temperature: float | None = None
@@ -45,14 +44,14 @@ class CallOptions:
 
     @property
     def json_schema(self) -> JSONObject | None:
-        """The schema as JSON, None when none was given."""
+        """The schema as JSON, or None when none was given."""
         if isinstance(self.schema, type):
             return cast("JSONObject", self.schema.model_json_schema())
         return self.schema
 
 
 def merge(base: Mapping[str, JSON], extra: Mapping[str, JSON]) -> dict[str, JSON]:
-    """`base` with `extra` added to it: dicts are merged deep, lists concatenated, anything else replaced."""
+    """Return `base` with `extra` added: dicts merged deep, lists concatenated, anything else replaced."""
     merged = dict(base)
     for key, value in extra.items():
         mine = merged.get(key)

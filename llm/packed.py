@@ -1,7 +1,7 @@
-"""Old messages as the bytes they are sent as. They become messages again when somebody looks at them.
+"""Old messages stored as the bytes they are sent as. They become messages again only when they are read.
 
-A message, its blocks, its texts and its encoded form come to about a kilobyte, the bytes alone to a fifth of that, and
-they are all that most calls need. What cannot be read back from them is kept beside them (`read_back.py`).
+A message with its blocks, texts and encoded form takes about a kilobyte. The bytes alone take a fifth of that, and most
+calls need nothing else. What cannot be read back from the bytes is kept beside them (`read_back.py`).
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from llm.read_back import KEPT, NAMED, read, way_back
 _NONE: Mapping[int, bytes] = MappingProxyType({})
 _ROLES = tuple(Role)
 _PLACES = {role: place for place, role in enumerate(_ROLES)}
-#: The kind of a message is its role and, below this, the way back to it.
+#: The kind of a message is its role times this number, plus the way to read it back.
 _WAYS = 4
 
 
 class Keeper(Protocol):
-    """Writes a message down exactly, and reads it again."""
+    """A codec that writes a message down exactly and reads it again."""
 
     def encode(self, value: Message, /) -> bytes:
-        """The message as a record."""
+        """Return the message as a record."""
         ...
 
     def decode(self, record: object, /) -> Message:
-        """The message of a record."""
+        """Return the message of a record."""
         ...
 
 
 class _Encoded:
-    """The bytes of the first messages of a row under one key, each message's followed by a comma but the last's."""
+    """The bytes of the first messages of a row under one key, joined by commas."""
 
     __slots__ = ("key", "sizes", "wire")
 
@@ -55,7 +55,7 @@ class _Encoded:
 
 
 class _Unread(Sequence[Message]):
-    """Messages that are made one after the other when somebody looks."""
+    """Messages that are rebuilt one after the other when they are read."""
 
     __slots__ = ()
 
@@ -66,24 +66,27 @@ class _Unread(Sequence[Message]):
     def __getitem__(self, at: slice) -> list[Message]: ...
 
     def __getitem__(self, at: int | slice) -> Message | list[Message]:
-        """The first and the last are found without the others."""
+        """Return the message at an index, or the messages of a slice.
+
+        The first and the last are found without decoding the others, where that is possible.
+        """
         if at in (0, -1):
             for message in self if at == 0 else reversed(self):
                 return message
         return list(self)[at]
 
     def __reversed__(self) -> Iterator[Message]:
-        """The last first."""
+        """Iterate from the last message to the first."""
         return reversed(list(self))
 
 
 class Packed(_Unread):
-    """Messages in a row as bytes. `keeper` writes down what these do not tell."""
+    """A row of messages stored as bytes. `keeper` writes down what the bytes do not say."""
 
     __slots__ = ("_keeper", "encoded", "kept", "kinds")
 
     def __init__(self, keys: Iterable[str], keeper: Keeper) -> None:
-        """Empty. The first of `keys` is what the messages are read back from."""
+        """Make an empty row. The messages are read back from the bytes under the first of `keys`."""
         self.encoded = tuple(map(_Encoded, keys))
         self._keeper = keeper
         self.kinds = b""
@@ -96,15 +99,15 @@ class Packed(_Unread):
 
     @property
     def size(self) -> int:
-        """How many bytes those are."""
+        """The number of those bytes."""
         return len(self.encoded[0].wire)
 
     def emptied(self) -> Packed:
-        """A row for messages of this one."""
+        """Return an empty row with the same keys and keeper."""
         return Packed([encoded.key for encoded in self.encoded], self._keeper)
 
     def add(self, messages: Sequence[Message]) -> None:
-        """Keep these at the end; each has bytes under `key`. What is there is copied, not looked into."""
+        """Append these messages; each has bytes under `key`. The bytes already there are copied, not decoded."""
         key, start, before = self.key, len(self.kinds), None
         kinds, kept = bytearray(), {}
         for at, message in enumerate(messages, start):
@@ -121,29 +124,29 @@ class Packed(_Unread):
                 encoded.add([message.wire[encoded.key] for message in messages])
 
     def joined(self, key: str, encode: Callable[[Message], bytes]) -> bytes:
-        """The bytes of all, with commas between. What there are none of yet is encoded now and kept."""
+        """Return the bytes of all messages, with commas between. Missing ones are encoded now and kept."""
         return self._of(key, encode).wire
 
     def pieces(self, key: str, encode: Callable[[Message], bytes]) -> Iterator[tuple[Role, bytes]]:
-        """The role and the bytes of each."""
+        """Iterate over the role and the bytes of each message."""
         roles = (_ROLES[kind // _WAYS] for kind in self.kinds)
         return zip(roles, self._of(key, encode).pieces(), strict=True)
 
     def longest(self, role: Role, start: int, stop: int) -> int:
-        """The most bytes of a message of this role from `start` to `stop`, 0 when there is none."""
+        """Return the size in bytes of the longest message of this role from `start` to `stop`, 0 when there is none."""
         told = zip(self.kinds[start:stop], self.encoded[0].sizes[start:stop], strict=True)
         return max((size for kind, size in told if _ROLES[kind // _WAYS] is role), default=0)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of messages."""
         return len(self.kinds)
 
     def __iter__(self) -> Iterator[Message]:
-        """Each as it was, with the bytes it was encoded to."""
+        """Iterate over the messages as they were, with the bytes they were encoded to."""
         return self.span(0, len(self.kinds))
 
     def span(self, start: int, stop: int) -> Iterator[Message]:
-        """Those from `start` to `stop`."""
+        """Iterate over the messages from `start` to `stop`."""
         before: Message | None = None
         if start and self.kinds[start] % _WAYS == NAMED:
             [before] = self.span(start - 1, start)
@@ -158,7 +161,7 @@ class Packed(_Unread):
             before = message
 
     def copied(self, cut: Cut) -> bool:
-        """Whether the messages of the cut were added unread; False, and nothing is done, when that cannot be."""
+        """Add the messages of the cut without decoding them. Return False, and do nothing, when that is impossible."""
         row, start, stop = cut.row, cut.start, cut.stop
         if row.key != self.key or row.kinds[start] % _WAYS == NAMED:
             return False
@@ -174,7 +177,7 @@ class Packed(_Unread):
         return True
 
     def _of(self, key: str, encode: Callable[[Message], bytes]) -> _Encoded:
-        """The bytes of all under this key."""
+        """Return the bytes of all messages under this key. Encode those that are missing."""
         for found in self.encoded:
             if found.key == key:
                 break
@@ -187,7 +190,7 @@ class Packed(_Unread):
 
 
 class Cut(_Unread):
-    """Messages of a row, unread until somebody looks."""
+    """Some messages of a row, decoded only when they are read."""
 
     __slots__ = ("row", "start", "stop")
 
@@ -197,15 +200,15 @@ class Cut(_Unread):
         self.stop = stop
 
     def longest(self, role: Role) -> int:
-        """The most bytes of a message of this role, 0 when there is none. Reads nothing."""
+        """Return the size in bytes of the longest message of this role, 0 when there is none. Decodes nothing."""
         return self.row.longest(role, self.start, self.stop)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of messages."""
         return self.stop - self.start
 
     def __iter__(self) -> Iterator[Message]:
-        """Each as it was."""
+        """Iterate over the messages as they were."""
         return self.row.span(self.start, self.stop)
 
 
@@ -213,7 +216,7 @@ Part = Message | Packed
 
 
 class Joined(_Unread):
-    """Messages of which some are packed, as one sequence."""
+    """A sequence of messages of which some are packed."""
 
     __slots__ = ("parts",)
 
@@ -221,11 +224,11 @@ class Joined(_Unread):
         self.parts = tuple(parts)
 
     def __len__(self) -> int:
-        """How many there are; reads none."""
+        """Return the number of messages without decoding any."""
         return sum(1 if isinstance(part, Message) else len(part) for part in self.parts)
 
     def __iter__(self) -> Iterator[Message]:
-        """Each, a row of them at a time."""
+        """Iterate over the messages, one row of packed ones at a time."""
         for part in self.parts:
             if isinstance(part, Message):
                 yield part
@@ -233,7 +236,7 @@ class Joined(_Unread):
                 yield from part
 
     def __reversed__(self) -> Iterator[Message]:
-        """The last first; what stands before is read when it is come to."""
+        """Iterate from the last message to the first. Earlier rows are decoded only when they are reached."""
         for part in reversed(self.parts):
             if isinstance(part, Message):
                 yield part
@@ -242,11 +245,11 @@ class Joined(_Unread):
 
 
 def parts_of(messages: Sequence[Message]) -> Sequence[Part]:
-    """The messages, the packed ones unseen."""
+    """Return the messages and rows of a sequence, without decoding the packed ones."""
     return messages.parts if type(messages) is Joined else messages
 
 
 def with_first(messages: Sequence[Message], first: Message) -> Joined:
-    """The messages with another first one."""
+    """Return the messages with the first one replaced."""
     head, *rest = parts_of(messages)
     return Joined((first, *(() if isinstance(head, Message) else head[1:]), *rest))

@@ -1,4 +1,4 @@
-"""Puts messages away as bytes, and finds them again in the groups they were put away in."""
+"""Packs messages as bytes, and finds them again in the groups in which they were packed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from itertools import groupby
 from llm.messages import Message
 from llm.packed import Cut, Keeper, Packed, Part
 
-#: Bytes from which on a row takes no more: to add to it copies it.
+#: A row of this many bytes takes no more messages, because adding to a row copies it.
 FULL = 32 * 1024
 
 
 def pack(told: Iterable[Sequence[Message]], parts: list[Part], keeper: Keeper) -> None:
-    """Put the messages at the end of `parts`, packed if they can be; cuts are copied as they are."""
+    """Append the messages to `parts`, packed where possible. Cuts are copied as they are."""
     fresh: list[Message] = []
     for messages in _rejoined(told):
         if not isinstance(messages, Cut):
@@ -31,7 +31,7 @@ def pack(told: Iterable[Sequence[Message]], parts: list[Part], keeper: Keeper) -
 
 
 def cuts(parts: Iterable[Part], lengths: Iterable[int]) -> Iterator[Sequence[Message]]:
-    """The messages in groups of these lengths, unread where one row has all of a group."""
+    """Yield the messages in groups of these lengths. A group that lies within one row is not decoded."""
     left = iter(parts)
     part: Part | None = None
     at = 0
@@ -75,13 +75,13 @@ def _pack(messages: Iterable[Message], parts: list[Part], keeper: Keeper) -> Non
 
 
 def _last_of(parts: Sequence[Part], key: str) -> Packed | None:
-    """The last part, when it is a row that takes what has bytes under this key."""
+    """Return the last part if it is a row that takes messages with bytes under this key, else None."""
     last = parts[-1] if parts else None
     return last if isinstance(last, Packed) and last.key == key and last.size < FULL else None
 
 
 def _rejoined(told: Iterable[Sequence[Message]]) -> Iterator[Sequence[Message]]:
-    """The same, cuts that follow each other in one row as one."""
+    """Yield the same groups, with cuts that follow each other in one row joined into one."""
     whole: Cut | None = None
     for messages in told:
         if whole is not None:
@@ -97,6 +97,9 @@ def _rejoined(told: Iterable[Sequence[Message]]) -> Iterator[Sequence[Message]]:
 
 
 def _key_of(message: Message) -> str | None:
-    """The key of the bytes that the message may be packed by; None when it was not encoded, or is each time anew."""
+    """Return the key of the bytes the message may be packed by, or None.
+
+    None when the message was not encoded, or when its encoding depends on the tools offered with each request.
+    """
     tied = message.raw is not None and message.raw.depends_on_tools
     return next(iter(message.wire)) if not tied and message.wire and all(message.wire.values()) else None

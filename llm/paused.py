@@ -1,6 +1,6 @@
-"""A turn that its provider pauses, to be gone on with by asking again (reference/llm-wire.md 2, edge case 76).
+"""Continues a turn that its provider paused, by asking again.
 
-The same request goes out again with what was answered so far at its end; the parts come back as one answer.
+The same request is sent again with the answer so far at its end. The parts are returned as one answer.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from llm.errors import UnpairedServerTool
 from llm.messages import JSON, JSONObject, Message, RawTurn, ServerToolCall
 from llm.response import FinishReason, LLMResponse
 
-#: How often one turn is gone on with; after that it is given as it is, still paused.
+#: How often one turn is continued. After that it is returned as it is, still paused.
 MAX_CONTINUATIONS = 8
 
 Ask = Callable[[Sequence[Message]], Awaitable[LLMResponse]]
 
 
 async def whole_turn(ask: Ask, messages: Sequence[Message]) -> LLMResponse:
-    """The answer to these messages, its parts joined and their usage added up.
+    """Return the answer to these messages, its parts joined and their usage added up.
 
-    A refusal because a server's call has no result is met once, by leaving such calls out. Raises what `ask` raises.
+    If the provider refuses because a server tool's call has no result, such calls are left out and it is asked once
+    more. Raises what `ask` raises.
     """
     answer: LLMResponse | None = None
     may_drop = True
@@ -45,7 +46,7 @@ async def whole_turn(ask: Ask, messages: Sequence[Message]) -> LLMResponse:
 
 
 def without_unpaired(messages: Sequence[Message]) -> list[Message]:
-    """The messages without calls of server tools that no result in them answers."""
+    """Return the messages without calls of server tools that no result in them answers."""
     raw = [block for message in messages if message.raw for block in message.raw.blocks]
     answered = [block["tool_use_id"] for block in raw if "tool_use_id" in block]
     return [_without(message, answered) for message in messages]
@@ -65,7 +66,7 @@ def _is_unpaired(block: JSONObject, answered: Collection[JSON]) -> bool:
 
 
 def _joined(one: LLMResponse, other: LLMResponse) -> LLMResponse:
-    """Two parts of a turn as one answer: the blocks of both, the finish of the second."""
+    """Join two parts of a turn into one answer: the blocks of both, the finish of the second."""
     first, second = one.message, other.message
     raw = None
     if first.raw and second.raw and first.raw.provider == second.raw.provider:

@@ -1,4 +1,4 @@
-"""What usage costs by configured prices, for providers that do not say it themselves."""
+"""Computes what usage costs from configured prices, for providers that do not report it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PER = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices for a million tokens each, in any one currency. Cached input costs as other input unless told."""
+    """Prices per million tokens, all in one currency. Cached input costs the same as other input unless set."""
 
     input: float
     output: float
@@ -19,7 +19,7 @@ class Prices:
     cache_write: float | None = None
 
     def cost(self, usage: Usage) -> float | None:
-        """What the usage comes to; None when its tokens are not known."""
+        """Return the cost of the usage, or None when its tokens are not known."""
         if usage.input_tokens is None or usage.output_tokens is None:
             return None
         cached, written = usage.cached_tokens or 0, usage.cache_write_tokens or 0
@@ -33,5 +33,5 @@ class Prices:
         return sum(tokens * price for tokens, price in amounts) / _PER
 
     def fill(self, usage: Usage) -> Usage:
-        """The usage with its cost, unless the provider reported one."""
+        """Return the usage with its cost, unless the provider reported one."""
         return usage if usage.cost is not None else replace(usage, cost=self.cost(usage))

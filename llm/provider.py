@@ -1,6 +1,6 @@
 """What a provider is: one chat API's dialect, as pure functions between our values and its bytes.
 
-A provider opens no connection and keeps no conversation; `llm/client.py` does the asking.
+A provider opens no connection and keeps no conversation; `llm/client.py` sends the requests.
 """
 
 from __future__ import annotations
@@ -27,69 +27,69 @@ from llm.tokens import TokenEstimator
 from llm.ways import Amendment, Way, amend
 from resilience import host_of, origin_of
 
-#: Makes the names of keys useless outside this process.
+#: Makes the derived names of keys useless outside this process.
 _SALT = secrets.token_bytes(16)
 
 
 def kept_bytes(encoded: Sequence[bytes]) -> bytes:
-    """What orjson gave, joined by commas, in no more memory than it needs.
+    """Join what orjson returned by commas, in no more memory than the bytes need.
 
-    orjson's own bytes hold 4 KiB however short they are, and joining a single one gives it back as it is.
+    orjson's own bytes objects take 4 KiB however short they are, and joining a single one returns that same object.
     """
     return b"".join((b",".join(encoded), b""))
 
 
 class StreamParser(Protocol):
-    """Turns the bytes of one streamed body into events."""
+    """A parser of the bytes of one streamed body into events."""
 
     def feed(self, data: bytes) -> list[StreamEvent]:
-        """The events these bytes complete. Raises the LLMError that the stream carries."""
+        """Return the events these bytes complete. Raises the LLMError that the stream carries."""
         ...
 
     def end(self) -> list[StreamEvent]:
-        """The last events. Raises StreamBroken when the stream had no end mark."""
+        """Return the last events. Raises StreamBroken when the stream had no end mark."""
         ...
 
     @property
     def complete(self) -> bool:
-        """True when the stream's own end mark was seen; nothing after it counts."""
+        """Whether the stream's own end mark was seen. Nothing after it counts."""
         ...
 
 
 class LLMProvider(ABC):
-    """One chat API. `model` is the model to ask; `api_url` the base URL without a trailing slash."""
+    """One chat API. `model` is the model to ask; `api_url` is the base URL without a trailing slash."""
 
-    #: The name users choose it by.
+    #: The name by which users choose it.
     name = ""
-    #: Fields of a request that make another try answer differently, as far as this server knows any.
+    #: Request fields that make a retry answer differently, if this server has any.
     variety: Mapping[str, JSON] = MappingProxyType({})
     #: The key under which messages keep their encoded bytes.
     dialect = ""
-    #: What it is, in one line, for owners who choose.
+    #: One line for owners who choose a provider.
     about = ""
-    #: Whether it is a service on the internet, which needs a key and the name of a model; else a server of the owner's.
+    #: Whether it is a service on the internet, which needs a key and a model name. Otherwise the owner runs the server.
     hosted = True
-    #: Whether it lists its models without a key, so that its list says nothing of the key.
+    #: Whether it lists its models without a key. Its list then says nothing about the key.
     lists_without_key = True
-    #: Whether it reports what a call cost.
+    #: Whether it reports the cost of a call.
     reports_cost = False
-    #: How many requests may be on their way to it at once, unless the owner says otherwise.
+    #: How many requests may be in flight at once, unless the owner sets another number.
     in_flight = 32
-    #: The commands that start its server and give it a model, empty for a server without such.
+    #: The commands that start its server and fetch a model, empty for a server without such commands.
     start_command = ""
     pull_command = ""
-    #: The settings that not every provider takes, each with the name of its constructor's option; no name for one
-    #: that goes with each call instead.
+    #: The settings that not every provider takes, each with the name of its constructor's option. The name is empty for
+    #: a setting that goes with each call instead.
     settings: Mapping[str, str] = MappingProxyType({})
-    #: The constructor's option for the context window, empty where the server is not told of it.
+    #: The constructor's option for the context window, empty when the server is not told its size.
     context_option = ""
-    #: The tools it runs itself, by the short names that settings may use.
+    #: The tools that the provider runs itself, by the short names that settings may use.
     server_tools: Mapping[str, JSONObject] = MappingProxyType({})
-    #: The public tables of tokens that its models count with or nearly so, the best first; none: by bytes.
+    #: The public token tables that match its models, exactly or nearly, best first. None: count by bytes.
     token_tables: tuple[str, ...] = ()
-    #: Whether those tables are its own models', or only like them.
+    #: Whether those tables are its models' own, or only similar.
     tables_fit = False
-    #: How its server can hold an answer to a form: to a JSON Schema, to any JSON object.
+    #: How its server can constrain an answer: to a JSON Schema, to any JSON object.
     forms: tuple[str, ...] = ("schema", "json")
 
     def __init__(self, api_url: str, model: str, key: str = "") -> None:
@@ -98,17 +98,17 @@ class LLMProvider(ABC):
         self.tokens = TokenEstimator()
 
     def rebind(self, api_url: str, key: str) -> None:
-        """Use another address with a key of its own. A key goes to the origin it was given with and to no other."""
+        """Use another address with a key of its own. A key is sent only to the origin it was given with."""
         self.api_url = api_url.rstrip("/")
         self._secret = key
-        #: The headers of a call, with what they were made for.
+        #: The headers of a call, and the address, key and options they were made for.
         self._made_headers: tuple[tuple[str, str, str], Headers] | None = None
         self._bound_to = origin_of(self.api_url)
-        #: A name for the key that gives nothing of it away; empty for none, another for each key and process.
+        #: A name for the key that reveals nothing of it. It differs for each key and process; empty without a key.
         self.credential = blake2b(key.encode(), key=_SALT, digest_size=6).hexdigest() if key else ""
 
     def give_key(self, key: str) -> bool:
-        """Use this key from now on, for the address that the old one was given with; True when it is another one."""
+        """Use this key from now on, for the same address as the old one. Return True when the key has changed."""
         if not key or key == self._secret or origin_of(self.get_api_url()) != self._bound_to:
             return False
         self.rebind(self.api_url, key)
@@ -120,27 +120,27 @@ class LLMProvider(ABC):
         return self._secret if origin_of(self.get_api_url()) == self._bound_to else ""
 
     def redacted(self, text: str) -> str:
-        """The text without the key, which some servers repeat in their errors."""
+        """Return the text without the key, which some servers repeat in their errors."""
         return text.replace(self._secret, "[key]") if self._secret else text
 
     def redacted_body(self, body: bytes) -> bytes:
-        """The same for a body, before an error takes a part of it: half a key could not be found any more."""
+        """Return a body without the key. Do this before an error takes a part of it: half a key could not be found."""
         return body.replace(self._secret.encode(), b"[key]") if self._secret else body
 
     def __repr__(self) -> str:
-        """Name and model; never the key."""
+        """Return the name and the model, never the key."""
         return f"<{self.name} {self.model}>"
 
     @abstractmethod
     def get_api_url(self) -> str:
-        """The URL of the chat endpoint."""
+        """Return the URL of the chat endpoint."""
 
     def get_models_url(self) -> str:
-        """The URL that lists the models."""
+        """Return the URL that lists the models."""
         return f"{self.api_url}/models"
 
     def build_headers(self) -> Headers:
-        """The request headers, the credential included."""
+        """Return the request headers, the credential included."""
         headers = {
             "Content-Type": ["application/json"],
             "Accept-Encoding": ["identity"],
@@ -151,11 +151,11 @@ class LLMProvider(ABC):
         return Headers(headers)
 
     def headers_for(self, options: CallOptions) -> Headers:
-        """The request headers of one call, not to be changed; for a provider whose options need headers too."""
+        """Return the headers of one call; do not change them. Overridden by providers whose options need headers."""
         return self._once(self.build_headers)
 
     def _once(self, build: Callable[[], Headers], of: str = "") -> Headers:
-        """The headers that `build` gives, kept for the calls that follow with the same address, key, and `of`.
+        """Return the headers that `build` makes. They are kept for later calls with the same address, key and `of`.
 
         Host is among them: Twisted would copy all of them for each request to add it.
         """
@@ -176,9 +176,10 @@ class LLMProvider(ABC):
         tools_as_text: bool = False,
         amendments: Sequence[Amendment] = (),
     ) -> bytes:
-        """The request body. Messages are encoded once and kept; with `tools_as_text` calls and results become text.
+        """Return the request body. Messages are encoded once and kept.
 
-        `amendments` are what this model's refusals taught of the request's fields.
+        With `tools_as_text`, calls and results become text. `amendments` are changes to the request's fields, learned
+        from this model's refusals.
         """
         head = amend(self.request_head(tools, tool_choice, options), amendments)
         return self.join_body(head, messages, options, tools_as_text=tools_as_text)
@@ -186,7 +187,7 @@ class LLMProvider(ABC):
     def join_body(
         self, head: JSONObject, messages: Sequence[Message], options: CallOptions, *, tools_as_text: bool
     ) -> bytes:
-        """The request body of its head and its messages."""
+        """Return the request body made of its head and its messages."""
         encoded = self._all_encoded(messages, tools_as_text=tools_as_text)
         encoded[:1] = [b"".join((orjson.dumps(head)[:-1], b',"messages":[', *encoded[:1]))]
         encoded[-1] += b"]}"
@@ -196,35 +197,38 @@ class LLMProvider(ABC):
     def request_head(
         self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions
     ) -> JSONObject:
-        """Everything of the request but its messages; never empty."""
+        """Return everything of the request but its messages; never empty."""
 
     @abstractmethod
     def encode_message(self, message: Message) -> list[JSONObject]:
-        """The wire messages one message becomes (several results may be several messages)."""
+        """Return the wire messages that one message becomes. Several results may be several messages."""
 
     @abstractmethod
     def stream_parser(self) -> StreamParser:
-        """A parser for one streamed answer."""
+        """Return a parser for one streamed answer."""
 
     @abstractmethod
     def parse_response(self, body: bytes) -> list[StreamEvent]:
-        """The events of an answer that came whole (edge case 50). Raises LLMError for one that is not an answer."""
+        """Return the events of an answer that came whole. Raises LLMError for a body that is not an answer."""
 
     def is_whole(self, content_type: str, first: bytes) -> bool:
-        """Whether a body is one document and no stream, told by its first byte that is not blank."""
+        """Tell by its first non-blank byte whether a body is one document and not a stream."""
         return first in {b"{", b"[", b"<"}
 
     def parse_rate_limit_headers(self, headers: Headers, moment: Moment | None = None) -> RateLimitInfo | None:
-        """What the headers say of limits, None when nothing. `moment` is when they came; without one, 0 is now."""
+        """Return what the headers say of limits, or None when they say nothing.
+
+        `moment` is when the headers came; without one, now is 0.
+        """
         return read_rate_limits(headers, moment or Moment())
 
     def adapt(self, error: Rejected, way: Way) -> Way | None:
-        """The way to ask after this refusal, None when it teaches nothing. Must not give back the same way."""
+        """Return the way to ask after this refusal, or None when it teaches nothing. Must not return the same way."""
         return None
 
     @abstractmethod
     def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
-        """The typed error for a response that is not a 200."""
+        """Return the typed error for a response that is not a 200."""
 
     def count_tokens(self, messages: Sequence[Message] | str) -> int:
         """Count the tokens of messages, or of a text: with a tokenizer where one was loaded, else by bytes.
@@ -238,24 +242,24 @@ class LLMProvider(ABC):
 
     @abstractmethod
     def format_tool_result(self, result: ToolResult) -> JSONObject:
-        """The wire message that answers one call."""
+        """Return the wire message that answers one call."""
 
     def missing_model(self) -> str:
-        """What an owner can do when the server does not have the model, as a part of a sentence."""
+        """Say, as part of a sentence, what an owner can do when the server does not have the model."""
         return "choose another model, or have this one enabled for the key"
 
     def supports_tools(self) -> bool:
-        """Whether the API has native tool calls at all; single models may still refuse them."""
+        """Tell whether the API has native tool calls at all. Single models may still refuse them."""
         return True
 
     def supports_schema(self) -> bool:
-        """Whether the API can constrain its text to a JSON Schema."""
+        """Tell whether the API can constrain its text to a JSON Schema."""
         return True
 
     def _all_encoded(self, messages: Sequence[Message], *, tools_as_text: bool) -> list[bytes]:
-        """The bytes of the messages, of the packed ones together.
+        """Return the bytes of the messages. Each packed row is one item.
 
-        A long history passes here with every call, so what is known is only looked up.
+        A long history passes through here with every call, so what is already encoded is only looked up.
         """
         key = f"{self.dialect}/text" if tools_as_text else self.dialect
 

@@ -1,4 +1,4 @@
-"""Tool calls written as Python (F10): `[f(a='x', n=3), g()]`, read with ast and never run."""
+"""Reads tool calls written as Python, `[f(a='x', n=3), g()]`. They are parsed with ast and never run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from llm.fallback_tokens import Budget, Ending, UnreadableJSON, scan_value
 from llm.json_repair import MAX_CHARS, clean_json
 from llm.messages import JSON
 
-#: A list of calls, or Llama's `tool.call(` (F9).
+#: A list of calls, or Llama's `tool.call(`.
 _BARE = re.compile(
     r"(?P<list>\[)\s*+[A-Za-z_][\w.]*+\s*+\(|(?<![\w.])[A-Za-z_]\w{0,128}+(?:\.\w{1,128}+)*?\.call(?=\()"
 )
@@ -27,7 +27,7 @@ _WRAPPERS = (
 _JSON_WORDS: dict[str, JSON] = {"true": True, "false": False, "null": None}
 
 
-#: What one call of the Python parser costs, in plain attempts.
+#: The cost of one call of the Python parser, in plain attempts.
 _PARSE_COST = 4
 
 
@@ -41,7 +41,7 @@ def read_pythonic(
     complete: bool,  # noqa: ARG001  a cut list is never a call
     budget: Budget | None = None,
 ) -> Reading:
-    """Every list of calls of the text: bare in brackets, or in a wrapper and then also without brackets."""
+    """Read every list of calls: bare in brackets, or in a wrapper, where it needs no brackets."""
     candidates: list[Candidate] = []
     cut = None
     budget = budget or Budget(len(text))
@@ -59,7 +59,7 @@ def read_pythonic(
 
 
 def parse_calls(source: str, offer: Offer) -> list[Draft]:
-    """The calls of a Python text that holds nothing else. Raises UnreadableCalls.
+    """Return the calls of a Python text that holds nothing else. Raises UnreadableCalls.
 
     A positional argument is taken only for the sole required parameter of an offered tool.
     """
@@ -75,7 +75,7 @@ def parse_calls(source: str, offer: Offer) -> list[Draft]:
 
 
 def _spans(text: str, offer: Offer, budget: Budget) -> Iterator[tuple[int, int, str]]:
-    """Start, end and source of everything that may be a list of calls, in order, none inside another."""
+    """Yield start, end and source of everything that may be a list of calls, in order, none inside another."""
     found = sorted([*_wrapped(text), *_bare(text, offer, budget)])
     behind = 0
     for start, end, source in found:
@@ -108,7 +108,7 @@ def _bare(text: str, offer: Offer, budget: Budget) -> Iterator[tuple[int, int, s
 
 
 def _begins_call(source: str, offer: Offer) -> bool:
-    """Whether a text that is no list of calls begins like one, of an offered tool."""
+    """Tell whether a text that is not a list of calls begins like a call of an offered tool."""
     first = _FIRST_CALL.match(source)
     return first is not None and offer.match(first.group(1).removesuffix(".call")) is not None
 
@@ -134,7 +134,7 @@ def _call_nodes(tree: ast.Module) -> Iterator[ast.Call]:
 
 
 def _unprinted(node: ast.expr) -> ast.Call:
-    """The call, without the `print(...)` that Gemma puts round it."""
+    """Return the call without the `print(...)` that Gemma puts around it."""
     if not isinstance(node, ast.Call):
         raise UnreadableCalls("more than calls")
     if isinstance(node.func, ast.Name) and node.func.id == "print" and len(node.args) == 1 and not node.keywords:
@@ -169,7 +169,7 @@ def _arguments(call: ast.Call, name: str, offer: Offer) -> dict[str, JSON]:
 
 
 def _literal(node: ast.expr) -> JSON:
-    """The value of a literal, bounded as JSON is."""
+    """Return the value of a literal, bounded as JSON is."""
     try:
         return clean_json(_python(node))
     except UnreadableJSON as error:

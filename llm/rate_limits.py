@@ -1,7 +1,7 @@
-"""What response headers say of limits and of when to come back (edge cases 78 to 80).
+"""Reads what response headers say of limits and of when to ask again.
 
-Four families are read by their names, whoever sends them: OpenAI's `x-ratelimit-*` with Go durations (also Groq and
-Azure; Mistral's `-req-minute`, OpenRouter's bare names), Anthropic's `anthropic-ratelimit-*` with RFC 3339 times,
+Four families are read by their names, from any server: OpenAI's `x-ratelimit-*` with Go durations (also Groq and Azure;
+Mistral's `-req-minute`, OpenRouter's bare names), Anthropic's `anthropic-ratelimit-*` with RFC 3339 times,
 `retry-after` in seconds or as an HTTP date with its finer `retry-after-ms`, and `x-should-retry`.
 """
 
@@ -20,9 +20,9 @@ from twisted.web.http_headers import Headers
 from llm.errors import LLMError
 from llm.response import RateLimitInfo
 
-#: A wish for more seconds than this (a week) is a fault of the server and no wish.
+#: A wait of more seconds than this (a week) is a fault of the server, and is ignored.
 MAX_WISH_SECONDS = 7 * 24 * 3600.0
-#: A bare number above this counts seconds, above the second milliseconds, since 1970.
+#: A bare number above the first counts seconds since 1970; above the second, milliseconds.
 _EPOCH, _EPOCH_MS = 1e9, 1e11
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|h|m|s)")
 _DURATION = re.compile(rf"(?:{_DURATION_PART.pattern})+")
@@ -34,7 +34,7 @@ _MAX_CHARS = 64
 class Moment:
     """When a response came: `now` in clock seconds and, when known, `wall` in seconds since 1970.
 
-    The response's own Date header is preferred to `wall`, so a clock that is wrong on this side does no harm.
+    The response's own Date header is preferred to `wall`, so a wrong clock on this side does no harm.
     """
 
     now: float = 0.0
@@ -42,7 +42,7 @@ class Moment:
 
 
 def read_rate_limits(headers: Headers, moment: Moment) -> RateLimitInfo | None:
-    """What these headers say of the limits; None when they say nothing."""
+    """Return what these headers say of the limits, or None when they say nothing."""
     told: dict[str, dict[int, str]] = {}
     for name, values in headers.getAllRawHeaders():
         if name in _PLACES:
@@ -60,10 +60,10 @@ def read_rate_limits(headers: Headers, moment: Moment) -> RateLimitInfo | None:
 
 
 def retry_wish(headers: Headers, moment: Moment) -> float | None:
-    """When the server wants to be asked again, in clock seconds; None for no wish or an absurd one.
+    """Return when the server wants to be asked again, in clock seconds. None when it says nothing sensible.
 
-    The first sensible of `retry-after-ms`, `retry-after`, and the resets of the limits that are used up. A 0 is no
-    wish (Azure sends `retry-after-ms: 0` beside `retry-after: 1`).
+    It is the first sensible of `retry-after-ms`, `retry-after`, and the resets of the limits that are used up. A 0 is
+    ignored (Azure sends `retry-after-ms: 0` beside `retry-after: 1`).
     """
     wall = _wall(headers, moment)
     millis = _number(_value(headers, "retry-after-ms"))
@@ -74,18 +74,18 @@ def retry_wish(headers: Headers, moment: Moment) -> float | None:
 
 
 def should_retry(headers: Headers) -> bool | None:
-    """What `x-should-retry` says, which wins over the status; None when it is not there."""
+    """Return what `x-should-retry` says, which wins over the status. None when it is missing."""
     return {"true": True, "false": False}.get(_value(headers, "x-should-retry").lower())
 
 
 def heed(error: LLMError, headers: Headers, moment: Moment) -> None:
-    """Write into the error of a failed response what its headers wish. Never for a 200 (edge case 78)."""
+    """Write into the error of a failed response what its headers ask for. Never call it for a 200."""
     error.retry_at = retry_wish(headers, moment)
     error.should_retry = should_retry(headers)
 
 
 def seconds_of(duration: str) -> float | None:
-    """A Go duration (`1m30s`, `2ms`) or a plain number in seconds; None for anything else."""
+    """Return a Go duration (`1m30s`, `2ms`) or a plain number in seconds. None for anything else."""
     text = duration.strip()[:_MAX_CHARS]
     if _DURATION.fullmatch(text):
         return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in _DURATION_PART.findall(text))
@@ -93,7 +93,7 @@ def seconds_of(duration: str) -> float | None:
 
 
 def _names(what: str, of: str) -> list[str]:
-    """The header names for one quantity, the most telling first."""
+    """Return the header names for one quantity, the most specific first."""
     names = [f"x-ratelimit-{what}-{of}", f"anthropic-ratelimit-{of}-{what}"]
     if of == "tokens":
         return [*names, f"anthropic-ratelimit-input-tokens-{what}", f"x-ratelimit-{what}-tokens-minute"]
@@ -101,7 +101,7 @@ def _names(what: str, of: str) -> list[str]:
 
 
 def _places() -> dict[bytes, tuple[str, int]]:
-    """By header name as Twisted spells it: the field of RateLimitInfo, and its rank among the names for that field."""
+    """Map each header name, as Twisted spells it, to its field of RateLimitInfo and its rank for that field."""
     places = {}
     for what, field in (("remaining", "remaining_{}"), ("limit", "limit_{}"), ("reset", "reset_{}_at")):
         for of in ("requests", "tokens"):
@@ -112,7 +112,7 @@ def _places() -> dict[bytes, tuple[str, int]]:
 
 
 _PLACES = _places()
-#: The fields that are times.
+#: The fields that hold times.
 _TIMES = ("reset_requests_at", "reset_tokens_at")
 
 
@@ -122,13 +122,13 @@ def _count(text: str) -> int | None:
 
 
 def _at(text: str, headers: Headers, moment: Moment) -> float | None:
-    """When a limit is renewed, in clock seconds."""
+    """Return when a limit is renewed, in clock seconds."""
     wait = _reset(text, lambda: _wall(headers, moment))
     return None if wait is None else moment.now + wait
 
 
 def _used_up(info: RateLimitInfo | None, now: float) -> list[float | None]:
-    """The longest wait of the limits with nothing left."""
+    """Return the longest wait among the limits with nothing left."""
     if info is None:
         return []
     pairs = [(info.remaining_requests, info.reset_requests_at), (info.remaining_tokens, info.reset_tokens_at)]
@@ -142,7 +142,7 @@ def _retry_after(value: str, wall: float | None) -> float | None:
 
 
 def _reset(value: str, wall: Callable[[], float | None]) -> float | None:
-    """Seconds until a reset that is told as a duration, a number, or a time, which alone needs the wall's."""
+    """Return the seconds until a reset, given as a duration, a number or a time. Only a time needs `wall`."""
     seconds = seconds_of(value)
     if seconds is None:
         seconds = _until(_rfc3339(value), wall())
@@ -156,7 +156,7 @@ def _until(then: float | None, wall: float | None) -> float | None:
 
 
 def _wall(headers: Headers, moment: Moment) -> float | None:
-    """The time of day at the server, else here."""
+    """Return the time of day at the server, or here when it is not given."""
     told = _http_date(_value(headers, "date"))
     return moment.wall if told is None else told
 
@@ -177,7 +177,7 @@ def _rfc3339(value: str) -> float | None:
 
 
 def _timestamp(when: datetime) -> float | None:
-    """Seconds since 1970; a time without a zone is UTC."""
+    """Return seconds since 1970. A time without a zone is UTC."""
     try:
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     except (OverflowError, ValueError):
@@ -185,7 +185,7 @@ def _timestamp(when: datetime) -> float | None:
 
 
 def _number(text: str) -> float | None:
-    """A finite number that is not negative."""
+    """Return a finite number that is not negative, or None."""
     try:
         number = float(text)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Messages out of the bytes that the providers here encode them to. Pure.
+"""Reads messages back from the bytes that the providers here encode them to. Pure.
 
-Bytes tell less than a message: a result's name, a thought, why a call cannot be run. So each message is read back when
-it is packed and compared; the way by which it came out as it was is noted, and `KEPT` when none did.
+Bytes say less than a message: a result's name, reasoning, and why a call cannot be run may be missing. So each message
+is read back when it is packed, and compared. The way that restored it is noted, and `KEPT` when none did.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import orjson
 
 from llm.messages import Block, Message, RawTurn, Reasoning, Role, Text, ToolCall, ToolResult
 
-#: The bytes do not tell all of it. They do. They do but for the names of results, which are those of the calls in the
-#: message before. They are the turn as Anthropic sent it.
+#: KEPT: the bytes do not say everything. PLAIN: they do. NAMED: they do, except for the names of results, which come
+#: from the calls of the preceding message. RAW: they are the turn as Anthropic sent it.
 KEPT, PLAIN, NAMED, RAW = range(4)
 
 _WAYS_OF = {Role.SYSTEM: (PLAIN,), Role.USER: (PLAIN,), Role.ASSISTANT: (PLAIN, RAW), Role.TOOL: (NAMED, PLAIN)}
 
 
 def way_back(before: Message | None, message: Message, key: str) -> int:
-    """The way by which the message can be read back from the bytes it has under this key; `before` stands before it."""
+    """Return the way to read the message back from its bytes under this key. `before` is the preceding message."""
     for way in _WAYS_OF[message.role]:
         if way == NAMED and before is None:
             continue
@@ -34,7 +34,7 @@ def way_back(before: Message | None, message: Message, key: str) -> int:
 
 
 def read(before: Message | None, role: Role, wire: bytes, way: int) -> Message:
-    """The message. What it raises for other bytes than `way_back` was shown does not matter."""
+    """Return the message. Use it only on bytes that `way_back` was given; for others its errors are unspecified."""
     objects = orjson.loads(b"[%b]" % wire)
     if role is Role.TOOL:
         names = {call.id: call.name for call in before.tool_calls} if before and way == NAMED else {}
@@ -46,7 +46,7 @@ def read(before: Message | None, role: Role, wire: bytes, way: int) -> Message:
 
 
 def _turn(told: Mapping[str, Any]) -> list[Block]:
-    """The blocks of a wire message of Chat Completions or Ollama."""
+    """Return the blocks of a wire message of Chat Completions or Ollama."""
     blocks: list[Block] = []
     if thought := told.get("thinking"):
         blocks.append(Reasoning(thought))
@@ -61,7 +61,7 @@ def _turn(told: Mapping[str, Any]) -> list[Block]:
 
 
 def _content(told: Mapping[str, Any]) -> list[Block]:
-    """The block that one of Anthropic's is; none for a kind that stands for nothing here."""
+    """Return the block for one of Anthropic's content blocks, or none for a kind that has no counterpart here."""
     match told["type"]:
         case "text":
             return [Text(told["text"])]

@@ -1,4 +1,4 @@
-"""What a model call comes back with."""
+"""What a model call returns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FinishReason(StrEnum):
-    """Why the model stopped, in one vocabulary for all providers (llm-wire 1.7)."""
+    """Why the model stopped, in one vocabulary for all providers."""
 
     STOP = "stop"
     TOOL_CALLS = "tool_calls"
@@ -26,11 +26,11 @@ class FinishReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider counted them. None means the provider did not say, which is not 0 (edge case 56).
+    """Tokens as the provider counted them. None means the provider did not say, which is not 0.
 
-    `input_tokens` is the whole prompt; `cached_tokens` were read from a cache and `cache_write_tokens` written to
-    one, and both are part of it. `reasoning_tokens` are part of `output_tokens`. `server_tools` counts the calls of
-    the provider's own tools by name. `cost` is what the provider charged, else what configured prices come to.
+    `input_tokens` is the whole prompt; `cached_tokens` were read from a cache and `cache_write_tokens` written to one,
+    and both are part of it. `reasoning_tokens` are part of `output_tokens`. `server_tools` counts the calls of the
+    provider's own tools by name. `cost` is what the provider charged, else the cost by configured prices.
     """
 
     input_tokens: int | None = None
@@ -49,7 +49,7 @@ class Usage:
         return (self.input_tokens or 0) + (self.output_tokens or 0)
 
     def __add__(self, other: Usage) -> Usage:
-        """Both together, for one answer that took several requests; what only one of them knows is kept."""
+        """Add up the usage of one answer that took several requests. A number that only one of them has is kept."""
         return Usage(
             _sum(self.input_tokens, other.input_tokens),
             _sum(self.output_tokens, other.output_tokens),
@@ -78,7 +78,7 @@ def _sum_counts(one: Mapping[str, int] | None, other: Mapping[str, int] | None) 
 
 @dataclass(frozen=True, slots=True)
 class RateLimitInfo:
-    """What the provider's headers said of its limits; times are clock seconds, None where it said nothing."""
+    """What the provider's headers said of its limits. Times are clock seconds; None where it said nothing."""
 
     remaining_requests: int | None = None
     remaining_tokens: int | None = None
@@ -100,12 +100,12 @@ class LLMResponse:
     rate_limit_info: RateLimitInfo | None = None
     #: True when the tool calls were read from text by the JSON fallback.
     from_fallback: bool = False
-    #: True when one of those was JSON only after a repair.
+    #: True when one of those calls was JSON only after a repair.
     repaired: bool = False
-    #: True for the first sentence of an answer that was acted upon before the rest came; the whole is another response.
+    #: True for the first sentence of an answer, acted upon before the rest came. The whole answer is another response.
     is_beginning: bool = False
-    #: The value of the answer when a schema was asked for and the text matches it, else None. A pydantic model's
-    #: instance when the schema was given as a model.
+    #: The value of the answer when a schema was requested and the text matches it, else None. An instance of the
+    #: pydantic model when the schema was given as one.
     structured: JSON | BaseModel = None
 
     @property
@@ -115,7 +115,7 @@ class LLMResponse:
 
     @property
     def reasoning(self) -> str:
-        """What the model thought, empty when it showed nothing."""
+        """The model's reasoning, empty when it showed none."""
         return self.message.reasoning
 
     @property

@@ -1,4 +1,4 @@
-"""A model's answer while it arrives: one neutral form for every provider."""
+"""A model's answer while it arrives, in one neutral form for every provider."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from llm.response import FinishReason, Usage
 class TextDelta:
     """A piece of the answer's text.
 
-    Nobody changes it, nor the other two kinds of piece; frozen they would cost thrice as much to make, and an answer
-    has hundreds.
+    Never change a piece, nor the other two kinds. They are not frozen because an answer has hundreds, and frozen ones
+    take three times as long to make.
     """
 
     text: str
@@ -25,7 +25,7 @@ class TextDelta:
 
 @dataclass(slots=True)
 class ReasoningDelta:
-    """A piece of what the model thinks. A `signature` seals the thought; what follows is another one."""
+    """A piece of the model's reasoning. A `signature` seals it; reasoning that follows is a new block."""
 
     text: str
     signature: str = ""
@@ -33,33 +33,33 @@ class ReasoningDelta:
 
 @dataclass(slots=True)
 class CallDelta:
-    """A piece of a tool call. `index`, `id` and `name` are what this piece carried; None when it did not."""
+    """A piece of a tool call. `index`, `id` and `name` are what this piece carried, None for what it did not."""
 
     index: int | None = None
     id: str | None = None
     name: str | None = None
     arguments: str | JSONObject | None = None
-    #: Whether it came in the old `function_call`, which some servers send beside the same call in `tool_calls`.
+    #: Whether it came in the old `function_call`. Some servers send that beside the same call in `tool_calls`.
     is_legacy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ServerBlockSeen:
-    """Something the provider's own tools did, whole: a call of theirs, its result, or a source of the text before."""
+    """A whole step of the provider's own tools: a call, its result, or a source of the text before it."""
 
     block: ServerToolCall | ServerToolResult | Citation
 
 
 @dataclass(frozen=True, slots=True)
 class RawSeen:
-    """The turn as the provider sent it, for replay; the last one wins."""
+    """The turn as the provider sent it, for replay. The last one wins."""
 
     raw: RawTurn
 
 
 @dataclass(frozen=True, slots=True)
 class UsageSeen:
-    """The provider's count so far; the last one wins (edge case 54)."""
+    """The provider's count so far. The last one wins."""
 
     usage: Usage
 
@@ -73,23 +73,23 @@ class FinishSeen:
 
 @dataclass(frozen=True, slots=True)
 class ModelSeen:
-    """The name the provider gives the model that answers."""
+    """The name by which the provider calls the answering model."""
 
     model: str
 
 
 StreamEvent = TextDelta | ReasoningDelta | CallDelta | ServerBlockSeen | RawSeen | UsageSeen | FinishSeen | ModelSeen
 
-#: Told of every event of a stream, in order, as it arrives. A Deferred as its answer holds the stream back until it
-#: fires: nothing more is read from the connection meanwhile.
+#: Called with every event of a stream, in order, as it arrives. If it returns a Deferred, the stream is held back until
+#: that fires: nothing more is read from the connection meanwhile.
 Listener = Callable[[StreamEvent], Deferred[None] | None]
 
 
 class ActingListener(ABC):
-    """A listener that may do something with an answer before it is whole, and says whether it did.
+    """A listener that may act on an answer before it is whole, and says whether it did.
 
-    An answer that was acted upon is not asked for again, of no model. Until then a broken stream is tried again as if
-    nobody had listened.
+    An answer that was acted upon is not requested again, from any model. Until then a broken stream is retried as if
+    there were no listener.
     """
 
     @property
@@ -98,18 +98,18 @@ class ActingListener(ABC):
         """Whether anything was done that cannot be taken back."""
 
     def begins(self, *, text_is_answer: bool) -> None:  # noqa: B027  (most need not know)
-        """An attempt begins: what was told of the one before is void.
+        """Note that an attempt begins: forget what was heard of the one before.
 
-        `text_is_answer` when tools are offered natively, and whenever this model wrote text it was the whole answer.
+        `text_is_answer` is True when tools are offered natively and this model's text has always been the whole answer.
         """
 
     @abstractmethod
     def __call__(self, event: StreamEvent) -> Deferred[None] | None:
-        """As `Listener`."""
+        """Take one event, as a `Listener` does."""
 
 
 class _Plain(ActingListener):
-    """A listener that says nothing of itself: hearing anything counts as acting."""
+    """A listener made of a plain function. Hearing anything counts as acting."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
@@ -125,5 +125,5 @@ class _Plain(ActingListener):
 
 
 def acting(listener: Listener | None) -> ActingListener | None:
-    """The listener as one that says whether it acted; the same when it is one."""
+    """Return the listener as one that says whether it acted, or the same object when it already does."""
     return listener if listener is None or isinstance(listener, ActingListener) else _Plain(listener)

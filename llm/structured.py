@@ -1,6 +1,6 @@
-"""Answers held to a JSON Schema: asked for in words where the provider cannot, and always checked.
+"""Answers that must match a JSON Schema: asked for in words where the provider cannot do it, and always checked.
 
-The checker knows the part of JSON Schema that pydantic writes; keywords it does not know hold for any value.
+The checker knows the part of JSON Schema that pydantic writes. Keywords it does not know match any value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from llm.response import FinishReason, LLMResponse
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
-#: Levels of schema and value the checker follows.
+#: How many levels of schema and value the checker follows.
 MAX_DEPTH = 64
 _FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
 _OPENING = re.compile(r"[{\[]")
@@ -39,7 +39,7 @@ _TYPES: Mapping[str, Callable[[object], bool]] = {
 
 
 def with_schema(messages: Sequence[Message], schema: JSONObject) -> Sequence[Message]:
-    """The messages with the wish for JSON of this schema at the end of the first system message."""
+    """Return the messages with a request for JSON of this schema at the end of the first system message."""
     wish = (
         "Answer with one JSON value and nothing else: no prose, no code fence. It must match this JSON Schema:\n"
         + orjson.dumps(schema).decode()
@@ -50,9 +50,9 @@ def with_schema(messages: Sequence[Message], schema: JSONObject) -> Sequence[Mes
 
 
 def checked(response: LLMResponse, schema: JSONObject | type[BaseModel]) -> LLMResponse:
-    """The response with its value in `structured`; as it is when it calls tools or was filtered.
+    """Return the response with its value in `structured`, or as it is when it calls tools or was filtered.
 
-    Raises SchemaMismatch when the text is no JSON, was cut off, or does not match.
+    Raises SchemaMismatch when the text is not JSON, was cut off, or does not match.
     """
     if response.has_tool_calls or response.finish_reason is FinishReason.FILTERED:
         return response
@@ -76,12 +76,12 @@ def checked(response: LLMResponse, schema: JSONObject | type[BaseModel]) -> LLMR
 
 
 def problem(value: JSON, schema: JSONObject) -> str:
-    """What is wrong with the value by this schema, with the place in it; empty when it matches."""
+    """Say how and where the value violates this schema. Empty when it matches."""
     return next(_Checker(schema).problems(value, schema, "$", 0), "")
 
 
 def is_strict(schema: object) -> bool:
-    """Whether every object of the schema is closed and requires all its members, as strict vendors want it."""
+    """Tell whether every object of the schema is closed and requires all its members, as strict vendors demand."""
     if isinstance(schema, list):
         return all(is_strict(part) for part in schema)
     if not isinstance(schema, Mapping):
@@ -94,7 +94,7 @@ def is_strict(schema: object) -> bool:
 
 
 def _value(text: str) -> JSON:
-    """The one JSON value of an answer; a fence round it and words before an object or list are forgiven."""
+    """Return the one JSON value of an answer. A fence around it and words before an object or list are allowed."""
     fenced = _FENCE.search(text)
     inner = fenced.group(1) if fenced else text
     try:
@@ -114,20 +114,20 @@ def _mismatch(response: LLMResponse, why: str) -> SchemaMismatch:
 
 
 def _first(error: ValidationError) -> str:
-    """The first thing pydantic found, without the value."""
+    """Return the first problem pydantic found, without the value."""
     found = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(["$", *(str(step) for step in found["loc"])])
     return f"{place}: {found['msg']}"
 
 
 class _Checker:
-    """Checks values against one schema and its definitions."""
+    """A checker of values against one schema and its definitions."""
 
     def __init__(self, root: JSONObject) -> None:
         self._root = root
 
     def problems(self, value: JSON, schema: object, at: str, depth: int) -> Iterator[str]:
-        """One sentence for each thing that does not match, the outermost first."""
+        """Yield one sentence for each mismatch, the outermost first."""
         if depth > MAX_DEPTH:
             yield f"{at}: nested too deep"
         elif schema is False:
@@ -185,7 +185,7 @@ def _of_type(value: JSON, schema: Mapping[str, Any], at: str) -> Iterator[str]:
 
 
 def _bounds(value: JSON, schema: Mapping[str, Any], at: str) -> Iterator[str]:
-    """What is too small, too large, too short, too long, or of the wrong form."""
+    """Yield what is too small, too large, too short, too long, or in the wrong form."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield from _number_bounds(value, schema, at)
         return
@@ -209,7 +209,7 @@ def _number_bounds(value: float, schema: Mapping[str, Any], at: str) -> Iterator
 
 
 def _same(one: object, other: object) -> bool:
-    """Equal as JSON, where true is not 1."""
+    """Tell whether two values are equal as JSON, where true is not 1."""
     return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 

@@ -1,7 +1,7 @@
-"""Fake model servers for tests, benches and people: `python -m llm.testing --help` serves one.
+"""Fake model servers for tests, benches and people: `python -m llm.testing --help` shows how to serve one.
 
-A fake speaks its protocol over real HTTP, takes its answers from a script, records what it is asked, and can fail in
-every way a real server was seen to fail.
+A fake speaks its protocol over real HTTP, takes its answers from a script, records the requests, and can fail in every
+way that real servers were seen to fail.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ __all__ = [
     "simple_sage",
 ]
 
-#: What `--fault` can be, and what it makes of a good reply.
+#: The values of `--fault`, and what each makes of a good reply.
 FAULTS: dict[str, Callable[[Reply], Step]] = {
     "die": lambda reply: DieMidStream(2, reply),
     "end-early": lambda reply: EndEarly(2, reply),
@@ -92,7 +92,7 @@ FAULTS: dict[str, Callable[[Reply], Step]] = {
 }
 
 
-#: What `--brain` can be.
+#: The values of `--brain`.
 BRAINS: dict[str, Callable[[argparse.Namespace], Brain]] = {
     "sage": lambda _: simple_sage,
     "dutiful": lambda _: dutiful,
@@ -118,7 +118,7 @@ and split by invisible characters or by blanks; two of these may lie over each o
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve a fake until interrupted; the exit status."""
+    """Serve a fake until interrupted. Return the exit status."""
     options = _parser().parse_args(arguments)
     return serve_until_interrupted(lambda reactor: _serve_for_ever(options, reactor))
 
@@ -152,7 +152,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _pace(text: str) -> float:
-    """A number of tokens per second. Raises ArgumentTypeError."""
+    """Return a number of tokens per second. Raises ArgumentTypeError."""
     try:
         pace = float(text)
     except ValueError:
@@ -163,7 +163,7 @@ def _pace(text: str) -> float:
 
 
 def _fake(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
-    """The server that the options ask for."""
+    """Make the server that the options describe."""
     fake = _speaking(options, clock)
     if options.read_tokens_per_second is not None:
         fake.reader = PromptReader(clock, options.read_tokens_per_second)
@@ -171,7 +171,7 @@ def _fake(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
 
 
 def _speaking(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
-    """A server of the protocol and the brain that the options ask for."""
+    """Make a server with the protocol and the brain that the options name."""
     fault = FAULTS.get(options.fault or "")
     chosen = BRAINS[options.brain](options)
 

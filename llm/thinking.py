@@ -1,4 +1,4 @@
-"""What a model thought, kept apart from what it says, when both come in one text (edge case 71)."""
+"""Separates a model's reasoning from its answer when both come in one text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 _OPENING = ("<think>", "<thinking>", "[think]", "<|start_thinking|>", "<|channel|>analysis<|message|>")
 _CLOSING = ("</think>", "</thinking>", "[/think]", "<|end_thinking|>")
-#: What ends the analysis of gpt-oss; in other texts these are no tags of thoughts.
+#: What ends the analysis of gpt-oss. In other texts these are not thinking tags.
 _HARMONY_END = ("<|end|>", "<|start|>", "<|return|>", "<|call|>")
 _TAGS = (*_OPENING, *_CLOSING, *_HARMONY_END)
 _TAG = re.compile(rf"(?i:{'|'.join(re.escape(tag) for tag in _TAGS if tag[0] == '<')})|\[/?THINK\]", re.ASCII)
@@ -18,10 +18,10 @@ Piece = tuple[bool, str]
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """Reasoning and answer.
+    """Return the reasoning and the answer.
 
-    A block never closed is reasoning to the end; a closing tag alone ends reasoning that began with the text. Blanks
-    behind a closing tag belong to neither.
+    A block that is never closed is reasoning to the end. A closing tag alone ends reasoning that began with the text.
+    Blanks after a closing tag belong to neither.
     """
     splitter = ThinkingSplitter()
     pieces = splitter.feed(text) + splitter.finish()
@@ -32,10 +32,10 @@ def split_thinking(text: str) -> tuple[str, str]:
 
 
 class ThinkingSplitter:
-    """Does the same for a stream whose tags may be cut anywhere. `opened`: the template opened the block already.
+    """A splitter for a stream whose tags may be cut anywhere. `opened`: the template already opened the block.
 
-    A first tag that closes shows that all text before it was reasoning. A stream has delivered that as answer by
-    then: `taken_back` holds it, to be removed from the front of the answer. It is final after `finish`.
+    If the first tag is a closing one, all text before it was reasoning. By then a stream has delivered that text as
+    answer. `taken_back` holds it, to be removed from the front of the answer. It is final after `finish`.
     """
 
     def __init__(self, *, opened: bool = False) -> None:
@@ -48,14 +48,14 @@ class ThinkingSplitter:
         self._delivered: list[str] = []
 
     def feed(self, piece: str) -> list[Piece]:
-        """What is certain by now; up to the length of a tag is held back."""
+        """Return what is certain by now. Up to the length of a tag is held back."""
         text = self._held + piece
         keep = _undecided(text)
         self._held = text[keep:]
         return self._split(text[:keep])
 
     def finish(self) -> list[Piece]:
-        """What was held back: the beginning of a tag that no tag came of."""
+        """Return what was held back: the beginning of a tag that was never completed."""
         text, self._held = self._held, ""
         return self._split(text)
 
@@ -93,7 +93,7 @@ class ThinkingSplitter:
 
 
 def _undecided(text: str) -> int:
-    """The offset from which the text may be the beginning of a tag."""
+    """Return the offset from which the text may be the beginning of a tag."""
     for first in _FIRST.finditer(text, max(0, len(text) - _LONGEST + 1)):
         begun = text[first.start() :].lower()
         if any(tag.startswith(begun) for tag in _TAGS):

@@ -1,8 +1,8 @@
 """Tokenizers for providers whose tables are public, by tiktoken: the extra `tokens`.
 
-tiktoken fetches a table that is not there, so it is only given what was read here: the file that the settings name, or
-one of tiktoken's own cache folder whose SHA-256 is right. Reading and building take half a second and 70 MB, once in a
-process; do it in another thread. tiktoken holds the interpreter for a sixth of a second of that.
+tiktoken fetches a missing table, so it is only given tables that were read here: the file that the settings name, or
+one from tiktoken's own cache folder whose SHA-256 is right. Reading and building take half a second and 70 MB, once in
+a process. Do it in another thread; tiktoken holds the interpreter for a sixth of a second of that time.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-#: Characters that are given to the tokenizer at once: its time grows faster than the text in the worst case.
+#: How many characters the tokenizer is given at once: in the worst case its time grows faster than the text.
 PIECE_CHARS = 4096
-#: A table has 200,000 lines and 4 MB.
+#: Bounds of a table; a real one has 200,000 lines and 4 MB.
 MAX_BYTES = 64 * 1024 * 1024
 _MAX_RANK = 2**31
 _ORIGIN = "https://openaipublic.blob.core.windows.net/encodings"
-#: Names of models that count with the older table; whatever vendor and tuning stand before.
+#: Names of models that count with the older table. A vendor and a tuning may precede the name.
 _OLDER = re.compile(r"(?:^|[/:])gpt-(?:4(?![.o])|3)")
-#: Upper and lower case letters, as the newer pattern tells words apart.
+#: Upper and lower case letters, by which the newer pattern separates words.
 _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _SUFFIX = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 
 
 class TableUnusable(Exception):
-    """There is no table to count with; the message says why, and what to do."""
+    """There is no table to count with. The message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A public table: its name, its SHA-256, and the pattern by which a text is split before it is looked up."""
+    """A public table: its name, its SHA-256, and the pattern by which a text is split before the look-up."""
 
     name: str
     sha256: str
     pattern: str
 
     def cached(self, environment: Mapping[str, str]) -> Path:
-        """Where tiktoken keeps it."""
+        """Return the path where tiktoken keeps it."""
         given = (environment.get(name, "") for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"))
         folder = next(filter(None, given), "") or f"{gettempdir()}/data-gym-cache"
         return Path(folder) / sha1(f"{_ORIGIN}/{self.name}.tiktoken".encode(), usedforsecurity=False).hexdigest()
@@ -83,30 +83,30 @@ TABLES = {
 
 
 class TableCounter:
-    """Counts with one table."""
+    """A tokenizer that counts with one table."""
 
     def __init__(self, name: str, encoding: Encoding) -> None:
         self.name = name
         self._encoding = encoding
 
     def count(self, text: str) -> int:
-        """The tokens of a text, in pieces, so that no text takes more than its share of time."""
+        """Count the tokens of a text, in pieces, so that no text takes more than its share of time."""
         encode = self._encoding.encode_ordinary
         return sum(len(encode(text[at : at + PIECE_CHARS])) for at in range(0, len(text), PIECE_CHARS))
 
 
-#: The counters of this process by name, pattern and SHA-256 of their table, and who may add one.
+#: The counters of this process by name, pattern and SHA-256 of their table, and the lock for adding one.
 _COUNTERS: dict[tuple[str, str, str], TableCounter] = {}
 _LOADING = Lock()
 
 
 def preferred(names: Sequence[str], model: str) -> list[str]:
-    """The names of tables, the one that fits the model first."""
+    """Return the names of tables, the one that fits the model first."""
     return sorted(names, key=lambda name: name != "cl100k_base") if _OLDER.search(model) else list(names)
 
 
 def load_counter(names: Sequence[str], file: Path | None, environment: Mapping[str, str]) -> TableCounter:
-    """The counter of the table in `file`, else of the first of these tables in tiktoken's cache. Never fetches one.
+    """Return the counter of the table in `file`, else of the first of these in tiktoken's cache. Never fetches one.
 
     A file that the owner names need not be a known table; one in the cache must be. Raises TableUnusable. Blocks.
     """
@@ -132,7 +132,7 @@ def load_counter(names: Sequence[str], file: Path | None, environment: Mapping[s
 
 
 def _alike(file: Path) -> Table:
-    """The known table whose pattern goes with a file of this name."""
+    """Return the known table whose pattern goes with a file of this name."""
     return next((table for name, table in TABLES.items() if name in file.name), TABLES["o200k_base"])
 
 
@@ -160,7 +160,7 @@ def _counter(data: bytes, digest: str, name: str, table: Table) -> TableCounter:
 
 
 def _ranks(data: bytes, name: str) -> dict[bytes, int]:
-    """The tokens of a table with their ranks. What tiktoken would crash on is refused. Raises TableUnusable."""
+    """Return the tokens of a table with their ranks. Raises TableUnusable, also for what would crash tiktoken."""
     ranks: dict[bytes, int] = {}
     for number, line in enumerate(data.splitlines(), start=1):
         if not line:

@@ -1,8 +1,8 @@
-"""How many tokens a text or a request is, before the provider says so, corrected by what it reports.
+"""Estimates how many tokens a text or a request has before the provider says so. Reported usage corrects the estimate.
 
-Without a tokenizer it is bytes per token: English is 4.9 bytes a token, code 3.9, Russian 6.2, Japanese 3.2 (measured
-on o200k); after the first answer the estimate follows the model in use. With one (`token_tables.py`) new texts are
-counted exactly, and what they came to sets the ratio for whole requests, so that a request still costs no more than its
+Without a tokenizer the estimate is bytes per token: English has 4.9 bytes a token, code 3.9, Russian 6.2, Japanese 3.2
+(measured on o200k). After the first answer it follows the model in use. With a tokenizer (`token_tables.py`) new texts
+are counted exactly, and their counts set the ratio for whole requests, so that a request still costs no more than its
 new messages. Nothing here loads a table.
 """
 
@@ -12,42 +12,42 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Protocol
 
-#: Bytes per token before anything is known: on the low side, so that the estimate errs towards too many tokens.
+#: Bytes per token before anything is known. It is low, so that the estimate errs towards too many tokens.
 FIRST_GUESS = 3.8
-#: Bytes that are counted exactly between two requests. The rest goes by the ratio of what was counted: a tokenizer
+#: How many bytes are counted exactly between two requests. The rest is estimated by the ratio so far: a tokenizer
 #: takes 5 ms for 16 KiB of the worst text, and a history that is read back may be a hundred times as long.
 EXACT_BYTES = 64 * 1024
-#: Share of a new observation in the moving ratio.
+#: The weight of a new observation in the moving ratio.
 _WEIGHT = 0.3
-#: Below this many tokens an answer teaches nothing.
+#: A request of fewer tokens does not change the ratio.
 _MIN_TOKENS = 100
-#: What a real ratio lies between; a provider that counts only uncached tokens falls outside and is held here.
+#: The bounds of a real ratio. A provider that counts only uncached tokens falls outside, and its count is ignored.
 _BOUNDS = (1.5, 8.0)
-#: The same for the tokens that a provider reports, to those its tokenizer counts.
+#: The bounds of the ratio between the tokens a provider reports and those its tokenizer counts.
 _CORRECTIONS = (0.5, 2.0)
 
 
 class Counter(Protocol):
-    """A tokenizer: counts the tokens of a text."""
+    """A tokenizer that counts the tokens of a text."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the tokenizer."""
         ...
 
     def count(self, text: str) -> int:
-        """The tokens of a text."""
+        """Count the tokens of a text."""
         ...
 
 
 class TokenEstimator:
-    """Tokens of texts and requests of one model; `learn` corrects it."""
+    """An estimator of the tokens of texts and requests of one model. `learn` corrects it."""
 
     def __init__(self, bytes_per_token: float = FIRST_GUESS) -> None:
         self.bytes_per_token = bytes_per_token
-        #: By what the exact counts are multiplied, learned from usage.
+        #: The factor applied to exact counts, learned from usage.
         self.correction = 1.0
-        #: How many answers the estimate was compared with, and by what share of the truth it was off on average.
+        #: How many answers the estimate was compared with, and its mean error as a share of the true count.
         self.compared = 0
         self.mean_error = 0.0
         self._counter: Counter | None = None
@@ -67,22 +67,22 @@ class TokenEstimator:
         self._counted_bytes = self._counted_tokens = 0
 
     def of_bytes(self, size: int) -> int:
-        """Estimated tokens of `size` bytes of encoded request, at least 1 for anything."""
+        """Estimate the tokens of `size` bytes of encoded request, at least 1 unless it is empty."""
         return -(-size * 1000 // round(self.bytes_per_token * 1000))
 
     def of_request(self, body: bytes) -> int:
-        """Estimated tokens of a whole request, by its size; the first one is counted to begin with."""
+        """Estimate the tokens of a whole request by its size. The first one is counted, to set the ratio."""
         self._exact_left = EXACT_BYTES
         if self._counter is not None and not self._counted_tokens:
             self._exact(body)
         return self.of_bytes(len(body))
 
     def of_text(self, text: str) -> int:
-        """Tokens of a text, exactly as far as that is quick."""
+        """Count the tokens of a text, exactly as far as that is quick."""
         return self._of([text.encode("utf-8", "replace")] if text else [])
 
     def of_pieces(self, pieces: Sequence[bytes]) -> int:
-        """Tokens of encoded messages, the same way."""
+        """Count the tokens of encoded messages, exactly as far as that is quick."""
         return self._of(pieces) if self._counter else self.of_bytes(sum(map(len, pieces)) + len(pieces))
 
     def _of(self, pieces: Sequence[bytes]) -> int:
@@ -118,7 +118,7 @@ class TokenEstimator:
                 self.correction += _WEIGHT * (min(most, max(least, own / seen)) - self.correction)
 
     def _exact(self, data: bytes) -> tuple[int, int]:
-        """Count the beginning of `data`, as much as may be counted now. Return its tokens and its bytes."""
+        """Count as much of the beginning of `data` as may be counted now. Return its tokens and its bytes."""
         assert self._counter is not None
         part = data[: max(0, self._exact_left)]
         tokens = self._counter.count(part.decode("utf-8", "ignore"))
@@ -131,7 +131,7 @@ class TokenEstimator:
         return tokens, len(part)
 
     def _compare(self, estimated: int, reported: int) -> None:
-        """Keep how far off the estimate was, as a moving mean."""
+        """Update the moving mean of the estimate's error."""
         self.compared += 1
         off = abs(estimated - reported) / reported
         self.mean_error += max(_WEIGHT, 1 / self.compared) * (off - self.mean_error)

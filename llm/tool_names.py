@@ -1,4 +1,4 @@
-"""Which tool a model means by the name it wrote (edge case 86)."""
+"""Finds the tool a model means by the name it wrote."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _WRAPPING = " \t\r\n\"'`\u201c\u201d\u2018\u2019"
 
 
 def match_name(name: str, known: Collection[str]) -> str | None:
-    """The one known tool that `name` stands for; None when there is none, or more than one.
+    """Return the one known tool that `name` stands for. None when there is none, or more than one.
 
     Tried in turn: the name itself; without blanks, quotes and `<|marks|>`; without `()`, `:0` and `functions.`; and
-    each of these whatever the case.
+    each of these in any case.
     """
     if name in known:
         return name
@@ -34,7 +34,7 @@ def match_name(name: str, known: Collection[str]) -> str | None:
 
 
 def _forms(name: str) -> Iterator[str]:
-    """Ever barer forms of the name."""
+    """Yield ever barer forms of the name."""
     recipient = _RECIPIENT.search(name)
     form = recipient.group(1) if recipient else name
     parts = [part for part in _MARK.split(form) if part.strip(_WRAPPING)]

@@ -1,20 +1,20 @@
-"""What a failed attempt means: the table of reference/reliability-security.md 1 and the list of llm-wire.md 4.
+"""What a failed attempt means for its server, key and model, and whether it is retried.
 
-    error                                  health    tried again              else
+    error                                  health    retried                  also
     Unavailable (connect, 5xx, time-out)   failure   yes
       an untrusted certificate             failure   no
-      HTTP 408                             failure   yes                      in vain: model cools down
-      HTTP 409                             -         yes                      in vain: model cools down
-    StreamBroken                           failure   unless it was heard
+      HTTP 408                             failure   yes                      model cools down if retried in vain
+      HTTP 409                             -         yes                      model cools down if retried in vain
+    StreamBroken                           failure   unless acted upon
     ProtocolError                          failure   once
-    RateLimited                            -         not before its wish      cap halved, model cools down
+    RateLimited                            -         not before `retry_at`    cap halved, model cools down
     QuotaExhausted                         -         no                       model cools down
-    BadCredential                          -         no                       no more with this key for a while
-    ModelNotFound                          -         no                       no more for this model for a while
+    BadCredential                          -         no                       key not used for a while
+    ModelNotFound                          -         no                       model not asked for a while
     Blocked                                -         no                       model cools down
     any other                              -         no
 
-A status that is not among the configured ones is not tried again. The server's own `x-should-retry` wins over both.
+A status that is not among the configured ones is not retried. The server's own `x-should-retry` wins over both.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from llm.errors import (
 )
 from resilience import RetryConfig, Verdict
 
-#: How long an account without credit is left alone when the server names no time, in seconds.
+#: How long an account without credit is not used when the server names no time, in seconds.
 QUOTA_COOL_SECONDS = 900.0
-#: The same for a server that lets nobody in from here.
+#: The same for a server that refuses every client from here.
 BLOCKED_COOL_SECONDS = 300.0
-#: The same after a request that timed out at the server, or met another one, and did so again when it was repeated.
+#: The same after a request that timed out at the server or met a conflict, and did so again when it was retried.
 IN_VAIN_SECONDS = 90.0
 _CONFLICT = 409
 _NOT_NOW = {408, _CONFLICT}
-#: Statuses from here on say that a request failed.
+#: The first status that says a request failed.
 _ERRORS = 400
 
 
 def verdict_of(error: Exception, now: float, retry: RetryConfig | None = None) -> Verdict:
-    """The verdict on what an attempt raised. `now` is in clock seconds; `retry` says which statuses are tried again."""
+    """Return the verdict on what an attempt raised. `now` is in clock seconds; `retry` names the retryable statuses."""
     if not isinstance(error, LLMError):
         return Verdict(f"internal error ({type(error).__name__})")
     cause = str(error)
@@ -72,7 +72,7 @@ def verdict_of(error: Exception, now: float, retry: RetryConfig | None = None) -
 
 
 def _of_unavailable(error: Unavailable) -> Verdict:
-    """A server that is sick, or that cannot do it just now."""
+    """Return the verdict on a server that fails, or that cannot do it just now."""
     return Verdict(
         str(error),
         is_failure=error.status != _CONFLICT,

@@ -4,13 +4,13 @@
     OutputUnreadable      asked as text this once
     ThinkingUnsupported   without the thinking option      ModelRecord.thinking
     Rejected              what the provider makes of it:   ModelRecord.amendments
-                          its hook `adapt` gives the way to ask instead, or None
+                          its hook `adapt` returns the way to ask instead, or None
     Rejected              without a schema that holds the  ModelRecord.schema
                           text, asked for in words instead
-    ContextOverflow       nothing to ask again, but the    ModelRecord.context_tokens
+    ContextOverflow       not asked again, but the         ModelRecord.context_tokens
                           length of the context is kept
 
-Each refusal changes the way, and a way is never tried twice, so a call ends after a few requests whatever comes.
+Each refusal changes the way, and no way is tried twice. So a call always ends after a few requests.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from llm.messages import JSON, JSONObject
 _ABOUT_SCHEMA = re.compile(
     r"response.?format|output_(format|config)|json.?schema|schema|grammar|\bformat\b", re.IGNORECASE
 )
-#: The schema's own fault, which says nothing about the model.
+#: The schema itself is wrong, which says nothing about the model.
 _BAD_SCHEMA = re.compile(r"invalid schema", re.IGNORECASE)
 
 
@@ -41,7 +41,7 @@ _BAD_SCHEMA = re.compile(r"invalid schema", re.IGNORECASE)
 class Amendment:
     """A change to the fields of a request: `field` is left out, renamed to `rename`, or set to `value`.
 
-    With `with_tools` it is made only in requests that offer tools.
+    With `with_tools` the change is made only in requests that offer tools.
     """
 
     field: str
@@ -50,7 +50,7 @@ class Amendment:
     with_tools: bool = False
 
     def apply(self, head: JSONObject) -> JSONObject:
-        """The request's fields, changed."""
+        """Return the request's fields with the change made."""
         if self.value is not None:
             return {**head, self.field: self.value} if head.get("tools") or not self.with_tools else head
         if self.field not in head:
@@ -60,7 +60,7 @@ class Amendment:
 
 
 def amend(head: JSONObject, amendments: Sequence[Amendment]) -> JSONObject:
-    """The fields of a request with every amendment made, in order."""
+    """Return the fields of a request with every amendment made, in order."""
     for amendment in amendments:
         head = amendment.apply(head)
     return head
@@ -78,7 +78,7 @@ class Way:
 
 
 class Record(Protocol):
-    """What is remembered of a model; see ModelRecord."""
+    """What is remembered of a model. See ModelRecord."""
 
     native_tools: bool | None
     schema: bool | None
@@ -88,20 +88,20 @@ class Record(Protocol):
 
 
 class Adapts(Protocol):
-    """A provider, as far as it knows other ways to ask."""
+    """The part of a provider that knows other ways to ask."""
 
     def adapt(self, error: Rejected, way: Way) -> Way | None:
-        """The way to ask after this refusal, None when the refusal says nothing of one."""
+        """Return the way to ask after this refusal, or None when the refusal suggests none."""
         ...
 
 
 def learned(error: LLMError, way: Way, record: Record, provider: Adapts) -> Way | None:
-    """The way to ask next after a refusal that teaches something, which is noted; None when it teaches nothing."""
+    """Record what a refusal teaches and return the way to ask next, or None when it teaches nothing."""
     match error:
         case ToolsUnsupported() if way.native:
             record.native_tools = False
             return replace(way, native=False, as_text=True)
-        case OutputUnreadable() if way.native:  # this once: most of its calls can be read
+        case OutputUnreadable() if way.native:  # only this time: most of its calls can be read
             return replace(way, native=False, as_text=True)
         case ThinkingUnsupported() if way.thinks:
             record.thinking = False

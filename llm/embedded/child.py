@@ -1,4 +1,4 @@
-"""One child process that writes JSON lines: started, listened to, ended for certain."""
+"""One child process that writes JSON lines: starts it, listens to it, and makes sure that it ends."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from twisted.python.failure import Failure
 import llm
 from llm.messages import JSONObject
 
-#: Bytes of stderr that are kept.
+#: How many bytes of stderr are kept.
 TAIL_BYTES = 4096
-#: Bytes of one line that are read; a longer one is dropped.
+#: How many bytes one line may have. A longer one is dropped.
 MAX_LINE_BYTES = 64 * 1024
-#: Seconds between asking a child to end and ending it.
+#: Seconds between asking a child to end and killing it.
 GRACE_SECONDS = 3.0
-#: Seconds that the pipes of an ended child may stay open, should a process of its own hold them.
+#: Seconds that the pipes of an ended child may stay open when a process of its own holds them.
 _PIPE_SECONDS = 1.0
 _SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 _KILLED = 9
@@ -32,12 +32,12 @@ _STDOUT, _STDERR = 1, 2
 
 
 def module_command(python: str, module: str) -> tuple[str, ...]:
-    """The command that runs a module of ours; -P keeps a game's own `llm` or `tools` folder off the path."""
+    """Return the command that runs one of our modules. -P keeps a game's own `llm` or `tools` folder off the path."""
     return (python, "-P", "-m", module)
 
 
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a child: without what is plainly a secret, and with our packages on the path."""
+    """Return the environment for a child, without obvious secrets and with our packages on the path."""
     kept = {name: value for name, value in environment.items() if not name.upper().endswith(_SECRET_ENDINGS)}
     ours = str(Path(llm.__file__).parents[1])
     rest = kept.get("PYTHONPATH", "")
@@ -62,11 +62,11 @@ class Child(ProcessProtocol):
         self._stopping = False
 
     def spawn(self, processes: IReactorProcess, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Nothing; the child runs. Raises OSError when the system cannot start one."""
+        """Start the child. Raises OSError when the system cannot start one."""
         processes.spawnProcess(self, command[0], tuple(command), dict(environment))
 
     def stop(self) -> Deferred[None]:
-        """Fires when the child is gone: asked with SIGTERM and by closing its stdin, after 3 s killed."""
+        """End the child: close its stdin and send SIGTERM, and kill it after 3 s. Fires when the child is gone."""
         if self.ended:
             return succeed(None)
         gone: Deferred[None] = Deferred()
@@ -80,13 +80,13 @@ class Child(ProcessProtocol):
         return gone
 
     def last_words(self) -> str:
-        """The line of stderr that says most: the library's first error, else the last line; empty without one."""
+        """Return the most telling line of stderr: the library's first error, else the last line, empty without one."""
         lines = [line.strip() for line in self.tail.decode(errors="replace").splitlines() if line.strip()]
         errors = [line.partition(" E ")[2].strip() for line in lines if " E " in line]
         return (errors or lines[-1:] or [""])[0]
 
     def outReceived(self, data: bytes) -> None:
-        """Pass on whole lines that are JSON objects; anything else on stdout is not for us."""
+        """Pass on whole lines that are JSON objects. Ignore anything else on stdout."""
         first, *rest = data.split(b"\n")
         self._gather(first)
         for piece in rest:
@@ -94,16 +94,16 @@ class Child(ProcessProtocol):
             self._gather(piece)
 
     def errReceived(self, data: bytes) -> None:
-        """Keep the end of what it writes."""
+        """Keep the end of what the child writes to stderr."""
         self.tail = (self.tail + data)[-TAIL_BYTES:]
 
     def processExited(self, reason: Failure) -> None:
-        """Note how it ended; what it wrote last may still be in the pipes."""
+        """Note how the child ended. Its last output may still be in the pipes."""
         self.how = _told(reason)
         self._limit(_PIPE_SECONDS, self._close_pipes)
 
     def processEnded(self, reason: Failure) -> None:
-        """It is gone and all it wrote was read."""
+        """Report the end: the child is gone and all its output was read."""
         self.how = _told(reason)
         self.ended = True
         if self._deadline is not None and self._deadline.active():
@@ -131,7 +131,7 @@ class Child(ProcessProtocol):
             self.on_record(record)
 
     def _limit(self, seconds: float, act: Callable[[], None]) -> None:
-        """One deadline at a time: the kill, or the closing of the pipes once that is past."""
+        """Set the one deadline: the kill or, after it, the closing of the pipes."""
         if self._deadline is not None and self._deadline.active():
             self._deadline.cancel()
         self._deadline = self._clock.callLater(seconds, act)
@@ -152,11 +152,11 @@ class Child(ProcessProtocol):
 
 
 def _nothing() -> None:
-    """Nothing; a child whose end nobody waits for."""
+    """Do nothing, when there is no listener for the child's end."""
 
 
 def _told(reason: Failure) -> str:
-    """How a process ended, as the end of a sentence that starts with its name."""
+    """Say how a process ended, as the end of a sentence that starts with its name."""
     error = reason.value
     if isinstance(error, ProcessTerminated) and error.signal:
         hint = ", perhaps for want of memory" if error.signal == _KILLED and sys.platform != "win32" else ""

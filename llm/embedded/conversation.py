@@ -1,4 +1,4 @@
-"""Waiting for the one answer that a child process was started for."""
+"""Waits for the one answer that a child process was started for."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Progress
 from llm.messages import JSONObject
 
-#: Seconds without an answer, or without progress, after which a child is given up.
+#: Seconds without an answer or progress after which a child is given up.
 PATIENCE_SECONDS = 120.0
 
 Answer = TypeVar("Answer")
 
 
 class Conversation(Generic[Answer]):
-    """Listens to one child until `listen` makes an answer of one of its lines. `who` names it in sentences."""
+    """A wait for one child, until `listen` makes an answer of one of its lines. `who` names the child in sentences."""
 
     def __init__(self, clock: IReactorTime, who: str, listen: Callable[[JSONObject], Answer | None]) -> None:
         self.child = Child(clock, self._heard)
@@ -34,13 +34,13 @@ class Conversation(Generic[Answer]):
         self._patience = clock.callLater(PATIENCE_SECONDS, self._give_up)
 
     def keep_waiting(self, progress: Progress) -> None:
-        """Nothing; the patience starts anew when this is something new."""
+        """Restart the time limit when this progress is new."""
         if progress != self._latest and self._patience.active():
             self._latest = progress
             self._patience.reset(PATIENCE_SECONDS)
 
     async def result(self) -> Answer:
-        """The answer. Raises EmbeddedUnavailable. Without an answer, and when cancelled, the child is ended first."""
+        """Await the answer. Raises EmbeddedUnavailable. If that happens, or on cancelling, the child is ended first."""
         try:
             return await self._answer
         except (EmbeddedUnavailable, CancelledError):
@@ -50,7 +50,7 @@ class Conversation(Generic[Answer]):
             self.forget()
 
     def forget(self) -> None:
-        """Nothing; the patience no longer runs out."""
+        """Cancel the time limit."""
         if self._patience.active():
             self._patience.cancel()
 
@@ -70,7 +70,7 @@ class Conversation(Generic[Answer]):
         self._fail(f"{self._who} said nothing new for {PATIENCE_SECONDS:.0f} seconds")
 
     def _fail(self, cause: str) -> None:
-        """End the wait; what the child itself gave as its error is the better cause."""
+        """End the wait with an error. An error that the child itself reported is preferred as the cause."""
         if self._answer.called:
             return
         words = self.child.last_words() if self._see_stderr else ""
@@ -79,6 +79,6 @@ class Conversation(Generic[Answer]):
 
 
 def ending(child: Child) -> str:
-    """How a child ended and what it said last, as the end of a sentence that starts with its name."""
+    """Say how a child ended and what it wrote last, as the end of a sentence that starts with its name."""
     words = child.last_words()
     return f"{child.how}: {words}" if words else child.how

@@ -1,10 +1,10 @@
 """What can go wrong with the embedded model.
 
 EmbeddedError
-├── EmbeddedUnavailable   there is no embedded model; `cause` in one sentence, and the three ways on
-├── SourceFailed          one source of the model file did not give it; the next one is tried
+├── EmbeddedUnavailable   there is no embedded model; gives the cause in one sentence, and three alternatives
+├── SourceFailed          one source did not provide the model file; the next one is tried
 ├── BadModelFile          not a GGUF file, or a damaged one
-└── UnknownTemplate       a chat template that is not the one we know how to change
+└── UnknownTemplate       the chat template is not the one we know how to change
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ class EmbeddedError(Exception):
 
 @dataclass(eq=False)
 class EmbeddedUnavailable(EmbeddedError):
-    """There is no embedded model. `cause` says why in one sentence; the text adds the three ways on."""
+    """There is no embedded model. `cause` says why in one sentence; the text adds the three alternatives."""
 
     cause: str
 
     def __str__(self) -> str:
-        """The cause and the three ways on, as the owner reads them."""
+        """Return the cause and the three alternatives, as the owner reads them."""
         return f"The local model is not available: {self.cause.rstrip('.')}. {WAYS_ON}"
 
 
 class SourceFailed(EmbeddedError):
-    """A source did not give the model file; the text says why."""
+    """A source did not provide the model file. The text says why."""
 
 
 class BadModelFile(EmbeddedError):
@@ -42,4 +42,4 @@ class BadModelFile(EmbeddedError):
 
 
 class UnknownTemplate(EmbeddedError):
-    """The chat template is not the one whose tool-call tags we can remove."""
+    """The chat template is not the one from which we can remove the tool-call tags."""

@@ -1,7 +1,7 @@
-"""The child process that gets the model file: `python -m llm.embedded.fetch`.
+"""The child process that fetches the model file: `python -m llm.embedded.fetch`.
 
 It tries the sources in order and writes JSON lines on stdout: progress, notes, and at the end `{"model": PATH}`, or
-`{"error": SENTENCE}` with exit status 1. SIGTERM ends it at once; what it has got so far is kept for the next time.
+`{"error": SENTENCE}` with exit status 1. SIGTERM ends it at once; what it has fetched is kept for the next time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEFAULT_SOURCES = "file,upstream,parts"
 
 
 def source_order(text: str) -> tuple[str, ...]:
-    """The sources named in a comma list; raises SourceFailed when one of them is not a source."""
+    """Return the sources named in a comma list. Raises SourceFailed when one of them is not a source."""
     order = tuple(name.strip() for name in text.split(",") if name.strip())
     known = DEFAULT_SOURCES.split(",")
     unknown = [name for name in order if name not in known]
@@ -39,7 +39,10 @@ def source_order(text: str) -> tuple[str, ...]:
 
 
 def fetch(store: ModelStore, order: Sequence[str], environment: Mapping[str, str], opener: Opener) -> Path:
-    """The path of the trusted model file. Raises SourceFailed when no source has it; one fetches at a time."""
+    """Return the path of the trusted model file, fetching it if needed. Only one process fetches at a time.
+
+    Raises SourceFailed when no source has the file.
+    """
     ways: dict[str, Callable[[], None]] = {
         "file": partial(_require_file, store),
         "upstream": partial(fetch_upstream, store, opener),
@@ -68,7 +71,7 @@ def fetch(store: ModelStore, order: Sequence[str], environment: Mapping[str, str
 
 
 def _require_file(store: ModelStore) -> None:
-    """Nothing, when the file in the folder is the pinned one."""
+    """Check that the file in the folder is the pinned one. Raises SourceFailed when it is not."""
     if not store.trusted():
         there = store.path.exists()
         raise SourceFailed(f"{store.path.name} is {'not the pinned file' if there else 'not there yet'}")
@@ -86,13 +89,13 @@ def _end(number: int, _frame: FrameType | None) -> None:
 
 
 def _end_with_parent() -> None:
-    """Take care that this process ends, and ends pip, when its parent goes."""
+    """Make sure that this process ends, and ends pip, when its parent is gone."""
     die_with_parent(signal.SIGTERM)
     when_parent_goes(lambda: os.kill(os.getpid(), signal.SIGTERM))
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit status: 0 when the model file is there, 1 when it could not be had."""
+    """Fetch the model file. Return the exit status: 0 when the file is there, 1 when it could not be fetched."""
     parser = ArgumentParser(prog="python -m llm.embedded.fetch", description="Fetch the pinned local model.")
     parser.add_argument("--data-dir", type=Path, default=default_data_dir(), help="folder that holds model files")
     parser.add_argument("--model-name", choices=MODELS, help="which model; small when it is not given")

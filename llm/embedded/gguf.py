@@ -1,6 +1,7 @@
-"""Reading what we need from the header of a GGUF model file, and the chat template made from it.
+"""Reads what is needed from the header of a GGUF model file, and makes the chat template from it.
 
-The reader is bounded: the file may be anybody's, so it raises `BadModelFile` and nothing else, whatever the bytes are.
+The reader is bounded, since the file may come from anywhere. It raises `BadModelFile` and nothing else, whatever the
+bytes are.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ _ARRAY_HEAD = Struct("<IQ")
 
 _Buffer = bytes | mmap.mmap
 
-#: What the template of the Qwen2.5 family says, and what ours says: the same without the two pairs of tags. The
-#: model never writes the tags, and without them the server reads its bare JSON as the tool call it is.
+#: The text in the template of the Qwen2.5 family, and in ours: the same without the two pairs of tags. The
+#: model never writes the tags. Without them in the template, the server reads its bare JSON as a tool call.
 _TAG_PAIRS = (
     (
         r"arguments within <tool_call></tool_call> XML tags:\n<tool_call>\n{",
@@ -47,7 +48,7 @@ _TAG_PAIRS = (
 
 
 class _Header:
-    """A place in the header that moves forward, never past its end."""
+    """A position in the header that moves forward, never past its end."""
 
     def __init__(self, data: _Buffer) -> None:
         self._data = data
@@ -66,7 +67,7 @@ class _Header:
         return bytes(self._data[start : start + length])
 
     def skip(self, kind: int) -> None:
-        """Pass over one value of the given type."""
+        """Skip one value of the given type."""
         if kind == _STRING:
             self._skip_strings(1)
         elif kind == _ARRAY:
@@ -84,7 +85,7 @@ class _Header:
             self._advance(count * self._width(kind))
 
     def _skip_strings(self, count: int) -> None:
-        # A vocabulary has 150,000 of them, so this loop is kept tight.
+        # A vocabulary has 150,000 strings, so this loop is kept tight.
         at, end, read = self._at, self._end, _U64.unpack_from
         try:
             for _ in range(count):
@@ -111,7 +112,7 @@ class _Header:
 
 
 def read_strings(data: _Buffer, wanted: Collection[str]) -> dict[str, str]:
-    """The wanted text values of a GGUF header; a key that is not there, or is no text, is left out.
+    """Return the wanted text values of a GGUF header. A key that is missing, or is not text, is left out.
 
     Raises BadModelFile when the bytes are not a whole GGUF header.
     """
@@ -142,7 +143,7 @@ def read_strings(data: _Buffer, wanted: Collection[str]) -> dict[str, str]:
 
 
 def read_file_strings(path: Path, wanted: Collection[str]) -> dict[str, str]:
-    """The wanted text values of the header of the GGUF file at `path`.
+    """Return the wanted text values of the header of the GGUF file at `path`.
 
     Raises BadModelFile, also when the file cannot be read.
     """
@@ -158,9 +159,9 @@ def read_file_strings(path: Path, wanted: Collection[str]) -> dict[str, str]:
 
 
 def tool_template(template: str) -> str:
-    """The chat template without the two pairs of tool-call tags, so that bare JSON is the tool-call format.
+    """Return the chat template without the two pairs of tool-call tags, so that tool calls are bare JSON.
 
-    Raises UnknownTemplate unless each expected text stands in the template exactly once.
+    Raises UnknownTemplate unless each expected text occurs in the template exactly once.
     """
     for old, new in _TAG_PAIRS:
         if template.count(old) != 1:

@@ -1,4 +1,7 @@
-"""What a child process tells its parent: one JSON object per line on stdout, progress at most four times a second."""
+"""Writes what a child process reports to its parent: one JSON object per line on stdout.
+
+Progress is reported at most four times a second.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ PROGRESS_EVERY_SECONDS = 0.25
 
 
 class Reporter:
-    """Writes the lines. `now` gives seconds that only go forward."""
+    """A writer of the lines. `now` gives seconds that only go forward."""
 
     def __init__(self, stream: TextIO, now: Callable[[], float]) -> None:
         self._stream = stream
@@ -32,7 +35,7 @@ class Reporter:
         self._write({"note": text})
 
     def model(self, path: str) -> None:
-        """Write where the model file lies; the last line of a fetch that succeeded."""
+        """Write the path of the model file. This is the last line of a fetch that succeeded."""
         self._write({"model": path})
 
     def ready(self, url: str, model: str, *, own_template: bool) -> None:
@@ -40,11 +43,11 @@ class Reporter:
         self._write({"url": url, "model": model, "own_template": own_template})
 
     def error(self, sentence: str, *, see_stderr: bool = False) -> None:
-        """Write why there is no result; `see_stderr` when the library printed the exact cause there."""
+        """Write why there is no result. `see_stderr`: the library printed the exact cause there."""
         self._write({"error": sentence, "see_stderr": see_stderr})
 
     def _write(self, record: dict[str, str | int | bool]) -> None:
-        # A parent that has gone away needs no line; the lifeline ends this process.
+        # The parent is gone and needs no line; the lifeline ends this process.
         try:
             self._stream.write(json.dumps(record) + "\n")
             self._stream.flush()

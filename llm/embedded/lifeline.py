@@ -1,4 +1,4 @@
-"""How a child process makes sure that it never outlives its parent."""
+"""Makes sure that a child process never outlives its parent."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _STDIN = 0
 
 
 def die_with_parent(number: int) -> None:
-    """Nothing; on Linux the system sends this process signal `number` when its parent dies, however it dies."""
+    """Ask Linux to send this process signal `number` when its parent dies, however it dies. No effect elsewhere."""
     if sys.platform != "linux":
         return
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
     except (OSError, AttributeError):
-        return  # stdin still tells
+        return  # the end of stdin still shows that the parent is gone
 
 
 def wait_for_parent_to_go() -> None:
-    """Nothing, once stdin is closed: the parent holds its other end for as long as it lives."""
+    """Wait until stdin is closed. The parent holds its other end for as long as it lives."""
     while True:
         try:
             if not os.read(_STDIN, 4096):
@@ -33,7 +33,7 @@ def wait_for_parent_to_go() -> None:
 
 
 def when_parent_goes(act: Callable[[], None]) -> None:
-    """Nothing; `act` is called in another thread when stdin is closed."""
+    """Call `act` in another thread when stdin is closed."""
 
     def watch() -> None:
         wait_for_parent_to_go()

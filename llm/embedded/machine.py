@@ -1,4 +1,4 @@
-"""What this machine can do for a local model: the memory that is free, its processors, and how fast they calculate."""
+"""Measures what this machine can do for a local model: free memory, processors, and their speed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MEMINFO = Path("/proc/meminfo")
-#: The better model is offered with so much free memory, and with so many processors, or with fewer fast ones.
+#: The better model is offered with this much free memory, and this many processors, or fewer fast ones.
 BETTER_BYTES = 4_000_000_000
 BETTER_CORES, FAST_CORES = 4, 2
-#: A processor is fast when it makes the calculation of `calculating_seconds` in this time.
+#: A processor is fast when it completes the calculation of `calculating_seconds` in this time.
 FAST_SECONDS = 0.06
 _STEPS, _ROUNDS = 300_000, 5
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What was measured. `free_bytes` is None where the system does not tell; `seconds` is of the calculation."""
+    """What was measured. `free_bytes` is None where the system does not say; `seconds` is the calculation's time."""
 
     free_bytes: int | None
     cores: int
@@ -33,12 +33,12 @@ class Machine:
 
 
 def measured(now: Callable[[], float]) -> Machine:
-    """Measure this machine; `now` gives seconds. Blocks for about a third of a second."""
+    """Measure this machine. `now` gives seconds. Blocks for about a third of a second."""
     return Machine(free_bytes(), usable_cores(), calculating_seconds(now))
 
 
 def free_bytes() -> int | None:
-    """The memory that programs can still have, in bytes; None where the system does not tell. Blocks."""
+    """Return the memory that programs can still have, in bytes, or None where the system does not say. Blocks."""
     try:
         lines = MEMINFO.read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
@@ -47,12 +47,12 @@ def free_bytes() -> int | None:
 
 
 def usable_cores() -> int:
-    """The processors that this process may use."""
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def calculating_seconds(now: Callable[[], float]) -> float:
-    """How long one processor takes for a fixed piece of arithmetic: the best of a few rounds. Blocks."""
+    """Return how long one processor takes for a fixed piece of arithmetic: the best of a few rounds. Blocks."""
     best = float("inf")
     for _ in range(_ROUNDS):
         began, total = now(), 0

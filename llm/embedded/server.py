@@ -1,8 +1,8 @@
 """The child process that serves the model on loopback: `python -m llm.embedded.server --model PATH`.
 
-A process of its own, because loading holds the interpreter for seconds, because an abort in C++ must not take the
-game down, and because the library reads a setting when it is loaded. It writes one JSON line: where it listens, or
-why it cannot. It ends on SIGTERM, when its stdin is closed, and with its parent.
+It is a process of its own for three reasons. Loading holds the interpreter for seconds; an abort in C++ must not take
+the game down; and the library reads a setting when it is loaded. It writes one JSON line: where it listens, or why it
+cannot. It ends on SIGTERM, when its stdin is closed, and with its parent.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from llm.embedded.lifeline import die_with_parent, wait_for_parent_to_go
 from llm.embedded.machine import free_bytes, usable_cores
 
 KEY_VARIABLE = "MUD_ASSISTANT_EMBEDDED_KEY"
-#: Without it, idle threads spin and the model falls to a tenth of its speed on a shared machine.
+#: Without this, idle threads spin, and on a shared machine the model falls to a tenth of its speed.
 PASSIVE_WAITING = ("OMP_WAIT_POLICY", "PASSIVE")
 LOOPBACK = "127.0.0.1"
 
-#: Bytes of earlier conversations kept for reuse; the library's own default is 8 GiB.
+#: How much of earlier conversations is kept for reuse, in MiB. The library's own default is 8 GiB.
 _CACHE_MIB = 256
 _HEALTH_SECONDS = 10.0
 _WARNINGS = 2
-#: The game's own process goes first when both want the processor.
+#: The game's own process has priority when both need the processor.
 _NICENESS = 5
 
 
 class CannotServe(EmbeddedError):
-    """The server cannot start; `see_stderr` when the library wrote the exact cause there."""
+    """The server cannot start. `see_stderr`: the library wrote the exact cause there."""
 
     def __init__(self, sentence: str, *, see_stderr: bool = False) -> None:
         super().__init__(sentence)
@@ -48,7 +48,7 @@ class CannotServe(EmbeddedError):
 
 
 def serve(options: Namespace, key: str, report: Reporter) -> object:
-    """The running server, announced on stdout. Raises CannotServe."""
+    """Start the server, announce it on stdout and return it. Raises CannotServe."""
     path: Path = options.model
     try:
         template = read_file_strings(path, {CHAT_TEMPLATE}).get(CHAT_TEMPLATE, "")
@@ -58,7 +58,7 @@ def serve(options: Namespace, key: str, report: Reporter) -> object:
     try:
         own_template = tool_template(template)
     except UnknownTemplate:
-        own_template = ""  # a model of the owner's choice keeps its own
+        own_template = ""  # a model that the owner chose keeps its own template
     server = _start(_library(), options, key, own_template)
     url = str(server.listening_address)
     _require_health(url)
@@ -67,7 +67,7 @@ def serve(options: Namespace, key: str, report: Reporter) -> object:
 
 
 def _library() -> Any:
-    # Stays before the import: the library reads it while it is loaded.
+    # Must stay before the import: the library reads it while it is loaded.
     os.environ.setdefault(*PASSIVE_WAITING)
     try:
         return importlib.import_module("xllamacpp")
@@ -97,7 +97,7 @@ def _start(library: Any, options: Namespace, key: str, template: str) -> Any:
 
 
 def free_port(wanted: int) -> int:
-    """The wanted port, or 0 (any) when another process has it."""
+    """Return the wanted port, or 0 (any) when another process has it."""
     with socket.socket() as probe:
         if os.name == "posix":
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -109,7 +109,7 @@ def free_port(wanted: int) -> int:
 
 
 def _require_memory(path: Path) -> None:
-    """Nothing; raises CannotServe when the system says that the model does not fit."""
+    """Check that the model fits. Raises CannotServe when the system says that it does not."""
     free = free_bytes()
     need = path.stat().st_size * 5 // 4
     if free is not None and free < need:
@@ -128,22 +128,22 @@ def _require_health(url: str) -> None:
 
 
 def default_threads() -> int:
-    """The processors this process may use, at most 4."""
+    """Return how many processors this process may use, at most 4."""
     return min(usable_cores(), 4)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit status: 0 when the parent let go of it, 1 when it could not serve."""
+    """Serve until the parent goes. Return the exit status: 0 after that, 1 when it could not serve."""
     parser = ArgumentParser(prog="python -m llm.embedded.server", description="Serve a model on loopback.")
     parser.add_argument("--model", type=Path, required=True, help="GGUF file")
     parser.add_argument("--threads", type=int, default=default_threads())
     parser.add_argument("--ctx", type=int, default=4096, help="context length in tokens")
     parser.add_argument("--port", type=int, default=0, help="port to use when it is free; 0 for any")
     options = parser.parse_args(arguments)
-    # The default action needs no interpreter, which loading holds for seconds. Nothing is left to tidy up.
+    # The default action needs no interpreter, which loading holds for seconds. There is nothing to tidy up.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if not sys.stdin.isatty():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the parent, which then ends us
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the parent, which ends us
     die_with_parent(signal.SIGTERM)
     report = Reporter(sys.stdout, perf_counter)
     key = os.environ.pop(KEY_VARIABLE, "")
@@ -163,7 +163,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _leave(status: int) -> None:
-    """Never returns. Ends at once: the library's own clean-up is not needed, and may hang."""
+    """End the process at once; never return. The library's own clean-up is not needed, and may hang."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

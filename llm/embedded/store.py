@@ -1,4 +1,4 @@
-"""The folder that holds the model file: which file is trusted, one fetcher at a time, room on the disk."""
+"""The folder that holds the model file: decides which file is trusted, lets one process fetch, checks disk space."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-#: Bytes read at once.
+#: How many bytes are read at once.
 CHUNK_BYTES = 1024 * 1024
-#: Bytes that must stay free on the disk.
+#: How many bytes must stay free on the disk.
 SPARE_BYTES = 64 * 1024 * 1024
 _LOCK_POLL_SECONDS = 0.25
 
 
 class ModelStore:
-    """One model file in one folder. Unfinished pieces lie in a work folder beside it."""
+    """One model file in one folder. Unfinished pieces are kept in a work folder beside it."""
 
     def __init__(self, data_dir: Path, model: ModelFile, report: Reporter) -> None:
         self.model = model
@@ -41,7 +41,7 @@ class ModelStore:
         self._lock = data_dir / f"{model.file_name}.lock"
 
     def trusted(self) -> bool:
-        """Whether the file is there and is the pinned one; hashed once, then known by its size and time."""
+        """Tell whether the file is there and is the pinned one. It is hashed once, then known by its size and time."""
         try:
             status = self.path.stat()
         except FileNotFoundError:
@@ -56,7 +56,7 @@ class ModelStore:
         return True
 
     def adopt(self, candidate: Path, source: str) -> None:
-        """Nothing; the candidate has become the model file. Raises SourceFailed, and deletes it, when it is wrong."""
+        """Make the candidate the model file. Raises SourceFailed, and deletes the candidate, when it is wrong."""
         if candidate.stat().st_size != self.model.size_bytes or self._sum(candidate, source) != self.model.sha256:
             candidate.unlink()
             raise SourceFailed("what came is not the pinned file (its SHA-256 differs)")
@@ -67,7 +67,7 @@ class ModelStore:
         shutil.rmtree(self.work, ignore_errors=True)
 
     def require_room(self, need_bytes: int) -> None:
-        """Nothing; raises SourceFailed when the disk has too little room for `need_bytes` more."""
+        """Check the disk. Raises SourceFailed when it has too little room for `need_bytes` more."""
         free = shutil.disk_usage(self.path.parent).free
         if free < need_bytes + SPARE_BYTES:
             wanted = (need_bytes + SPARE_BYTES) // 1_000_000
@@ -75,7 +75,7 @@ class ModelStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One process at a time; a second one waits, and reports how the first gets on."""
+        """Let one process in at a time. A second one waits, and reports the progress of the first."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._lock.open("a+b") as file:
             if not _try_lock(file):
@@ -119,19 +119,19 @@ class ModelStore:
 
 
 def bytes_below(folder: Path) -> int:
-    """The bytes of all files below a folder that may change while it is read."""
+    """Return the size in bytes of all files below a folder, which may change while it is read."""
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:
             try:
                 total += (Path(place) / name).stat().st_size
             except OSError:
-                continue  # moved on since it was listed
+                continue  # moved away since it was listed
     return total
 
 
 def file_sum(path: Path) -> str:
-    """The SHA-256 of a file as hexadecimal digits; empty when there is no such file."""
+    """Return the SHA-256 of a file as hexadecimal digits, empty when there is no such file."""
     digest = sha256()
     try:
         with path.open("rb") as file:
@@ -143,7 +143,10 @@ def file_sum(path: Path) -> str:
 
 
 def _try_lock(file: BinaryIO) -> bool:
-    """Whether the lock is ours now. The system gives it back when this process ends, however it ends."""
+    """Take the lock if it is free, and tell whether it is ours now.
+
+    The system releases it when this process ends, however it ends.
+    """
     try:
         if sys.platform == "win32":
             file.seek(0)

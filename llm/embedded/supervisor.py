@@ -1,4 +1,4 @@
-"""The embedded model as the rest of the program sees it: start it, be told where it is, stop it.
+"""The embedded model as the rest of the program sees it: start it, learn its address, stop it.
 
 start -> fetch process -> server process -> Endpoint
                                | dies
@@ -40,21 +40,21 @@ class Commands:
 
     @classmethod
     def of(cls, python: str) -> Commands:
-        """Our own modules, run by the given Python."""
+        """Return commands that run our own modules with the given Python."""
         return cls(module_command(python, "llm.embedded.fetch"), module_command(python, "llm.embedded.server"))
 
 
 def _ignore(_: object) -> None:
-    """Nothing; for news nobody asked for."""
+    """Ignore news that has no listener."""
 
 
 class EmbeddedModel:
     """One embedded model. `start` and `stop` may each be called again after the other.
 
-    `processes` and `clock` are both the reactor in a running program. `environment` is what the children inherit,
-    less its secrets. `data_dir` holds the fetched model file; `model_name` says which model of `models.py` that is,
-    empty for the usual one. `model_file` is the owner's own, and nothing is fetched then. `context_tokens` is the
-    length of the context.
+    In a running program `processes` and `clock` are both the reactor. `environment` is what the children inherit, less
+    its secrets. `data_dir` holds the fetched model file. `model_name` says which model of `models.py` that is, empty
+    for the default one. `model_file` is the owner's own; nothing is fetched then. `context_tokens` is the length of the
+    context.
     """
 
     def __init__(
@@ -92,9 +92,9 @@ class EmbeddedModel:
         self._running = False
 
     def start(self) -> Deferred[Endpoint]:
-        """Where the model answers, once it does. Cancelling it ends the child process first.
+        """Start the model. Fires with where it answers, once it does. Cancelling ends the child process first.
 
-        Fails with EmbeddedUnavailable. There is no limit on the whole time of a download, but on standing still.
+        Fails with EmbeddedUnavailable. The total time of a download is not limited, but the time without progress is.
         """
         if self._running:
             raise RuntimeError("the embedded model was started already")
@@ -104,7 +104,7 @@ class EmbeddedModel:
         return started
 
     def stop(self) -> Deferred[None]:
-        """Fires when no child process is left. What was being started fails with CancelledError."""
+        """Stop the model. Fires when no child process is left. A start in progress fails with CancelledError."""
         self._running = False
         children = tuple(self._children)
         work, self._work = self._work, None
@@ -157,7 +157,7 @@ class EmbeddedModel:
         return endpoint
 
     async def _ask(self, talk: Conversation[Answer], command: Sequence[str], environment: Mapping[str, str]) -> Answer:
-        """What the child answers. Its process is among ours until it is gone."""
+        """Return what the child answers. Its process counts as ours until it is gone."""
         self._children.add(talk.child)
         try:
             talk.child.spawn(self._processes, command, environment)
@@ -181,7 +181,7 @@ class EmbeddedModel:
         work.addErrback(_log_unless_cancelled)
 
     async def _recover(self, path: Path, port: int, cause: str) -> None:
-        """Start the server again, on the same port and with the same key, for as long as restarts are left."""
+        """Start the server again, on the same port and with the same key, while restarts are left."""
         while (delay := self._restarts.next_delay()) is not None:
             await deferLater(self._clock, delay)
             try:
@@ -197,6 +197,6 @@ class EmbeddedModel:
 
 
 def _log_unless_cancelled(failure: Failure) -> None:
-    """Nothing; a restart that was cancelled by `stop` needs no word."""
+    """Log a failed restart, unless `stop` cancelled it."""
     if failure.check(CancelledError) is None:
         _log.failure("restarting the local model failed", failure)

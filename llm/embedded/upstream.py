@@ -1,4 +1,4 @@
-"""The official upstream file over HTTPS: resumed where it stopped, never more than the pinned size.
+"""Fetches the official upstream file over HTTPS: resumes where it stopped, and never takes more than the pinned size.
 
 This runs in a child process, so it may block.
 """
@@ -25,36 +25,36 @@ from urllib.request import (
 from llm.embedded.errors import SourceFailed
 from llm.embedded.store import CHUNK_BYTES, ModelStore
 
-#: Seconds for connecting, and for each wait for more bytes.
+#: The time limit in seconds for connecting, and for each wait for more bytes.
 TIMEOUT_SECONDS = 10.0
-#: Connections that may break in a row without a byte in between.
+#: How many connections in a row may break without a byte in between.
 MAX_BARREN_ATTEMPTS = 3
 _PARTIAL_CONTENT, _RANGE_NOT_SATISFIABLE = 206, 416
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 
 
 class Answer(Protocol):
-    """What an opener gives back."""
+    """What an opener returns."""
 
     status: int
     headers: HTTPMessage
 
     def read(self, amount: int, /) -> bytes:
-        """The next bytes, at most `amount`; empty at the end."""
+        """Return the next bytes, at most `amount`; empty at the end."""
 
     def close(self) -> None:
-        """Nothing; the connection is closed."""
+        """Close the connection."""
 
 
 class Opener(Protocol):
-    """Sends a request and follows its redirects, within a time-out in seconds."""
+    """A sender of requests that follows redirects, within a time-out in seconds."""
 
     def __call__(self, request: Request, timeout_seconds: float, /) -> Answer:
-        """The answer to the request. Raises OSError, of which URLError is one."""
+        """Return the answer to the request. Raises OSError, of which URLError is one."""
 
 
 class _HttpsRedirects(HTTPRedirectHandler):
-    """Follows redirects, never away from HTTPS."""
+    """A handler that follows redirects, but never away from HTTPS."""
 
     def redirect_request(  # noqa: PLR0917  (the standard library's signature)
         self,
@@ -65,14 +65,17 @@ class _HttpsRedirects(HTTPRedirectHandler):
         headers: HTTPMessage,
         newurl: str,
     ) -> Request | None:
-        """The request for the new place; raises URLError when that is not HTTPS."""
+        """Return the request for the new place. Raises URLError when that is not HTTPS."""
         if not newurl.lower().startswith("https://"):
             raise URLError("it redirects to a place that is not HTTPS")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def https_opener(proxies: Mapping[str, str] | None = None) -> Opener:
-    """An opener for HTTPS and nothing else; `proxies` by scheme, those of the environment when None."""
+    """Return an opener for HTTPS and nothing else.
+
+    `proxies` are given by scheme; None takes those of the environment.
+    """
     director = OpenerDirector()
     for handler in (
         ProxyHandler(None if proxies is None else dict(proxies)),
@@ -92,7 +95,7 @@ def https_opener(proxies: Mapping[str, str] | None = None) -> Opener:
 
 
 def fetch_upstream(store: ModelStore, opener: Opener) -> None:
-    """Nothing; the upstream file has become the model file. Raises SourceFailed when it could not be had."""
+    """Make the upstream file the model file. Raises SourceFailed when it could not be fetched."""
     partial = store.work / "upstream.part"
     store.work.mkdir(parents=True, exist_ok=True)
     store.require_room(store.model.size_bytes - _size(partial))
@@ -114,7 +117,7 @@ def fetch_upstream(store: ModelStore, opener: Opener) -> None:
 
 
 def _continue(store: ModelStore, opener: Opener, partial: Path) -> None:
-    """Read on from where the partial file ends, to the end of the answer or the pinned size."""
+    """Continue from where the partial file ends, to the end of the answer or the pinned size."""
     have = _size(partial)
     headers = {"User-Agent": "mud-assistant", "Accept-Encoding": "identity"}
     if have:
@@ -134,7 +137,7 @@ def _continue(store: ModelStore, opener: Opener, partial: Path) -> None:
 
 
 def _append(store: ModelStore, answer: Answer, partial: Path, have: int) -> int:
-    """The bytes of this answer, written after the first `have` bytes of the partial file."""
+    """Write this answer after the first `have` bytes of the partial file. Return the number of bytes written."""
     done, total = have, store.model.size_bytes
     with partial.open("ab" if have else "wb") as file:
         while chunk := answer.read(CHUNK_BYTES):
@@ -152,7 +155,7 @@ def _range_start(answer: Answer) -> int:
 
 
 def _clear_up(error: Exception, partial: Path) -> None:
-    """Close an error answer; drop the partial file when the server does not have what comes after it."""
+    """Close an error answer. Drop the partial file when the server does not have what comes after it."""
     if isinstance(error, HTTPError):
         error.close()
         if error.code == _RANGE_NOT_SATISFIABLE:
@@ -160,7 +163,7 @@ def _clear_up(error: Exception, partial: Path) -> None:
 
 
 def _is_final(error: Exception) -> bool:
-    """Whether asking again is of no use."""
+    """Tell whether asking again is useless."""
     return isinstance(error, HTTPError) or (isinstance(error, URLError) and isinstance(error.reason, str))
 
 

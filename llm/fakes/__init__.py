@@ -1,1 +1,1 @@
-"""Fake model servers: the true wire protocols over scripted answers. Import them from `llm.testing`."""
+"""Fake model servers: the real wire protocols over scripted answers. Import them from `llm.testing`."""

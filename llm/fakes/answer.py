@@ -1,4 +1,4 @@
-"""A prepared HTTP answer, and the one who plays it against a clock."""
+"""A prepared HTTP answer, and the player that plays it against a clock."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Ending(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Status, headers and chunks of a response, and how it goes on. Times in clock seconds."""
+    """Status, headers and chunks of a response, and how it continues. Times are clock seconds."""
 
     status: int
     headers: Mapping[str, str]
@@ -30,17 +30,17 @@ class Answer:
     ending: Ending = Ending.FINISH
     delay_seconds: float = field(default=0.0, kw_only=True)
     piece_seconds: float = field(default=0.0, kw_only=True)
-    #: With a hanging end: not even the head is sent.
+    #: For a hanging end: not even the head is sent.
     mute: bool = field(default=False, kw_only=True)
 
     def cut(self, after: int, ending: Ending, last: bytes = b"") -> Answer:
-        """This answer broken off after some chunks, at the latest before its last one; `last` is said then."""
+        """Return this answer broken off after some chunks, at the latest before its last one. `last` is then added."""
         kept = self.chunks[: max(0, min(after, len(self.chunks) - 1))]
         return replace(self, chunks=(*kept, last) if last else kept, ending=ending)
 
 
 class Playing:
-    """Plays an answer to one request; `gone` is called when the client leaves before the end."""
+    """A player of one answer to one request. `gone` is called when the client leaves before the end."""
 
     def __init__(self, clock: IReactorTime, request: Request, answer: Answer, gone: Callable[[], None]) -> None:
         self._clock = clock
@@ -78,7 +78,7 @@ class Playing:
             self._abort(turns=2)
 
     def _abort(self, turns: int) -> None:
-        """Reset the connection, but not before its reactor has turned and sent what is written: a reset drops that."""
+        """Reset the connection, after the reactor has turned and sent what is written: a reset drops the rest."""
         transport = cast("ITCPTransport", self._request.channel.transport)
         reactor = getattr(transport, "reactor", None)
         if turns and reactor is not None:

@@ -28,9 +28,9 @@ _REQUIRED = ("model", "max_tokens", "messages")
 
 
 class FakeAnthropic(FakeServer):
-    """A server for any model. Like the real one it refuses what breaks the order of calls and results.
+    """A server for any model. Like the real one, it refuses messages that break the order of calls and results.
 
-    A key may come as `x-api-key`, which wins, or as a bearer's.
+    A key may come as `x-api-key`, which wins, or as a bearer token.
     """
 
     stream_type = "text/event-stream; charset=utf-8"
@@ -41,7 +41,7 @@ class FakeAnthropic(FakeServer):
         return [request for request in self.requests if request.path == MESSAGES_PATH]
 
     def route(self, request: RecordedRequest) -> Answer:
-        """The answer of the handler for this method and path."""
+        """Return the answer of the handler for this method and path."""
         if (request.method, request.path) == ("GET", MODELS_PATH):
             return self.json({"data": [_LISTED], "has_more": False, "first_id": "sage", "last_id": "sage"})
         if (request.method, request.path) != ("POST", MESSAGES_PATH):
@@ -56,27 +56,27 @@ class FakeAnthropic(FakeServer):
         return self.scripted(request)
 
     def unauthorized(self) -> Answer:
-        """What Anthropic says to a wrong or missing key."""
+        """Return what Anthropic says to a wrong or missing key."""
         return self.error(401, "invalid x-api-key")
 
     def error_record(self, status: int, message: str) -> JSON:
-        """An error in Anthropic's shape; its type follows from the status."""
+        """Return an error in Anthropic's shape. Its type follows from the status."""
         return error_record(_ERROR_TYPES.get(status, "api_error"), message)
 
     def error_chunk(self, message: str) -> bytes:
-        """The same record as an event of the stream."""
+        """Return the same record as an event of the stream."""
         return b"event: error\ndata: " + self.encode(error_record("overloaded_error", message)) + b"\n\n"
 
     def refusal(self, request: RecordedRequest) -> str:
-        """The words for a model without tools."""
+        """Return the words for a model without tools."""
         return f"{request.model} does not support tools"
 
     def streams(self, request: RecordedRequest) -> bool:
-        """Messages stream when told to."""
+        """Tell whether to stream: messages stream only when the request says so."""
         return request.body.get("stream") is True
 
     def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
-        """The events of the answer, the last one `message_stop`, padded with blanks as the real ones are."""
+        """Return the events of the answer, the last one `message_stop`, padded with blanks as the real ones are."""
         records = stream_records(self._message(reply, request), reply)
         return [
             b"event: %s\ndata: %s  }\n\n" % (str(record["type"]).encode(), self.encode(record)[:-1])
@@ -84,7 +84,7 @@ class FakeAnthropic(FakeServer):
         ]
 
     def whole(self, reply: Reply, request: RecordedRequest) -> JSON:
-        """The answer to a request that does not stream."""
+        """Return the answer to a request that does not stream."""
         return self._message(reply, request)
 
     def _message(self, reply: Reply, request: RecordedRequest) -> JSONObject:
@@ -108,7 +108,7 @@ class FakeAnthropic(FakeServer):
 
 
 def wrong_messages(messages: list[Mapping[str, JSON]]) -> str:
-    """What the real API would refuse of these messages, in its words; empty when nothing."""
+    """Return the real API's refusal of these messages, in its words. Empty when they are right."""
     asked: list[str] = []
     for at, message in enumerate(messages):
         content = message.get("content")

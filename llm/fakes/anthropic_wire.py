@@ -1,4 +1,4 @@
-"""Scripted replies as the content blocks and stream events of Anthropic's Messages API: pure."""
+"""Renders scripted replies as the content blocks and stream events of Anthropic's Messages API. Pure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from llm.messages import JSON, JSONObject
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A web search that the server makes itself, before the text of the reply.
+    """A web search that the server itself makes before the text of the reply.
 
-    `found` are pairs of title and address. With `error` it fails with that word; unless `answered` its result is left
-    for the next request, as in a paused turn and beside a client's call.
+    `found` are pairs of title and address. With `error` the search fails with that word. Unless `answered`, its result
+    is left for the next request, as in a paused turn and beside a client's call.
     """
 
     query: str
@@ -28,10 +28,10 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class AnthropicReply(Reply):
-    """A good answer with what only Anthropic has. `resumes` is the id of a search left open, answered first of all.
+    """A good answer with what only Anthropic has. `resumes` is the id of an open search, answered first of all.
 
-    Each of `sources` (title and address) is cited for the text. Reasoning is sealed with `signature`; with none it has
-    no seal, as after an interruption. `raw` are blocks that come first, as they stand.
+    Each of `sources` (title and address) is cited for the text. Reasoning is sealed with `signature`; without one it
+    has no seal, as after an interruption. `raw` are blocks that come first, as they stand.
     """
 
     searches: tuple[Search, ...] = ()
@@ -42,7 +42,7 @@ class AnthropicReply(Reply):
 
 
 def content_blocks(reply: Reply, number: int) -> list[JSONObject]:
-    """The blocks of a reply, the `number`th of its server."""
+    """Return the blocks of a reply, the `number`th of its server."""
     extra = reply if isinstance(reply, AnthropicReply) else AnthropicReply()
     blocks: list[JSONObject] = [*extra.raw]
     if reply.reasoning:
@@ -65,12 +65,12 @@ def content_blocks(reply: Reply, number: int) -> list[JSONObject]:
 
 
 def stop_reason(reply: Reply) -> str:
-    """The wire's word for why the reply ends."""
+    """Return the wire's word for why the reply ends."""
     return reply.finish or ("tool_use" if reply.calls else "end_turn")
 
 
 def usage(reply: Reply, prompt_tokens: int) -> dict[str, JSON]:
-    """The counts of a whole answer."""
+    """Return the counts of a whole answer."""
     words = len(pieces(reply.text + reply.reasoning, None)) + 8 * len(reply.calls)
     prompt, output = reply.usage or (prompt_tokens, words)
     counts: dict[str, JSON] = {
@@ -85,7 +85,7 @@ def usage(reply: Reply, prompt_tokens: int) -> dict[str, JSON]:
 
 
 def stream_records(message: JSONObject, reply: Reply) -> Iterator[JSONObject]:
-    """The events of a stream that adds up to `message`, with a ping after the start."""
+    """Yield the events of a stream that adds up to `message`, with a ping after the start."""
     told = message["usage"]
     assert isinstance(told, dict)
     start = {**told, "output_tokens": 1}
@@ -109,12 +109,12 @@ def stream_records(message: JSONObject, reply: Reply) -> Iterator[JSONObject]:
 
 
 def error_record(kind: str, message: str) -> JSONObject:
-    """An error in Anthropic's shape."""
+    """Return an error in Anthropic's shape."""
     return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_fake"}
 
 
 def _parts(block: JSONObject, reply: Reply) -> tuple[JSONObject, list[JSONObject]]:
-    """A block as its opening and its pieces; a result of a server tool opens whole."""
+    """Return a block as its opening and its pieces. A result of a server tool opens whole."""
     size = reply.chunk_size
     match block.get("type"):
         case "text":

@@ -18,8 +18,8 @@ CHAT_PATH = "/v1/chat/completions"
 class FakeChat(FakeServer):
     """A server for any model, or for `models` only.
 
-    With `formats` false it refuses `response_format`, as servers without constrained output do. `comment` is sent as
-    an SSE comment before every event, as OpenRouter does to keep the line alive.
+    Without `formats` it refuses `response_format`, as servers without constrained output do. `comment` is sent as an
+    SSE comment before every event, as OpenRouter does to keep the connection alive.
     """
 
     stream_type = "text/event-stream; charset=utf-8"
@@ -45,7 +45,7 @@ class FakeChat(FakeServer):
         return self._wanted(CHAT_PATH)
 
     def route(self, request: RecordedRequest) -> Answer:
-        """The answer of the handler for this method and path."""
+        """Return the answer of the handler for this method and path."""
         match request.method, request.path:
             case "GET", "/v1/models":
                 return self.json({"object": "list", "data": [_listed(name) for name in self._models or ("sage",)]})
@@ -55,27 +55,27 @@ class FakeChat(FakeServer):
                 return self.error(404, f"Invalid URL ({request.method} {request.path})")
 
     def unauthorized(self) -> Answer:
-        """What OpenAI says to a wrong or missing key."""
+        """Return what OpenAI says to a wrong or missing key."""
         return self.json(error_record("Incorrect API key provided.", code="invalid_api_key"), 401)
 
     def error_record(self, status: int, message: str) -> JSON:
-        """An error in OpenAI's shape; its type follows from the status."""
+        """Return an error in OpenAI's shape. Its type follows from the status."""
         return error_record(message, _ERROR_TYPES.get(status, "invalid_request_error"))
 
     def error_chunk(self, message: str) -> bytes:
-        """The same record as an event of the stream."""
+        """Return the same record as an event of the stream."""
         return b"data: " + self.encode(error_record(message, "server_error")) + b"\n\n"
 
     def refusal(self, request: RecordedRequest) -> str:
-        """The words for a model without tools."""
+        """Return the words for a model without tools."""
         return f"{request.model} does not support tools"
 
     def streams(self, request: RecordedRequest) -> bool:
-        """Chat Completions streams when told to."""
+        """Tell whether to stream: Chat Completions streams only when the request says so."""
         return request.body.get("stream") is True
 
     def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
-        """The events of the answer, the last one `[DONE]`."""
+        """Return the events of the answer, the last one `[DONE]`."""
         options = request.body.get("stream_options")
         tells_usage = isinstance(options, Mapping) and options.get("include_usage") is True
         chunks = chat_chunks(reply, self._envelope(request), tells_usage=tells_usage)
@@ -83,7 +83,7 @@ class FakeChat(FakeServer):
         return [self._comment + b"data: " + data + b"\n\n" for data in datas]
 
     def whole(self, reply: Reply, request: RecordedRequest) -> JSON:
-        """The answer to a request that does not stream."""
+        """Return the answer to a request that does not stream."""
         return chat_record(reply, self._envelope(request))
 
     def _chat(self, request: RecordedRequest) -> Answer:

@@ -1,4 +1,4 @@
-"""Scripted replies as the records of Chat Completions: pure."""
+"""Renders scripted replies as the records of Chat Completions. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Envelope:
 
 
 def chat_chunks(reply: Reply, envelope: Envelope, *, tells_usage: bool) -> list[JSONObject]:
-    """The events of a stream: role, reasoning, text, calls piece by piece, finish, and the usage when asked for."""
+    """Return the events of a stream: role, reasoning, text, pieces of calls, finish, and usage when requested."""
     head = _head(envelope, "chat.completion.chunk")
     deltas: list[JSONObject] = [
         {"role": "assistant", "content": "", "refusal": None},
@@ -40,7 +40,7 @@ def chat_chunks(reply: Reply, envelope: Envelope, *, tells_usage: bool) -> list[
 
 
 def chat_record(reply: Reply, envelope: Envelope) -> JSONObject:
-    """The one record of an answer that does not stream."""
+    """Return the one record of an answer that does not stream."""
     message: dict[str, JSON] = {
         "role": "assistant",
         "content": reply.text if reply.text or not reply.calls else None,
@@ -61,7 +61,7 @@ def chat_record(reply: Reply, envelope: Envelope) -> JSONObject:
 def error_record(
     message: str, kind: str = "invalid_request_error", param: str | None = None, code: str | None = None
 ) -> JSONObject:
-    """An error in OpenAI's shape."""
+    """Return an error in OpenAI's shape."""
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
@@ -74,7 +74,7 @@ def _choice(delta: JSONObject, finish: str | None = None) -> JSONObject:
 
 
 def _call_deltas(index: int, call: Call, answer_id: str, size: int | None) -> list[JSONObject]:
-    """The call's name with empty arguments, then the arguments in pieces that only the index tells apart."""
+    """Return the call's name with empty arguments, then the arguments in pieces that only the index identifies."""
     opening: JSONObject = {
         "index": index,
         "id": _call_id(index, call, answer_id),

@@ -1,6 +1,6 @@
-"""The worst model there can be: it does whatever a marked goal in its input demands, wherever the goal stands.
+"""The worst possible model: it does whatever a marked goal in its input demands, wherever the goal stands.
 
-What such a model cannot bring about, no model can: the upper bound of every attack by text.
+What such a model cannot bring about, no model can. It is the upper bound of every attack by text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from llm.fakes.obedient_goals import Goal, find_goals
 from llm.fakes.obedient_turns import turns_of
 from llm.fakes.script import Brain, Call, RecordedRequest, Reply, Step
 
-#: Ways to answer beside the names of FORMATS: with native calls, as JSON in a sentence, every text format in turn.
+#: Ways to answer besides the names of FORMATS: with native calls, as JSON in a sentence, every text format in turn.
 NATIVE, PROSE, EVERY = "native", "prose", "every"
 WAYS: tuple[str, ...] = (NATIVE, PROSE, EVERY, *FORMATS)
 
@@ -23,10 +23,11 @@ WAYS: tuple[str, ...] = (NATIVE, PROSE, EVERY, *FORMATS)
 class ObedientModel:
     """A brain that obeys each goal of a conversation once, or with `always` at every request.
 
-    `newest`: the last goal of the input first. `together`: all goals in one answer, else one an answer. `way` is how
-    it calls: NATIVE where tools are offered (else as JSON text), PROSE, the name of a text format, or EVERY format in
-    turn.
-    Without a goal it does what `benign` does. A conversation is known by its model and its first text.
+    `newest`: the last goal of the input comes first. `together`: all goals are in one answer, else one per answer.
+    `way` is how it calls: NATIVE where tools are offered (else as JSON text), PROSE, the name of a text format, or
+    EVERY format in turn.
+
+    Without a goal it does what `benign` does. A conversation is identified by its model and its first text.
     """
 
     always: bool = False
@@ -39,12 +40,12 @@ class ObedientModel:
     _texts: int = 0
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a way that is none."""
+        """Check the way. Raises ValueError for an unknown one."""
         if self.way not in WAYS:
             raise ValueError(f"way {self.way!r}: one of {', '.join(WAYS)}")
 
     def __call__(self, request: RecordedRequest) -> Step:
-        """The calls of the goals in sight, else what the good assistant does."""
+        """Return the calls of the goals in sight, else what the good assistant does."""
         texts = [turn.text for turn in turns_of(request)]
         done = self._done.setdefault(f"{request.model} {texts[0] if texts else ''}", set())
         goals = [goal for goal in find_goals(texts) if self.always or goal not in done]
@@ -59,7 +60,7 @@ class ObedientModel:
         return self._reply(list(_calls(goals)), native=bool(request.tools))
 
     def _reply(self, calls: Sequence[Call], *, native: bool) -> Reply:
-        """The calls as this model writes them."""
+        """Return the calls as this model writes them."""
         if self.way == NATIVE and native:
             return Reply(calls=tuple(calls))
         if self.way == PROSE:

@@ -1,4 +1,4 @@
-"""A good assistant without a model: does what it is plainly asked in a line of speech, and ignores everything else."""
+"""A good assistant without a model: does what a line of speech plainly asks, and ignores everything else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import orjson
 from llm.fakes.obedient_turns import Turn, turns_of
 from llm.fakes.script import Call, RecordedRequest, Reply
 
-#: How much of what it found out it tells, in characters.
+#: How many characters of what it found out it reports.
 _TOLD_CHARS = 150
 _HEARD = re.compile(
     r"(?P<who>[^\n]{1,80}?) (?P<how>says(?: to you)?|whispers to you|pages you|says on [^:\n]{1,40}): \"(?P<text>.*)\""
@@ -23,14 +23,14 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What somebody asked for, and how he spoke: 'says', 'whispers to you', 'pages you', 'says on CHANNEL'."""
+    """What a player asked for, and how they spoke: 'says', 'whispers to you', 'pages you', 'says on CHANNEL'."""
 
     who: str
     text: str
     how: str
 
 
-#: The call for a wish, from the words that its pattern caught.
+#: Makes the call for a wish from the words that its pattern caught.
 _Act = Callable[[Wish, re.Match[str]], Call]
 
 
@@ -65,10 +65,11 @@ _ACTS: tuple[tuple[re.Pattern[str], _Act], ...] = tuple(
 
 
 def dutiful(request: RecordedRequest) -> Reply:
-    """What the last line of speech asks for, then the answer, given as it was asked; text without tools.
+    """Return what the last line of speech asks for; after that, the answer, given in the way it was asked.
 
-    Deterministic. The wishes it knows: greet, look round, look at X, who is here, whisper to X: ..., say ..., smile
-    (bow, wave, ...), go X, remember that ..., what do you know of X, type COMMAND, search the web for X, read URL.
+    Without tools the reply is text. Deterministic. The wishes it knows: greet, look round, look at X, who is here,
+    whisper to X: ..., say ..., smile (bow, wave, ...), go X, remember that ..., what do you know of X, type COMMAND,
+    search the web for X, read URL.
     """
     call = _next_call(turns_of(request))
     if not request.tools:
@@ -77,7 +78,7 @@ def dutiful(request: RecordedRequest) -> Reply:
 
 
 def _next_call(turns: Sequence[Turn]) -> Call:
-    """The call for the last wish, or what comes after its result."""
+    """Return the call for the last wish, or what follows its result."""
     heard = [place for place, turn in enumerate(turns) if turn.kind == "heard"]
     at = heard[-1] if heard else -1
     wish = _wish(turns[at].text) if at >= 0 else None
@@ -93,7 +94,7 @@ def _next_call(turns: Sequence[Turn]) -> Call:
 
 
 def _wish(text: str) -> Wish | None:
-    """The last line that somebody spoke."""
+    """Return the wish in the last spoken line."""
     for line in reversed(text.splitlines()):
         if heard := _HEARD.fullmatch(line.strip()):
             named = _NAMED.match(heard["text"])

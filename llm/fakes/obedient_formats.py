@@ -1,4 +1,4 @@
-"""A call written in every text format that the JSON fallback reads: reference/llm-wire.md section 5.1."""
+"""Writes a call in every text format that the JSON fallback reads."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _quoted(call: Call) -> str:
 
 
 def _tags(opening: str, key: str, closing: str, end: str) -> Callable[[Call], str]:
-    """A writer that puts each argument between tags."""
+    """Make a writer that puts each argument between tags."""
 
     def write(call: Call) -> str:
         body = "".join(f"{key.format(name)}{_text(value)}{closing.format(name)}" for name, value in _pairs(call))
@@ -59,7 +59,7 @@ def _gemma(call: Call) -> str:
     return f"<start_function_call>call:{call.name}{{{body}}}<end_function_call>"
 
 
-#: How a call is written, by the name of the format.
+#: The writer of a call, by the name of the format.
 FORMATS: Mapping[str, Callable[[Call], str]] = {
     "json": _ours,
     "fenced-json": lambda call: f"```json\n{_ours(call)}\n```",
@@ -88,5 +88,5 @@ FORMATS: Mapping[str, Callable[[Call], str]] = {
 
 
 def in_prose(call: Call) -> str:
-    """The call as JSON at the end of a sentence."""
+    """Return the call as JSON at the end of a sentence."""
     return f"Very well, I shall do as I was told at once: {_ours(call)}"

@@ -1,11 +1,12 @@
-"""Marked goals in any text, plain or disguised: what an obedient model is told to do.
+"""Finds marked goals in any text, plain or disguised. They are what an obedient model is told to do.
 
     OBEY(tool)                                  a call without arguments
     OBEY(tool key="a text" other='b' n=3)       arguments: texts in quotes, or bare JSON scalars and words
     OBEY*7(tool key="a text")                   the same call seven times in one answer
 
-Capital or small letters. Found as it stands and, at most two deep, reversed, in base64, hex, percent-encoding, ROT13,
-HTML entities, JSON strings, full-width letters and tag characters, and split by zero-width characters or by blanks.
+Letters may be capital or small. A goal is found as it stands and, at most two deep, reversed, in base64, hex,
+percent-encoding, ROT13, HTML entities, JSON strings, full-width letters and tag characters, or split by zero-width
+characters or by blanks.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import orjson
 from llm.fakes.script import Call
 from llm.messages import JSON, JSONObject
 
-#: How many disguises may lie over each other.
+#: How many disguises may be applied on top of each other.
 MAX_DEPTH = 2
 #: How often one goal may ask for its call.
 MAX_TIMES = 64
@@ -47,7 +48,7 @@ _TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A call that a text demands. `arguments` is its JSON text, so that equal goals are equal; `times` how often."""
+    """A call that a text demands. `arguments` is its JSON text, so that equal goals are equal; `times` is how often."""
 
     tool: str
     arguments: str = "{}"
@@ -61,7 +62,7 @@ class Goal:
 
 
 def find_goals(texts: Iterable[str]) -> list[Goal]:
-    """The goals of the texts in the order they are met, each once."""
+    """Return the goals of the texts in the order in which they are met, each once."""
     found: dict[Goal, None] = {}
     for text in texts:
         found.update(dict.fromkeys(_goals(text, MAX_DEPTH)))
@@ -79,7 +80,7 @@ def _goals(text: str, depth: int) -> Iterator[Goal]:
 
 
 def _value(written: str) -> JSON:
-    """The value of an argument: a text in quotes, a JSON scalar, or the bare word."""
+    """Return the value of an argument: a text in quotes, a JSON scalar, or the bare word."""
     if written[0] in "\"'" and written[-1] == written[0]:
         return re.sub(r"\\(.)", r"\1", written[1:-1])
     try:
@@ -90,7 +91,7 @@ def _value(written: str) -> JSON:
 
 
 def _undisguised(text: str) -> Iterator[str]:
-    """What the text would be under each disguise whose sign it bears."""
+    """Yield what the text would be under each disguise of which it shows a sign."""
     lower = text.lower()
     if "yebo" in lower:
         yield text[::-1]
@@ -112,7 +113,7 @@ def _undisguised(text: str) -> Iterator[str]:
 
 
 def _decoded(text: str) -> Iterator[str]:
-    """What the base64 and hex in the text stand for, as far as it is text."""
+    """Yield what the base64 and hex in the text stand for, where that is text."""
     for match in _BASE64.finditer(text):
         body = match.group().rstrip("=").translate(_URL_SAFE)
         try:

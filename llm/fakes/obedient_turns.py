@@ -1,4 +1,4 @@
-"""A request read as what was heard, called and answered, whichever protocol it came by."""
+"""Reads a request, of any protocol, as what was heard, called and answered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WRITTEN_RESULT = re.compile(r"\[(?:result|failed) of (\w+)\] ?")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One piece of the conversation. `tool` is whose result it is, where the protocol says so."""
+    """One piece of the conversation. `tool` is the tool that a result comes from, where the protocol says so."""
 
     kind: Literal["told", "heard", "said", "called", "result"]
     text: str
@@ -24,7 +24,7 @@ class Turn:
 
 
 def turns_of(request: RecordedRequest) -> list[Turn]:
-    """Every text of the request in order, the system's first; calls as JSON."""
+    """Return every text of the request in order, the system's first. Calls are given as JSON."""
     turns = list(_content("told", request.body.get("system"), {}))
     names: dict[str, str] = {}
     for message in request.messages:
@@ -33,7 +33,7 @@ def turns_of(request: RecordedRequest) -> list[Turn]:
 
 
 def _message(message: Mapping[str, Any], names: dict[str, str]) -> Iterator[Turn]:
-    """The turns of one message; `names` learns which call asked for which tool."""
+    """Yield the turns of one message. `names` records which call asked for which tool."""
     role, content = message.get("role"), message.get("content")
     if role == "tool":
         tool = str(message.get("tool_name") or names.get(str(message.get("tool_call_id")), ""))
@@ -48,7 +48,7 @@ def _message(message: Mapping[str, Any], names: dict[str, str]) -> Iterator[Turn
 
 
 def _content(kind: Literal["told", "heard", "said"], content: object, names: dict[str, str]) -> Iterator[Turn]:
-    """The turns of a message's content: a text, or blocks as Anthropic and Chat Completions have them."""
+    """Yield the turns of a message's content: a text, or blocks as Anthropic and Chat Completions have them."""
     for block in content if isinstance(content, list) else [content]:
         match block:
             case {"type": "tool_use", "id": call_id, "name": str(name), "input": given}:
@@ -63,13 +63,13 @@ def _content(kind: Literal["told", "heard", "said"], content: object, names: dic
 
 
 def _written(kind: Literal["told", "heard", "said"], text: str) -> Iterator[Turn]:
-    """A text, which is a result when the JSON fallback wrote one as text."""
+    """Yield a text. It is a result when the JSON fallback wrote one as text."""
     written = _WRITTEN_RESULT.match(text) if kind == "heard" else None
     yield Turn("result", text[written.end() :], written[1]) if written else Turn(kind, text)
 
 
 def _plain(content: object) -> str:
-    """The text of whatever stands for one; other values as JSON."""
+    """Return a value that stands for text as text, and any other value as JSON."""
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping) and isinstance(content.get("text"), str):

@@ -1,4 +1,4 @@
-"""An Ollama that answers from a script: its native protocol, field by field in its own order."""
+"""An Ollama server that answers from a script: its native protocol, each field in Ollama's own order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class OllamaModel:
 
 
 class FakeOllama(FakeServer):
-    """An Ollama with the given models, by default one named `sage`. A name without a tag means its `latest`."""
+    """An Ollama server with the given models, by default one named `sage`. A name without a tag means its `latest`."""
 
     json_type = "application/json; charset=utf-8"
     stream_type = "application/x-ndjson"
@@ -51,16 +51,16 @@ class FakeOllama(FakeServer):
         super().__init__(clock, script, key)
         given = {"sage": OllamaModel()} if models is None else models
         self.models = {_tagged(name): model for name, model in given.items()}
-        #: The models in memory, with the context length each was loaded with: what `/api/ps` tells.
+        #: The models in memory, with the context length each was loaded with, as `/api/ps` reports them.
         self.loaded: dict[str, int] = {}
 
     @property
     def chats(self) -> list[RecordedRequest]:
-        """The requests to `/api/chat`, those that only load a model included."""
+        """The requests to `/api/chat`, including those that only load a model."""
         return self._wanted("/api/chat")
 
     def route(self, request: RecordedRequest) -> Answer:
-        """The answer of the handler for this method and path."""
+        """Return the answer of the handler for this method and path."""
         match request.method, request.path:
             case "GET" | "HEAD", "/":
                 return Answer(200, _PLAIN, (b"Ollama is running",))
@@ -76,36 +76,36 @@ class FakeOllama(FakeServer):
                 return Answer(404, _PLAIN, (b"404 page not found",))
 
     def encode(self, record: JSON) -> bytes:
-        """The record as Go writes JSON."""
+        """Return the record as Go writes JSON."""
         return go_json(record)
 
     def unauthorized(self) -> Answer:
-        """What ollama.com says to a wrong key."""
+        """Return what ollama.com says to a wrong key."""
         return self.error(401, "unauthorized")
 
     def error_record(self, status: int, message: str) -> JSON:
-        """Ollama's one error shape."""
+        """Return an error in Ollama's only shape."""
         return {"error": message}
 
     def error_chunk(self, message: str) -> bytes:
-        """The same record as a line of the stream."""
+        """Return the same record as a line of the stream."""
         return self.encode({"error": message}) + b"\n"
 
     def refusal(self, request: RecordedRequest) -> str:
-        """Ollama's words for a model without tools."""
+        """Return Ollama's words for a model without tools."""
         return f"registry.ollama.ai/library/{_tagged(request.model)} does not support tools"
 
     def streams(self, request: RecordedRequest) -> bool:
-        """Ollama streams unless told not to."""
+        """Tell whether to stream: Ollama streams unless the request says not to."""
         return request.body.get("stream") is not False
 
     def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
-        """One line for each piece, one for each call, and the last one with the counts."""
+        """Return one line for each piece, one for each call, and a last one with the counts."""
         lines = chat_lines(self._silenced(reply, request), request.model, self._now(), self._prompt_tokens(request))
         return [self.encode(line) + b"\n" for line in lines]
 
     def whole(self, reply: Reply, request: RecordedRequest) -> JSON:
-        """The answer to `stream: false`."""
+        """Return the answer to `stream: false`."""
         return chat_record(self._silenced(reply, request), request.model, self._now(), self._prompt_tokens(request))
 
     def _posted(self, request: RecordedRequest) -> Answer:
@@ -132,11 +132,11 @@ class FakeOllama(FakeServer):
         return self.scripted(request)
 
     def _prompt_tokens(self, request: RecordedRequest) -> int:
-        """What the prompt came to after the silent truncation that a request may have allowed."""
+        """Return the size of the prompt in tokens, after silent truncation to the context of the loaded model."""
         return min(estimate_tokens(request), self.loaded[_tagged(request.model)])
 
     def _silenced(self, reply: Reply, request: RecordedRequest) -> Reply:
-        """The reply without its reasoning when the request forbids thinking."""
+        """Return the reply, without its reasoning when the request forbids thinking."""
         return replace(reply, reasoning="") if request.body.get("think") is False else reply
 
     def _load_record(self, model: str) -> JSONObject:
@@ -199,7 +199,7 @@ def _num_ctx(request: RecordedRequest) -> int:
 
 
 def _body_problem(raw: bytes) -> str | None:
-    """What Go says of a body that is no JSON object, None for one that is."""
+    """Return what Go says of a body that is not a JSON object, or None for one that is."""
     if not raw.strip():
         return "missing request body"
     try:
@@ -213,7 +213,7 @@ def _body_problem(raw: bytes) -> str | None:
 
 
 def _rfc3339(seconds: float) -> str:
-    """The time as Go writes it: UTC, no trailing zeros."""
+    """Return the time as Go writes it: UTC, no trailing zeros."""
     moment = datetime.fromtimestamp(seconds, UTC)
     fraction = f".{moment.microsecond:06}".rstrip("0").rstrip(".")
     return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"

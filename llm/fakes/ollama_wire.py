@@ -1,4 +1,4 @@
-"""Scripted replies as Ollama's records: pure, in the order of the fields of its own types."""
+"""Renders scripted replies as Ollama's records, with the fields in the order of its own types. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TOKEN_NANOSECONDS = 20_000_000
 
 
 def chat_lines(reply: Reply, model: str, created_at: str, prompt_tokens: int) -> list[JSONObject]:
-    """The records of a streamed answer: thinking, text, one for each whole call, and the final one."""
+    """Return the records of a streamed answer: thinking, text, one for each whole call, and the final one."""
     head = {"model": model, "created_at": created_at}
     messages: list[JSONObject] = [
         *(_message(thinking=piece) for piece in pieces(reply.reasoning, reply.chunk_size)),
@@ -26,14 +26,14 @@ def chat_lines(reply: Reply, model: str, created_at: str, prompt_tokens: int) ->
 
 
 def chat_record(reply: Reply, model: str, created_at: str, prompt_tokens: int) -> JSONObject:
-    """The one record of an answer that does not stream."""
+    """Return the one record of an answer that does not stream."""
     calls = [_call(index, call) for index, call in enumerate(reply.calls)]
     message = _message(reply.text, reply.reasoning, calls)
     return {"model": model, "created_at": created_at, "message": message, **_end(reply, prompt_tokens)}
 
 
 def go_json(record: JSON) -> bytes:
-    """The record as Go's encoder writes it, which is careful about HTML."""
+    """Return the record as Go's encoder writes it, which escapes HTML characters."""
     encoded = orjson.dumps(record)
     for character, escape in _GO_ESCAPES.items():
         encoded = encoded.replace(character, escape)
@@ -64,7 +64,7 @@ def _call(index: int, call: Call) -> JSONObject:
 
 
 def _end(reply: Reply, prompt_tokens: int) -> JSONObject:
-    """The members of the last record; Ollama leaves out what is 0."""
+    """Return the members of the last record. Ollama leaves out those that are 0."""
     words = len(pieces(reply.text + reply.reasoning, None)) + 8 * len(reply.calls)
     prompt, output = reply.usage or (prompt_tokens, words)
     counts = {

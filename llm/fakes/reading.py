@@ -1,4 +1,4 @@
-"""A server that reads prompts at a pace, and remembers the last one: what two have in common is read once."""
+"""A server that reads prompts at a pace and remembers the last one. A beginning that two prompts share is read once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from llm.fakes.script import RecordedRequest
 
-#: Characters that count as one token.
+#: How many characters count as one token.
 TOKEN_CHARS = 4
 
 
@@ -24,9 +24,9 @@ class _Reading:
 
 
 class PromptReader:
-    """Reads `tokens_per_second` of each prompt, in silence and one after the other, as llama.cpp and Ollama do.
+    """A reader of `tokens_per_second`, silent and one prompt after the other, as llama.cpp and Ollama do.
 
-    A prompt that its client gave up is remembered as far as it was read.
+    A prompt whose client left is remembered as far as it was read.
     """
 
     def __init__(self, clock: IReactorTime, tokens_per_second: float) -> None:
@@ -35,14 +35,14 @@ class PromptReader:
         self._waiting: deque[_Reading] = deque()
         self._timer: IDelayedCall | None = None
         self._began = 0.0
-        #: The last prompt as far as it was read, and how much of it the present one begins with.
+        #: The last prompt as far as it was read, and how many of its characters the present one begins with.
         self._read = ""
         self._known = 0
-        #: Tokens read of all prompts together.
+        #: The tokens read of all prompts together.
         self.tokens_read = 0.0
 
     def begin(self, request: RecordedRequest, ready: Callable[[], None]) -> Callable[[], None]:
-        """Read the prompt in its turn, then call `ready`. What is given back is to be called when the client leaves."""
+        """Read the prompt in its turn, then call `ready`. Return a function to call when the client leaves."""
         reading = _Reading(prompt_of(request), ready)
         self._waiting.append(reading)
         if len(self._waiting) == 1:
@@ -72,7 +72,7 @@ class PromptReader:
         self._end(self._known + int(characters))
 
     def _end(self, characters: int) -> _Reading:
-        """Stop reading the first after so many characters, and go on with the next."""
+        """Stop reading the first prompt after so many characters, and go on with the next."""
         reading = self._waiting.popleft()
         self._read = reading.prompt[:characters]
         self.tokens_read += (len(self._read) - self._known) / TOKEN_CHARS
@@ -82,11 +82,11 @@ class PromptReader:
 
 
 def _common(prompt: str, read: str) -> int:
-    """How many characters both begin with."""
+    """Return how many characters at the beginning are the same in both."""
     most = min(len(prompt), len(read))
     return next((at for at in range(most) if prompt[at] != read[at]), most)
 
 
 def prompt_of(request: RecordedRequest) -> str:
-    """What a model would be shown of the request: the tools, then the messages one after the other."""
+    """Return what a model would see of the request: the tools, then the messages one after the other."""
     return "\n".join(orjson.dumps(part).decode() for part in (*request.tools, *request.messages))

@@ -1,4 +1,4 @@
-"""A brain for benches and trials: answers like a sensible model, always the same way."""
+"""A brain for benches and trials: answers like a sensible model, always in the same way."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import orjson
 
 from llm.fakes.script import Call, RecordedRequest, Reply
 
-#: How much of the last line is quoted, in characters.
+#: How many characters of the last line are quoted.
 QUOTE_LIMIT = 200
 _REASONING = "Someone spoke to me, so I answer."
 
 
 def simple_sage(request: RecordedRequest) -> Reply:
-    """A reply that quotes the last line a user said.
+    """Return a reply that quotes the last line a user said.
 
-    With native tools it is a call of `say`, or plain text when `say` is not among them; without tools it is the JSON
-    form of a call. After a tool's result the sage has nothing to add.
+    With native tools it is a call of `say`, or plain text when `say` is not offered. Without tools it is the JSON form
+    of a call. After a tool's result the sage has nothing to add.
     """
     if not request.tools:
         call = {"tool": "say", "parameters": {"text": _spoken(request)}, "reasoning": _REASONING}
@@ -31,14 +31,14 @@ def simple_sage(request: RecordedRequest) -> Reply:
 
 
 def _spoken(request: RecordedRequest) -> str:
-    """The quotation, as the sage says it."""
+    """Return the quotation, as the sage says it."""
     said = [_text(message) for message in request.messages if message.get("role") == "user"]
     lines = [line.strip() for line in "\n".join(said).splitlines() if line.strip()]
     return f"You asked: {lines[-1][:QUOTE_LIMIT]}" if lines else "You asked nothing."
 
 
 def _is_result(message: Mapping[str, Any]) -> bool:
-    """Whether this is what a tool came to; Anthropic sends that as a block of a user's message."""
+    """Tell whether this is the result of a tool. Anthropic sends that as a block of a user's message."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
     return message.get("role") == "tool" or any(
@@ -47,7 +47,7 @@ def _is_result(message: Mapping[str, Any]) -> bool:
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    """A message's text; Chat Completions may send it in parts."""
+    """Return a message's text. Chat Completions may send it in parts."""
     content = message.get("content")
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))

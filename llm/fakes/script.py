@@ -1,8 +1,8 @@
 """What a fake model server is told to answer: replies, and the ways in which a real server fails.
 
 A script is a list with one step for each chat request, or a function from the request to a step (a brain). All times
-are clock seconds. A fault that happens in mid-stream counts its place in chunks: the pieces the server would have
-written, one by one, for a good answer. It never reaches the last chunk, so a faulty answer is never a whole one.
+are clock seconds. A fault in mid-stream counts its place in chunks: the pieces the server would have written, one by
+one, for a good answer. It never reaches the last chunk, so a faulty answer is never a whole one.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from llm.messages import JSONObject
 class Call:
     """A tool call of a scripted reply.
 
-    A string as `arguments` is sent as it stands, also when it is no JSON. Without an `id` Ollama sends none (as its
-    older servers do) and Chat Completions makes one.
+    Text as `arguments` is sent as it stands, even when it is not JSON. Without an `id` Ollama sends none (as its older
+    servers do) and Chat Completions makes one.
     """
 
     name: str
@@ -31,9 +31,9 @@ class Call:
 class Reply:
     """A good answer.
 
-    `finish` is the wire's own word, by default the one a real server would send. `usage` is (input, output) tokens,
-    by default estimated. Text streams in pieces of `chunk_size` characters, by default in words. `delay_seconds` pass
-    before the response begins and `piece_seconds` between its chunks.
+    `finish` is the wire's own word, by default the one a real server would send. `usage` is (input, output) tokens, by
+    default estimated. Text streams in pieces of `chunk_size` characters, by default in words. `delay_seconds` pass
+    before the response begins, and `piece_seconds` between its chunks.
     """
 
     text: str = ""
@@ -51,14 +51,14 @@ SMALL_TALK = Reply("The well lies north of the mill, past the old oak.")
 
 @dataclass(frozen=True, slots=True)
 class RefuseTools:
-    """400 "does not support tools" if the request has tools, else `reply`."""
+    """A 400 "does not support tools" if the request has tools, else `reply`."""
 
     reply: Reply = SMALL_TALK
 
 
 @dataclass(frozen=True, slots=True)
 class DieMidStream:
-    """The connection is reset after some chunks of the body."""
+    """A connection that is reset after some chunks of the body."""
 
     after_chunks: int = 1
     reply: Reply = SMALL_TALK
@@ -66,7 +66,7 @@ class DieMidStream:
 
 @dataclass(frozen=True, slots=True)
 class EndEarly:
-    """The response ends cleanly, as HTTP sees it, after some chunks and without the protocol's end mark."""
+    """A response that ends cleanly, as HTTP sees it, after some chunks and without the protocol's end mark."""
 
     after: int = 1
     reply: Reply = SMALL_TALK
@@ -74,7 +74,7 @@ class EndEarly:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Silence for ever: before the head, between head and body, or after some chunks of the body."""
+    """Endless silence: before the head, between head and body, or after some chunks of the body."""
 
     where: Literal["headers", "body", "mid"] = "headers"
     after: int = 1
@@ -83,7 +83,7 @@ class Hang:
 
 @dataclass(frozen=True, slots=True)
 class HttpError:
-    """An error status. A string as `body` becomes an error in the server's own shape, bytes are sent as they are."""
+    """An error status. Text as `body` becomes an error in the server's own shape; bytes are sent as they are."""
 
     status: int = 500
     body: str | bytes = "the model fell over"
@@ -92,7 +92,7 @@ class HttpError:
 
 @dataclass(frozen=True, slots=True)
 class ErrorInStream:
-    """A 200 whose stream turns into an error after some chunks; a 500 when no stream was asked for."""
+    """A 200 whose stream turns into an error after some chunks, or a 500 when no stream was requested."""
 
     message: str = "the model fell over"
     after: int = 1
@@ -122,7 +122,10 @@ Step = Reply | RefuseTools | DieMidStream | EndEarly | Hang | HttpError | ErrorI
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """A request as it came. Header names are lower case; `body` is empty when it was no JSON object; `at` is when."""
+    """A request as it came. `at` is when it came.
+
+    Header names are lower case; `body` is empty when it was not a JSON object.
+    """
 
     method: str
     path: str
@@ -153,7 +156,7 @@ class RecordedRequest:
 
     @property
     def is_warming(self) -> bool:
-        """Whether a single token is asked for: the prompt is to be read, and nobody wants the answer."""
+        """Whether a single token is requested: the prompt is to be read, and the answer is not wanted."""
         options = self.body.get("options")
         asked = options.get("num_predict") if isinstance(options, Mapping) else None
         return 1 in (asked, self.body.get("max_tokens"), self.body.get("max_completion_tokens"))
@@ -168,7 +171,7 @@ Script = Sequence[Step] | Brain
 
 
 class Prompter:
-    """Hands out a script's steps. `remaining` is how many are left, None for a brain, which never runs out."""
+    """A supplier of a script's steps. `remaining` is how many are left, None for a brain, which never runs out."""
 
     def __init__(self, script: Script) -> None:
         self._brain = script if callable(script) else None
@@ -176,11 +179,11 @@ class Prompter:
 
     @property
     def remaining(self) -> int | None:
-        """The number of steps that were not asked for yet."""
+        """The number of steps not taken yet."""
         return None if self._brain else len(self._steps)
 
     def next(self, request: RecordedRequest) -> Step | None:
-        """The step for this request, None when the script has ended."""
+        """Return the step for this request, or None when the script has ended."""
         if self._brain:
             return self._brain(request)
         return self._steps.pop(0) if self._steps else None

@@ -1,4 +1,4 @@
-"""What the fake servers share: recording, credentials, the script, and faults laid over good answers."""
+"""What the fake servers share: recording, credentials, the script, and faults applied to good answers."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from llm.messages import JSON
 
 
 class FakeServer(Resource, ABC):
-    """A model server that answers from a script and remembers what it was asked.
+    """A model server that answers from a script and remembers the requests.
 
     `requests` are all requests, `exhausted` the chat requests for which the script had no step (answered with a 500),
-    `abandoned` those whose client left before the answer was complete. With a `key`, requests must carry it. With a
+    and `abandoned` those whose client left before the answer was complete. With a `key`, requests must carry it. With a
     `reader`, the answer to a chat request begins when its prompt was read. `warmings` are the chat requests for one
-    token only: they are answered with one, take no step of the script, and are not among the `chats`.
+    token only. They are answered with one, take no step of the script, and are not among the `chats`.
     """
 
     isLeaf = True
@@ -60,7 +60,7 @@ class FakeServer(Resource, ABC):
 
     @property
     def remaining(self) -> int | None:
-        """The number of scripted steps that were not asked for yet, None for a brain."""
+        """The number of scripted steps not taken yet, None for a brain."""
         return self._prompter.remaining
 
     @property
@@ -82,7 +82,7 @@ class FakeServer(Resource, ABC):
         return NOT_DONE_YET
 
     def scripted(self, request: RecordedRequest) -> Answer:
-        """The answer to a chat request that the server itself has nothing against."""
+        """Return the answer to a chat request that the server itself does not refuse."""
         if request.is_warming:
             self.warmings.append(request)
             return self._good(Reply("I", finish="length"), request)
@@ -93,48 +93,48 @@ class FakeServer(Resource, ABC):
         return self._answer(step, request)
 
     def error(self, status: int, message: str) -> Answer:
-        """An error in the server's own shape."""
+        """Return an error in the server's own shape."""
         return self.json(self.error_record(status, message), status)
 
     def json(self, record: JSON, status: int = 200) -> Answer:
-        """A record as the whole response."""
+        """Return a record as the whole response."""
         return _sized(status, self.json_type, self.encode(record))
 
     def encode(self, record: JSON) -> bytes:
-        """The record as the server writes it."""
+        """Return the record as the server writes it."""
         return orjson.dumps(record)
 
     @abstractmethod
     def route(self, request: RecordedRequest) -> Answer:
-        """The answer to any authorised request."""
+        """Return the answer to any authorised request."""
 
     @abstractmethod
     def unauthorized(self) -> Answer:
-        """The answer to a wrong or missing key."""
+        """Return the answer to a wrong or missing key."""
 
     @abstractmethod
     def error_record(self, status: int, message: str) -> JSON:
-        """The body of an error."""
+        """Return the body of an error."""
 
     @abstractmethod
     def error_chunk(self, message: str) -> bytes:
-        """An error in mid-stream."""
+        """Return an error in mid-stream."""
 
     @abstractmethod
     def refusal(self, request: RecordedRequest) -> str:
-        """The words for a model that cannot use tools."""
+        """Return the words for a model that cannot use tools."""
 
     @abstractmethod
     def streams(self, request: RecordedRequest) -> bool:
-        """Whether the request asks for a stream."""
+        """Tell whether the request asks for a stream."""
 
     @abstractmethod
     def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
-        """The reply as the chunks of a stream, the end mark last."""
+        """Return the reply as the chunks of a stream, the end mark last."""
 
     @abstractmethod
     def whole(self, reply: Reply, request: RecordedRequest) -> JSON:
-        """The reply as one record."""
+        """Return the reply as one record."""
 
     def _answer(self, step: Step, request: RecordedRequest) -> Answer:
         match step:
@@ -159,7 +159,7 @@ class FakeServer(Resource, ABC):
         return replace(plain, headers={**plain.headers, **step.headers})
 
     def _broken(self, step: DieMidStream | EndEarly | Hang | ErrorInStream, request: RecordedRequest) -> Answer:
-        """A good answer that goes wrong on its way."""
+        """Return a good answer that fails midway."""
         good = self._good(step.reply, request)
         match step:
             case DieMidStream():
@@ -188,7 +188,7 @@ class FakeServer(Resource, ABC):
         return Answer(200, headers, chunks, delay_seconds=reply.delay_seconds, piece_seconds=reply.piece_seconds)
 
     def _wanted(self, path: str) -> list[RecordedRequest]:
-        """The requests of this path but those for a single token."""
+        """Return the requests of this path, except those for a single token."""
         warmings = {id(request) for request in self.warmings}
         return [request for request in self.requests if request.path == path and id(request) not in warmings]
 
@@ -206,14 +206,17 @@ class FakeServer(Resource, ABC):
 
 
 def pieces(text: str, size: int | None) -> list[str]:
-    """The text in pieces of `size` characters, or in words with the blanks before them; none for an empty text."""
+    """Return the text in pieces of `size` characters, or in words with the blanks before them.
+
+    An empty text has no pieces.
+    """
     if size is None:
         return re.findall(r"\s*\S+|\s+", text)
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 def estimate_tokens(request: RecordedRequest) -> int:
-    """The size of a prompt in tokens, at four characters each."""
+    """Return the size of a prompt in tokens, at four characters each."""
     characters = len(orjson.dumps([*request.messages, *request.tools]).decode())
     return -(-characters // 4)
 

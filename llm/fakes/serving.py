@@ -1,4 +1,4 @@
-"""A resource on a port of this machine, for as long as a block lasts."""
+"""Serves a resource on a port of this machine for as long as a block lasts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twisted.web.server import Site
 
 
 class CountedConnections(WrappingFactory):
-    """Serves HTTP and knows its open connections."""
+    """A factory that serves HTTP and knows its open connections."""
 
     noisy = False
 
@@ -31,7 +31,7 @@ class CountedConnections(WrappingFactory):
                 waiter.callback(None)
 
     def close(self) -> Deferred[None]:
-        """Reset every connection; fires when they are gone."""
+        """Reset every connection. Fires when all are gone."""
         gone: Deferred[None] = Deferred()
         if not self.protocols:
             gone.callback(None)
@@ -44,10 +44,10 @@ class CountedConnections(WrappingFactory):
 
 @asynccontextmanager
 async def serve(resource: IResource, reactor: IReactorTime, port: int = 0) -> AsyncIterator[str]:
-    """The URL of `resource`, without a trailing slash, on a loopback port; 0 takes a free one.
+    """Serve `resource` on a loopback port and yield its URL, without a trailing slash. Port 0 takes a free one.
 
-    `reactor` must be a real one. At the end of the block the port is closed and every connection reset, and nothing
-    of them is left on the reactor.
+    `reactor` must be a real one. At the end of the block the port is closed and every connection reset, and nothing of
+    them is left on the reactor.
     """
     site = Site(resource, reactor=reactor)
     site.noisy = False

@@ -1,4 +1,4 @@
-"""The providers by name. Adding one is a file here and its name in `_MODULES`."""
+"""The providers by name. To add one, add a file here and its name to `_MODULES`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from llm.providers.ollama import OllamaProvider
 from llm.providers.openai import OpenAIProvider
 from llm.providers.openrouter import OpenRouterProvider
 
-#: The modules of this package whose providers can be chosen, in the order in which they are shown.
+#: The modules of this package whose providers can be chosen, in the order in which they are listed.
 _MODULES = (
     "ollama",
     "chat",
@@ -25,7 +25,7 @@ _MODULES = (
 
 
 def _providers_in(module: ModuleType) -> list[type[LLMProvider]]:
-    """The provider classes that a module defines and gives a name."""
+    """Return the provider classes that a module defines and gives a name."""
     classes = (value for value in vars(module).values() if isinstance(value, type) and issubclass(value, LLMProvider))
     return [found for found in classes if found.__module__ == module.__name__ and found.name]
 
@@ -38,24 +38,24 @@ PROVIDER_NAMES = tuple(_PROVIDERS)
 
 
 def provider_classes() -> Mapping[str, type[LLMProvider]]:
-    """Every provider there is, by name, in the order in which they are shown."""
+    """Return every provider by name, in the order in which they are listed."""
     return MappingProxyType(_PROVIDERS)
 
 
 class UnknownProviderError(ValueError):
-    """There is no provider of this name; the message lists those there are."""
+    """There is no provider of this name. The message lists those there are."""
 
 
 # Any: each provider takes options of its own, checked by its constructor.
 def get_provider(name: str, api_url: str | None = None, model: str | None = None, **options: Any) -> LLMProvider:
-    """The provider called `name` for a model. Raises UnknownProviderError.
+    """Return the provider called `name` for a model. Raises UnknownProviderError.
 
-    `api_url` is the base URL, None for the provider's usual place; options go to its constructor.
+    `api_url` is the base URL, or None for the provider's default. The options go to its constructor.
     """
     if name not in _PROVIDERS:
         known = ", ".join(sorted(_PROVIDERS))
         raise UnknownProviderError(f"there is no provider '{name}'; choose one of: {known}")
-    # Any: the classes take different options, which is why they are not checked here.
+    # Any: the classes take different options, so they are not checked here.
     make: Any = _PROVIDERS[name]
     made: LLMProvider = make(api_url or "", model or "", **options)
     return made

@@ -1,4 +1,4 @@
-"""What a Chat Completions server's 400 teaches of the request's fields (edge cases 83 and 84).
+"""What a Chat Completions server's 400 teaches about the request's fields.
 
 "max_tokens is not supported ... use max_completion_tokens", or the reverse    renamed
 "temperature does not support 0.5 with this model", top_p, seed and friends    left out
@@ -31,7 +31,7 @@ _NO_EFFORT = Amendment("reasoning_effort", value="none", with_tools=True)
 
 
 def adapted(error: Rejected, way: Way) -> Way | None:
-    """The way without what was refused; None when no field was, or when that was tried already."""
+    """Return the way without what was refused, or None when no field was refused or that was tried already."""
     amendment = _amendment(error, way)
     if amendment is None or amendment in way.amendments:
         return None

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API (reference/llm-wire.md 1.3 and 2)."""
+"""Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from llm.stream import StreamEvent
 
 DEFAULT_URL = "https://api.anthropic.com"
 DEFAULT_VERSION = "2023-06-01"
-#: The first version that refuses sampling fields; versions are dates, so they compare as text.
+#: The first version that refuses sampling fields. Versions are dates, so they compare as text.
 _NO_SAMPLING = "2026-10-21"
 _SAMPLING = ("temperature", "top_p", "top_k")
-#: Marks of what may be cached that one request may have.
+#: How many cache marks one request may have.
 _MAX_MARKS = 4
-#: Server tools that still need a beta header, by type, and the field that needs one.
+#: The beta features that server tools (by type) and MCP servers still need in a header.
 _BETAS = {"web_fetch_20250910": "web-fetch-2025-09-10"}
 _MCP_FEATURE = "mcp-client-"
 _MCP_BETA = f"{_MCP_FEATURE}2025-11-20"
 
 
 class AnthropicProvider(LLMProvider):
-    """Claude at Anthropic. `max_tokens` bounds an answer for which the caller names no bound: the API needs one.
+    """Anthropic's Claude. `max_tokens` bounds an answer when the caller sets no bound, because the API requires one.
 
-    `version` is the API version, `betas` are features to ask for in every request. `thinking_tokens` is what thinking
-    may take when it is turned on, beside the answer's own bound; None or 0 lets the model choose (newer models only).
+    `version` is the API version; `betas` are features to request every time. `thinking_tokens` is what thinking may use
+    when it is turned on, besides the answer's own bound. None or 0 lets the model choose (newer models only).
     """
 
     name = "anthropic"
@@ -90,19 +90,19 @@ class AnthropicProvider(LLMProvider):
         self._betas = tuple(betas)
 
     def get_api_url(self) -> str:
-        """The messages endpoint."""
+        """Return the messages endpoint."""
         return f"{self.api_url}/v1/messages"
 
     def get_models_url(self) -> str:
-        """The URL that lists the models."""
+        """Return the URL that lists the models."""
         return f"{self.api_url}/v1/models"
 
     def build_headers(self) -> Headers:
-        """The request headers; the key goes as `x-api-key`."""
+        """Return the request headers. The key goes as `x-api-key`."""
         return self._headers(",".join(_betas(self._betas, CallOptions())))
 
     def headers_for(self, options: CallOptions) -> Headers:
-        """The headers of one call: every beta feature that it or the provider needs, in one header."""
+        """Return the headers of one call. One header names every beta feature that the call or the provider needs."""
         betas = ",".join(_betas(self._betas, options))
         return self._once(lambda: self._headers(betas), f"{self.version} {betas}")
 
@@ -119,7 +119,7 @@ class AnthropicProvider(LLMProvider):
     def request_head(
         self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions
     ) -> JSONObject:
-        """Model, options and tools, streamed. What the API does not have (a seed, blank stops) is left out."""
+        """Return model, options and tools, streamed. What the API does not have (a seed, blank stops) is left out."""
         head: dict[str, JSON] = {
             "model": self.model,
             "max_tokens": options.max_tokens or self._max_tokens,
@@ -142,7 +142,7 @@ class AnthropicProvider(LLMProvider):
     def join_body(
         self, head: JSONObject, messages: Sequence[Message], options: CallOptions, *, tools_as_text: bool
     ) -> bytes:
-        """The body: system text at the top level, neighbours of one role in one turn, marks for the cache."""
+        """Return the body: system text at the top level, neighbours of one role in one turn, and cache marks."""
         body = dict(head)
         if _answers_without_thought(messages, self.name):
             body.pop("thinking", None)
@@ -154,20 +154,20 @@ class AnthropicProvider(LLMProvider):
         return front + b',"messages":[' + b",".join(_wire_messages(turns(encoded[fixed:]), marks)) + b"]}"
 
     def encode_message(self, message: Message) -> list[JSONObject]:
-        """The one wire message this would be by itself, without blocks of server tools."""
+        """Return the one wire message this would be by itself, without blocks of server tools."""
         role = "assistant" if message.role is Role.ASSISTANT else "user"
         return [{"role": role, "content": content_of(message, self.name, ())}]
 
     def format_tool_result(self, result: ToolResult) -> JSONObject:
-        """The block that answers one call; all results of a turn go in one user message."""
+        """Return the block that answers one call. All results of a turn go into one user message."""
         return result_block(result)
 
     def stream_parser(self) -> AnthropicStream:
-        """A parser for the named events of one answer."""
+        """Return a parser for the named events of one answer."""
         return AnthropicStream(self)
 
     def parse_response(self, body: bytes) -> list[StreamEvent]:
-        """The events of an answer that came whole."""
+        """Return the events of an answer that came whole."""
         try:
             data = orjson.loads(body)
         except orjson.JSONDecodeError as error:
@@ -175,7 +175,7 @@ class AnthropicProvider(LLMProvider):
         return AnthropicStream(self).whole(data)
 
     def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
-        """`{"type": "error", "error": {type, message, details}}`, and whatever a proxy in front may send."""
+        """Read `{"type": "error", "error": {type, message, details}}`, or whatever a proxy in front sends."""
         request_id = headers.getRawHeaders("request-id", [None])[0]
         may_wait = headers.hasHeader("retry-after")
         return error_of_body(status, body, self.name, self.model, request_id, may_wait=may_wait)
@@ -183,7 +183,7 @@ class AnthropicProvider(LLMProvider):
     def _contents(
         self, messages: Sequence[Message], server_tools: Collection[str], *, tools_as_text: bool
     ) -> list[tuple[Role, bytes]]:
-        """The role and the encoded content blocks of each message."""
+        """Return the role and the encoded content blocks of each message."""
         key = f"{self.dialect}/text" if tools_as_text else self.dialect
 
         def encode(message: Message) -> bytes:
@@ -207,7 +207,11 @@ class AnthropicProvider(LLMProvider):
         return [content for _, content in self._contents(messages, (), tools_as_text=tools_as_text)]
 
     def _with_thinking(self, head: Mapping[str, JSON], options: CallOptions) -> dict[str, JSON]:
-        """The head with thinking on or off. A tool that must be called leaves no room for it, nor it for sampling."""
+        """Return the head with thinking on or off.
+
+        The API does not allow thinking together with a tool that must be called, nor sampling fields together with
+        thinking.
+        """
         choice = head.get("tool_choice")
         if options.think is None:
             return dict(head)
@@ -233,19 +237,22 @@ _OPEN = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", 
 
 
 class _Marks:
-    """How many cache marks are still to be had."""
+    """How many cache marks are left."""
 
     def __init__(self, used: int) -> None:
         self._left = _MAX_MARKS - used
 
     def take(self) -> bool:
-        """Whether one more is allowed; it is used then."""
+        """Use one mark if any is left. Return whether one was."""
         self._left -= 1
         return self._left >= 0
 
 
 def _front(body: dict[str, JSON], system: bytes, marks: _Marks) -> bytes:
-    """The body up to its messages, open at the end, with marks on the last tool and the last block of system text."""
+    """Return the body up to its messages, open at the end.
+
+    The last tool and the last block of system text carry cache marks.
+    """
     tools = body.get("tools")
     last = tools[-1] if isinstance(tools, list) and tools else None
     if isinstance(tools, list) and isinstance(last, Mapping) and "cache_control" not in last and marks.take():
@@ -257,7 +264,7 @@ def _front(body: dict[str, JSON], system: bytes, marks: _Marks) -> bytes:
 
 
 def _wire_messages(said: Sequence[Turn], marks: _Marks) -> list[bytes]:
-    """The turns as wire messages; the mark stands on the last one of the user."""
+    """Return the turns as wire messages, with a cache mark on the user's last one."""
     last = next(turn for turn in reversed(said) if turn.role == "user")
     if marks.take():
         last.content = marked(last.content)
@@ -275,7 +282,7 @@ def _output_config(options: CallOptions) -> JSONObject | None:
 
 
 def _betas(always: Sequence[str], options: CallOptions) -> list[str]:
-    """Every beta feature once, in the order in which it is asked for."""
+    """Return every beta feature once, in the order in which it is requested."""
     extra = options.extra_params
     named, tools = extra.get("betas"), extra.get("tools")
     asked = [*always, *(str(name) for name in (named if isinstance(named, list | tuple) else ()))]
@@ -288,7 +295,7 @@ def _betas(always: Sequence[str], options: CallOptions) -> list[str]:
 
 
 def _answers_without_thought(messages: Sequence[Message], provider: str) -> bool:
-    """Whether this goes on from calls that were made without thinking: then the API refuses thoughts in their turn."""
+    """Tell whether this continues calls made without thinking. The API then refuses thinking in their turn."""
     if not messages or messages[-1].role is not Role.TOOL:
         return False
     asked = next((message for message in reversed(messages) if message.role is Role.ASSISTANT), None)

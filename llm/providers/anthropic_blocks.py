@@ -1,7 +1,7 @@
-"""Anthropic's content blocks: assembled from their pieces, told as events, kept raw for replay.
+"""Anthropic's content blocks: assembled from their pieces, reported as events, kept raw for replay.
 
-Server tools are known by the shape of a block's type and not by a list of names (reference/llm-wire.md section 2), and
-a block of unknown type is kept as it came (edge case 75).
+Server tools are known by the shape of a block's type, not by a list of names. A block of unknown type is kept as it
+came.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from llm.json_repair import holds_nothing, parse_arguments
 from llm.messages import Citation, JSONObject, ServerToolCall, ServerToolResult
 from llm.stream import CallDelta, ReasoningDelta, ServerBlockSeen, StreamEvent, TextDelta
 
-#: Where a delta has its piece, and which field of its block the piece goes to.
+#: The field of a delta that holds its piece, and the field of its block that the piece goes to.
 _DELTAS: Mapping[str, tuple[str, str]] = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
@@ -24,18 +24,18 @@ _DELTAS: Mapping[str, tuple[str, str]] = {
     "input_json_delta": ("partial_json", "input"),
     "compaction_delta": ("content", "content"),
 }
-#: The fields that pieces may go to in the blocks that have a meaning here; in others they may go to any.
+#: The fields that pieces may go to in blocks of known type. In other blocks they may go to any.
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "text": ("text",),
     "thinking": ("thinking", "signature"),
     "tool_use": ("input",),
 }
-#: Characters of a server tool's result that its neutral form shows.
+#: How many characters of a server tool's result its neutral form shows.
 _MAX_SHOWN = 2000
 
 
 class ContentBlock:
-    """One block, from its start to its end. `start` is what opened it; in a whole answer that is all of it."""
+    """One block, from its start to its end. `start` is the record that opened it, or a whole block."""
 
     def __init__(self, index: int, start: Mapping[str, Any]) -> None:
         self.kind = str(start.get("type") or "")
@@ -45,13 +45,13 @@ class ContentBlock:
         self._citations: list[Mapping[str, Any]] = _objects(start.get("citations"))
 
     def opened(self) -> list[StreamEvent]:
-        """What the start of the block says."""
+        """Return the events of the block's start."""
         if self.kind == "tool_use":
             return [CallDelta(self._index, self._string("id"), self._string("name"))]
         return self._said(self.kind, self._string(self.kind))
 
     def take(self, delta: Mapping[str, Any]) -> list[StreamEvent]:
-        """What a piece says. Pieces of unknown kind, or that do not belong into such a block, are dropped."""
+        """Return the events of a piece. A piece of unknown kind, or of a kind this block does not take, is dropped."""
         if delta.get("type") == "citations_delta":
             self._citations += _objects([delta.get("citation")])
             return []
@@ -65,7 +65,7 @@ class ContentBlock:
         return self._said(target, piece) if target == self.kind else []
 
     def closed(self) -> list[StreamEvent]:
-        """What is only known at the end of the block: a seal, sources, or what a server's tool did."""
+        """Return what is known only at the end of the block: a seal, sources, or what a server tool did."""
         raw = self._whole()
         match self.kind:
             case "thinking" if raw.get("signature"):
@@ -86,9 +86,9 @@ class ContentBlock:
                 return []
 
     def replay(self) -> JSONObject | None:
-        """The block as it goes back.
+        """Return the block as it is sent back.
 
-        None for what would be refused: blank text, a thought without its seal (73), an empty call.
+        Returns None for what the API would refuse: blank text, reasoning without its seal, an empty call.
         """
         raw = self._whole()
         if self.kind == "text" and not str(raw.get("text") or "").strip():
@@ -97,11 +97,11 @@ class ContentBlock:
             return None
         if self.kind == "tool_use" and not self._string("name").strip():
             if not raw.get("input") and holds_nothing("".join(self._pieces.get("input", ()))):
-                return None  # no call at all, so nothing will answer it
+                return None  # not a real call, so nothing will answer it
             raw["name"] = NAMELESS
         try:
             orjson.dumps(raw)
-        except TypeError:  # nested deeper than can be written again
+        except TypeError:  # nested too deeply to be encoded again
             return None
         return raw
 
@@ -128,12 +128,12 @@ class ContentBlock:
 
 
 def is_server_call(kind: str) -> bool:
-    """Whether a block of this type is a call that the provider answers itself."""
+    """Tell whether a block of this type is a call that the provider answers itself."""
     return kind.endswith("_tool_use")
 
 
 def is_server_result(kind: str) -> bool:
-    """Whether a block of this type answers such a call."""
+    """Tell whether a block of this type answers such a call."""
     return kind.endswith("_tool_result")
 
 
@@ -143,7 +143,7 @@ def _citation(raw: Mapping[str, Any]) -> Citation:
 
 
 def _server_result(raw: Mapping[str, Any]) -> ServerToolResult:
-    """The result in short; an error is a note with the provider's word for it (edge case 77)."""
+    """Return the result in short. An error becomes a note with the provider's word for it."""
     content = raw.get("content")
     call_id, name = str(raw.get("tool_use_id") or ""), str(raw["type"]).removesuffix("_tool_result")
     if isinstance(content, Mapping) and str(content.get("type")).endswith("_error"):
@@ -161,6 +161,6 @@ def _line(entry: Mapping[str, Any]) -> str:
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
-    """The objects in a list, or the one object there is."""
+    """Return the objects in a list, or the one object there is."""
     entries: Sequence[object] = value if isinstance(value, list) else [value]
     return [entry for entry in entries if isinstance(entry, Mapping)]

@@ -1,4 +1,4 @@
-"""What Anthropic's error bodies mean, on a failed response and in mid-stream (reference/llm-wire.md 1.3)."""
+"""What Anthropic's error bodies mean, on a failed response and in mid-stream."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UNPAIRED = re.compile(
 
 
 def error_in_stream(data: Mapping[str, object], provider: str, model: str) -> LLMError:
-    """The error for `event: error`, judged by the status its type has on a response (edge cases 37 and 38)."""
+    """Return the error for `event: error`, by the status that its type has on a response."""
     inner = data.get("error")
     kind = str(inner.get("type") or "") if isinstance(inner, Mapping) else ""
     request_id = data.get("request_id")
@@ -45,7 +45,11 @@ def error_in_stream(data: Mapping[str, object], provider: str, model: str) -> LL
 def error_of_body(
     status: int, body: bytes, provider: str, model: str, request_id: str | None, *, may_wait: bool
 ) -> LLMError:
-    """The error for a response with this status. With `may_wait` it named a time to come back, so credit may be too."""
+    """Return the error for a response with this status.
+
+    `may_wait`: the response named a time to come back. Credit may then be available again, so the error code of its
+    details is not taken into account.
+    """
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -56,7 +60,7 @@ def error_of_body(
 def error_of(
     status: int, data: object, provider: str, model: str, request_id: str | None, *, may_wait: bool = False
 ) -> LLMError:
-    """The typed error for a decoded error body."""
+    """Return the typed error for a decoded error body."""
     body = read_error(data)
     if status == _BAD_REQUEST and _UNPAIRED.search(body.message):
         return UnpairedServerTool(body.message, provider, model, status, request_id)
@@ -65,7 +69,7 @@ def error_of(
 
 
 def _told(data: object, body: ErrorBody, *, may_wait: bool) -> ErrorBody:
-    """The body with what only Anthropic says put into the words that all providers share."""
+    """Return the body with Anthropic's own wording translated into the words that all providers share."""
     words = [body.code]
     if _SPENT.search(body.message):
         words.append("spend_limit")

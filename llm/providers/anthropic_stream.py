@@ -1,4 +1,4 @@
-"""One answer of Anthropic's Messages API: named events, blocks by their index, complete with `message_stop`."""
+"""Reads one answer of Anthropic's Messages API: named events, blocks by their index, complete with `message_stop`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _EVENTS = {
 
 
 class AnthropicStream(UntilError):
-    """Reads one answer, streamed or whole."""
+    """A reader of one answer, streamed or whole."""
 
     def __init__(self, provider: LLMProvider) -> None:
         super().__init__()
@@ -53,13 +53,13 @@ class AnthropicStream(UntilError):
         self._has_reason = False
 
     def feed(self, data: bytes) -> list[StreamEvent]:
-        """The events that `data` completes, up to an error, which completes the stream too."""
+        """Return the events that `data` completes, up to an error. An error completes the stream too."""
         return self.events(self._events.feed(data), self._sent)
 
     def end(self) -> list[StreamEvent]:
-        """The events of an unended last one.
+        """Return the events of a last record without an end.
 
-        Raises the error the stream carried, StreamBroken when there was no `message_stop` (edge case 34).
+        Raises the error the stream carried, or StreamBroken when there was no `message_stop`.
         """
         events = self.last_events(self._events.feed(b"", final=True), self._sent)
         if not self.ended:
@@ -67,7 +67,7 @@ class AnthropicStream(UntilError):
         return events
 
     def whole(self, data: object) -> list[StreamEvent]:
-        """The events of an answer that came as one document. Raises the error it is, ProtocolError for none."""
+        """Return the events of an answer in one document. Raises the error it is, or ProtocolError if it is neither."""
         if not isinstance(data, Mapping):
             raise self._not_an_answer(str(data))
         if data.get("type") == "error" or "error" in data:
@@ -92,7 +92,7 @@ class AnthropicStream(UntilError):
         events += self._take(str(data.get("type") or sent.event), data)
 
     def _take(self, kind: str, data: Mapping[str, Any]) -> list[StreamEvent]:
-        """The events of one record; `ping` and unknown ones have none (edge case 28)."""
+        """Return the events of one record. `ping` and unknown records have none."""
         index = data.get("index")
         match kind:
             case "message_start":
@@ -125,7 +125,7 @@ class AnthropicStream(UntilError):
         return [] if block is None else block.closed()
 
     def _changed(self, data: Mapping[str, Any]) -> list[StreamEvent]:
-        """Usage before the finish, so that who hears the finish knows the whole."""
+        """Return the usage before the finish, so that a listener knows the usage when it hears the finish."""
         events = self._counted(data.get("usage"))
         reason = _mapping(data.get("delta")).get("stop_reason")
         if isinstance(reason, str) and reason:
@@ -134,7 +134,7 @@ class AnthropicStream(UntilError):
         return events
 
     def _stopped(self) -> list[StreamEvent]:
-        """The end mark; a block that a lenient server never closed ends with it.
+        """Return the last events. A block that a lenient server never closed ends here.
 
         Raises ProtocolError when there was neither a block nor a reason to stop.
         """
@@ -146,7 +146,7 @@ class AnthropicStream(UntilError):
         return [*events, RawSeen(RawTurn(self._provider.name, raw))]
 
     def _counted(self, usage: object) -> list[StreamEvent]:
-        """The usage so far: what a record names replaces what was there, key by key."""
+        """Return the usage so far. Each value in a record replaces the earlier one of its key."""
         if not isinstance(usage, Mapping):
             return []
         self._usage.update({key: value for key, value in usage.items() if value is not None})
@@ -157,7 +157,7 @@ class AnthropicStream(UntilError):
 
 
 def _usage(told: Mapping[str, Any]) -> Usage:
-    """Anthropic counts cached input apart; the whole prompt is the sum of the three."""
+    """Return the usage. Anthropic counts cached input separately; the whole prompt is the sum of the three."""
 
     def count(source: object, key: str) -> int | None:
         value = _mapping(source).get(key)
@@ -179,7 +179,7 @@ def _usage(told: Mapping[str, Any]) -> Usage:
 
 
 def _loads(text: str) -> object:
-    """The value, with half characters replaced (edge case 89); None for what is no JSON."""
+    """Return the JSON value, with lone surrogates replaced. None for text that is not JSON."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""Our messages as Anthropic's content blocks and turns (reference/llm-wire.md 1.3 and 2)."""
+"""Renders our messages as Anthropic's content blocks and turns."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from llm.call_ids import NAMELESS, portable_id
 from llm.messages import JSON, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
 from llm.providers.anthropic_blocks import is_server_call, is_server_result
 
-#: What stands where the API wants content and there is none.
+#: The placeholder where the API wants content and there is none.
 NOTHING = "(nothing)"
 _THOUGHTS = {"thinking", "redacted_thinking"}
-#: Tools that run through the provider's code execution leave its blocks too.
+#: Tools that run through the provider's code execution leave blocks of that, too.
 _CODE = re.compile(r"code_execution")
 _DATED = re.compile(r"_\d{8}$")
-#: Stands before the name of an MCP server, so that one called like a tool is not taken for it.
+#: A prefix of an MCP server's name, so that a server with the name of a tool is not confused with it.
 _MCP = "mcp_server/"
 
 
@@ -32,12 +32,12 @@ class Turn:
 
 
 def tool_of(tool: ToolSpec) -> JSONObject:
-    """A client tool as Anthropic wants it."""
+    """Return a client tool as Anthropic wants it."""
     return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
 
 
 def result_block(result: ToolResult) -> JSONObject:
-    """The block that answers one call; empty content becomes a placeholder."""
+    """Return the block that answers one call. Empty content becomes a placeholder."""
     block: dict[str, JSON] = {
         "type": "tool_result",
         "tool_use_id": portable_id(result.call_id),
@@ -47,7 +47,7 @@ def result_block(result: ToolResult) -> JSONObject:
 
 
 def server_tool_names(tools: object) -> frozenset[str]:
-    """The names that blocks of the offered server tools go by, empty when none is offered."""
+    """Return the names that blocks of the offered server tools use, empty when none is offered."""
     offered = [tool for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
     names = set()
     for tool in offered:
@@ -57,15 +57,15 @@ def server_tool_names(tools: object) -> frozenset[str]:
 
 
 def mcp_server_names(servers: object) -> frozenset[str]:
-    """The names that blocks of a request's MCP servers go by, which need no entry among its tools."""
+    """Return the names that blocks of a request's MCP servers use. They need no entry among its tools."""
     listed = servers if isinstance(servers, list | tuple) else ()
     return frozenset(f"{_MCP}{server['name']}" for server in listed if isinstance(server, Mapping) and "name" in server)
 
 
 def content_of(message: Message, provider: str, server_tools: Collection[str]) -> list[JSONObject]:
-    """The content blocks of a message: replayed as they came when this provider made it, else built from ours.
+    """Return the content blocks of a message: replayed as they came if this provider made it, else built anew.
 
-    Blocks of server tools go along only for tools that are offered again.
+    Blocks of server tools are included only for tools that are offered again.
     """
     if raw := message.raw_of(provider):
         return replayed(raw, server_tools)
@@ -84,7 +84,10 @@ def content_of(message: Message, provider: str, server_tools: Collection[str]) -
 
 
 def replayed(raw: Sequence[JSONObject], server_tools: Collection[str]) -> list[JSONObject]:
-    """The raw blocks that may go back, unchanged; thoughts that nothing follows are left out, as the API wants."""
+    """Return the raw blocks that may be sent back, unchanged.
+
+    Trailing reasoning is left out, as the API requires.
+    """
     calls = {str(block.get("id")): block for block in raw if is_server_call(str(block.get("type")))}
 
     def goes(block: JSONObject) -> bool:
@@ -105,7 +108,7 @@ def replayed(raw: Sequence[JSONObject], server_tools: Collection[str]) -> list[J
 
 
 def turns(encoded: Iterable[tuple[Role, bytes]]) -> list[Turn]:
-    """Encoded messages as alternating turns, the results of calls first in theirs. The first turn is the user's."""
+    """Return encoded messages as alternating turns, results of calls first. The first turn is the user's."""
     made: list[Turn] = []
     results: list[bytes] = []
     others: list[bytes] = []
@@ -127,12 +130,12 @@ def turns(encoded: Iterable[tuple[Role, bytes]]) -> list[Turn]:
 
 
 def marked(content: bytes) -> bytes:
-    """Encoded blocks with the mark on the last one, up to which the provider may keep them."""
+    """Return encoded blocks with a cache mark on the last one. The provider may keep everything up to it."""
     return content[:-1] + b',"cache_control":{"type":"ephemeral"}}'
 
 
 def _text(said: str) -> list[JSONObject]:
-    """A text block, none for blanks: the API refuses them."""
+    """Return a text block, or none for blanks, which the API refuses."""
     return [{"type": "text", "text": said}] if said.strip() else []
 
 
@@ -149,12 +152,12 @@ def _offered(call: JSONObject, server_tools: Collection[str]) -> bool:
 
 
 def _offered_any(server_tools: Collection[str], *, mcp: bool = False) -> bool:
-    """Whether any server tool is offered; MCP servers that stand for themselves count for MCP blocks alone."""
+    """Tell whether any server tool is offered. MCP servers that stand for themselves count for MCP blocks only."""
     return any(mcp or not name.startswith(_MCP) for name in server_tools)
 
 
 def _without_found_sources(block: JSONObject) -> JSONObject:
-    """The block without the sources that point into search results which do not go along."""
+    """Return the block without sources that point into search results which are not sent along."""
     cited = block.get("citations")
     if not isinstance(cited, list):
         return block

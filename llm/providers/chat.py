@@ -1,4 +1,4 @@
-"""The Chat Completions dialect (reference/llm-wire.md 1.1 and 1.5), shared by every provider that speaks it."""
+"""The Chat Completions dialect, shared by every provider that speaks it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class ChatProvider(LLMProvider):
     """Any server with `chat/completions` under its base URL."""
 
     dialect = "chat"
-    #: The field that bounds the answer. Most servers know only the old one.
+    #: The field that bounds the answer. Most servers know only this older one.
     limit_field = "max_tokens"
-    #: Headers beside the usual ones, by name; empty values are left out.
+    #: Additional headers by name; empty values are left out.
     more_headers: Mapping[str, str] = MappingProxyType({})
 
     def build_headers(self) -> Headers:
-        """The headers of every provider, and this one's own."""
+        """Return the headers of every provider, and this one's own."""
         headers = super().build_headers()
         for name, value in self.more_headers.items():
             if value:
@@ -40,13 +40,13 @@ class ChatProvider(LLMProvider):
         return headers
 
     def get_api_url(self) -> str:
-        """The chat endpoint under the base URL."""
+        """Return the chat endpoint under the base URL."""
         return f"{self.api_url}/chat/completions"
 
     def request_head(
         self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions
     ) -> JSONObject:
-        """Model, options and tools, streamed, with usage in the last chunk."""
+        """Return model, options and tools, streamed, with usage in the last chunk."""
         settings: dict[str, JSON] = {
             "model": self.model,
             "stream": True,
@@ -69,15 +69,15 @@ class ChatProvider(LLMProvider):
         return merge(head, options.extra_params)
 
     def is_strict(self, schema: JSONObject) -> bool:
-        """Whether to ask for this schema to be kept strictly; most servers keep any."""
+        """Tell whether to request strict mode for this schema. Most servers accept any schema strictly."""
         return True
 
     def adapt(self, error: Rejected, way: Way) -> Way | None:
-        """The way without the field that was refused, or with its other name."""
+        """Return the way without the field that was refused, or with its other name."""
         return adapted(error, way)
 
     def encode_message(self, message: Message) -> list[JSONObject]:
-        """One wire message, or one per tool result."""
+        """Return one wire message, or one per tool result."""
         if message.role is Role.TOOL:
             return [self.format_tool_result(result) for result in message.tool_results]
         kept = self._kept(message)
@@ -94,26 +94,26 @@ class ChatProvider(LLMProvider):
         return [{"role": "assistant", "content": message.text or None, "tool_calls": calls, **kept}]
 
     def format_tool_result(self, result: ToolResult) -> JSONObject:
-        """One message per call, directly after the assistant message."""
+        """Return one message per call, which goes directly after the assistant message."""
         return {"role": "tool", "tool_call_id": result.call_id, "content": result.text}
 
     def stream_parser(self) -> ChatStream:
-        """A parser for server-sent events."""
+        """Return a parser for server-sent events."""
         return ChatStream(self.name, self.model)
 
     def parse_response(self, body: bytes) -> list[StreamEvent]:
-        """The events of an answer to `stream: false`."""
+        """Return the events of an answer to `stream: false`."""
         return ChatStream(self.name, self.model).whole(body)
 
     def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
-        """`{"error": {message, type, param, code}}` and its many relatives."""
+        """Read `{"error": {message, type, param, code}}` and its many relatives."""
         request_id = headers.getRawHeaders("x-request-id", [None])[0]
         return typed_error(status, read_error_body(body), provider=self.name, model=self.model, request_id=request_id)
 
     def _kept(self, message: Message) -> JSONObject:
-        """The reasoning this provider wrote in this turn, as it wants it back.
+        """Return the reasoning this provider wrote in this turn, in the form it wants back.
 
-        Plain reasoning goes back only beside calls: DeepSeek refuses it elsewhere and wants it there.
+        Plain reasoning goes back only together with calls: DeepSeek requires it there and refuses it elsewhere.
         """
         if message.raw is None or message.raw.provider != self.name:
             return {}
@@ -129,9 +129,9 @@ class LocalProvider(ChatProvider):
     name = "local"
     about = "any OpenAI-compatible server of yours: llama.cpp, LM Studio, vLLM"
     hosted = False
-    #: Such a server queues what is more, where no player can come first.
+    #: Such a server queues any more requests, and in its queue a player cannot go first.
     in_flight = 4
-    #: DRY and min-p, as llama.cpp and its relatives have them; others leave out what they do not know.
+    #: DRY and min-p, as llama.cpp and its relatives have them. Other servers ignore what they do not know.
     variety = MappingProxyType(
         {"min_p": 0.08, "dry_multiplier": 0.9, "dry_base": 1.75, "dry_allowed_length": 3, "cache_prompt": True}
     )

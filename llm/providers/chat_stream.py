@@ -1,4 +1,4 @@
-"""Answers of the Chat Completions dialect: chunks and whole documents into events (llm-wire 1.1, 1.4, 1.5)."""
+"""Reads answers of the Chat Completions dialect: chunks and whole documents into events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FINISH = {
 
 
 class ChatStream(UntilError):
-    """One streamed answer: SSE chunks, complete with `[DONE]` or a finish reason (edge case 30)."""
+    """A reader of one streamed answer: SSE chunks, complete with `[DONE]` or a finish reason."""
 
     def __init__(self, provider: str, model: str) -> None:
         super().__init__()
@@ -44,14 +44,14 @@ class ChatStream(UntilError):
         self._named = ""
 
     def feed(self, data: bytes) -> list[StreamEvent]:
-        """The events of the chunks that `data` completes, up to an error, which completes the stream too."""
+        """Return the events of the chunks that `data` completes, up to an error. An error completes the stream too."""
         return self.events(self._events.feed(data), self._sent)
 
     def end(self) -> list[StreamEvent]:
-        """The events of an unended last chunk.
+        """Return the events of a last chunk without an end.
 
-        Raises the error the stream carried, StreamBroken when there was neither finish nor `[DONE]`, and ProtocolError
-        when it is done and held no answer.
+        Raises the error the stream carried; StreamBroken when there was neither a finish reason nor `[DONE]`;
+        ProtocolError when the stream ended without an answer.
         """
         events = self.last_events(self._events.feed(b"", final=True), self._sent)
         if not self._finished:
@@ -61,7 +61,7 @@ class ChatStream(UntilError):
         return events + self._raw()
 
     def whole(self, body: bytes) -> list[StreamEvent]:
-        """The events of an answer in one document, which needs no finish reason to be complete (edge case 59)."""
+        """Return the events of an answer in one document. It needs no finish reason to be complete."""
         events: list[StreamEvent] = []
         self._take(body.decode("utf-8", "replace"), events, whole=True)
         if not self._finished:
@@ -69,7 +69,7 @@ class ChatStream(UntilError):
         return events + self._raw()
 
     def _take(self, data: str, events: list[StreamEvent], *, whole: bool = False) -> None:
-        """Add the events of one chunk or document. Raises the error it carries, ProtocolError for none of both."""
+        """Add the events of one chunk or document. Raises the error it carries, or ProtocolError if it is neither."""
         chunk = _loads(data)
         if isinstance(chunk, dict) and "choices" not in chunk:
             chunk = _unwrapped(chunk)
@@ -103,7 +103,7 @@ class ChatStream(UntilError):
         if not whole:
             if isinstance(piece, dict):
                 self._has_deltas = True
-            elif not self._has_deltas:  # a whole message in a stream repeats what its deltas said
+            elif not self._has_deltas:  # a whole message in a stream repeats its deltas
                 piece = choice.get("message")
         if isinstance(piece, dict):
             self._has_choice = self._has_choice or bool(piece)
@@ -133,7 +133,7 @@ class ChatStream(UntilError):
             events.append(_call({"index": 0, "function": old}, is_legacy=True))
 
     def _raw(self) -> list[StreamEvent]:
-        """The turn's own reasoning, to be sent back as it came."""
+        """Return the turn's own reasoning, to be sent back as it came."""
         fields = self._kept.fields()
         return [RawSeen(RawTurn(self._provider, (fields,)))] if fields else []
 
@@ -143,7 +143,7 @@ class ChatStream(UntilError):
 
 
 def _unwrapped(chunk: dict[str, Any]) -> dict[str, Any]:
-    """The completion that some gateways nest under `provider` (edge case 45)."""
+    """Return the completion that some gateways nest under `provider`."""
     inner = chunk.get("provider")
     return inner if isinstance(inner, dict) and "choices" in inner else chunk
 
@@ -156,7 +156,7 @@ def _loads(data: str) -> object:
 
 
 def _part_event(part: Mapping[str, Any]) -> StreamEvent:
-    """A content part (edge case 66): Mistral sends `thinking` and `text` parts in one list."""
+    """Return the event of a content part. Mistral sends `thinking` and `text` parts in one list."""
     if part.get("type") == "thinking":
         inner = part.get("thinking")
         pieces = inner if isinstance(inner, list) else [{"text": inner}]

@@ -1,4 +1,4 @@
-"""The usage in a Chat Completions chunk, whatever its server adds to it."""
+"""Reads the usage in a Chat Completions chunk, whatever its server adds to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from llm.response import Usage
 
 
 def read_usage(chunk: Mapping[str, Any]) -> Usage | None:
-    """The usage of a chunk, None when it has none; what is missing or null in it is unknown (edge case 56)."""
+    """Return the usage of a chunk, or None when it has none. A missing or null value is unknown, not 0."""
     usage = chunk.get("usage")
     if not isinstance(usage, dict) and "x_groq" in chunk:
         groq = chunk["x_groq"]
@@ -36,14 +36,14 @@ def _count(source: object, key: str) -> int | None:
 
 
 def _server_tools(counts: object) -> Mapping[str, int] | None:
-    """Calls of the server's own tools by name: `web_search_requests` counts `web_search`."""
+    """Return the calls of the server's own tools by name: `web_search_requests` counts `web_search`."""
     if not isinstance(counts, dict):
         return None
     return {str(key).removesuffix("_requests"): count for key in counts if (count := _count(counts, key)) is not None}
 
 
 def _cost(cost: object) -> float | None:
-    """OpenRouter tells a number, Perplexity a table with its sum in `total_cost`; both in US dollars."""
+    """Return the cost in US dollars. OpenRouter sends a number, Perplexity a table with its sum in `total_cost`."""
     value: object = cost.get("total_cost") if isinstance(cost, dict) else cost
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         return None

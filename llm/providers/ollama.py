@@ -1,6 +1,7 @@
-"""Ollama's native `api/chat` (reference/llm-wire.md 1.6).
+"""Ollama's native `api/chat`.
 
-Native and not `v1`, because only here can silent truncation be turned off and the context length be set.
+The native API is used instead of `v1` because silent truncation can be turned off, and the context length set, only
+there.
 """
 
 from __future__ import annotations
@@ -25,21 +26,22 @@ from llm.stream import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamE
 
 DEFAULT_URL = "http://127.0.0.1:11434"
 _FINISH = {"length": FinishReason.LENGTH}
-#: Why a request is done that only had the model loaded or put away: it was not asked anything.
+#: The `done_reason` of a request that only loads or unloads the model. The model was not asked anything.
 _NOT_ASKED = {"load", "unload"}
 
 
 class OllamaProvider(LLMProvider):
-    """A local or remote Ollama. `num_ctx` is the context in tokens; one value per model, or Ollama reloads it.
+    """A local or remote Ollama server. `num_ctx` is the context in tokens.
 
-    `keep_alive` is how long the model stays loaded: a duration such as "10m", or seconds; -1 keeps it for ever.
+    Use one `num_ctx` per model, or Ollama reloads it. `keep_alive` is how long the model stays loaded: a duration such
+    as "10m", or seconds; -1 keeps it for ever.
     """
 
     name = "ollama"
     dialect = "ollama"
     about = "an Ollama, here or elsewhere"
     hosted = False
-    #: Such a server queues what is more, where no player can come first.
+    #: Such a server queues any more requests, and in its queue a player cannot go first.
     in_flight = 4
     start_command = "ollama serve"
     pull_command = "ollama pull qwen3:4b"
@@ -62,13 +64,13 @@ class OllamaProvider(LLMProvider):
         self._keep_alive = keep_alive
 
     def get_api_url(self) -> str:
-        """The native chat endpoint."""
+        """Return the native chat endpoint."""
         return f"{self.api_url}/api/chat"
 
     def request_head(
         self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions
     ) -> JSONObject:
-        """Model, options and tools. Ollama has no tool choice: `none` leaves the tools out."""
+        """Return model, options and tools. Ollama has no tool choice: `none` leaves the tools out."""
         tuning = {
             "num_ctx": self.num_ctx,
             "temperature": options.temperature,
@@ -95,7 +97,7 @@ class OllamaProvider(LLMProvider):
         return merge(head, options.extra_params)
 
     def encode_message(self, message: Message) -> list[JSONObject]:
-        """One wire message, or one per tool result."""
+        """Return one wire message, or one per tool result."""
         if message.role is Role.TOOL:
             return [self.format_tool_result(result) for result in message.tool_results]
         wire: dict[str, JSON] = {"role": message.role.value, "content": message.text}
@@ -109,23 +111,23 @@ class OllamaProvider(LLMProvider):
         return [wire]
 
     def format_tool_result(self, result: ToolResult) -> JSONObject:
-        """Older servers read `tool_name`, newer ones `tool_call_id`."""
+        """Return the message for one result. Older servers read `tool_name`, newer ones `tool_call_id`."""
         return {"role": "tool", "tool_name": result.name, "tool_call_id": result.call_id, "content": result.text}
 
     def missing_model(self) -> str:
-        """Fetch it, or choose another one."""
+        """Say how to fetch the model, or to choose another one."""
         return f"run 'ollama pull {self.model}' there, or choose another model"
 
     def stream_parser(self) -> OllamaStream:
-        """A parser for NDJSON."""
+        """Return a parser for NDJSON."""
         return OllamaStream(self)
 
     def is_whole(self, content_type: str, first: bytes) -> bool:
-        """A stream and a single answer both begin with a brace here; only the type tells them apart."""
+        """Tell by the content type: a stream and a single answer both begin with a brace here."""
         return first == b"<" or (first == b"{" and "ndjson" not in content_type and "json" in content_type)
 
     def parse_response(self, body: bytes) -> list[StreamEvent]:
-        """The events of an answer to `stream: false`."""
+        """Return the events of an answer to `stream: false`."""
         parser = OllamaStream(self)
         try:
             orjson.loads(body)
@@ -136,12 +138,12 @@ class OllamaProvider(LLMProvider):
         return [*events, *parser.end()]
 
     def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
-        """`{"error": "STRING"}` and whatever a proxy in front may send."""
+        """Read `{"error": "STRING"}`, or whatever a proxy in front sends."""
         return typed_error(status, read_error_body(body), provider=self.name, model=self.model)
 
 
 class OllamaStream(UntilError):
-    """One NDJSON answer: whole objects with message pieces, the last one with `done: true`."""
+    """A reader of one NDJSON answer: objects with pieces of the message, the last one with `done: true`."""
 
     def __init__(self, provider: OllamaProvider) -> None:
         super().__init__()
@@ -151,13 +153,14 @@ class OllamaStream(UntilError):
         self._has_message = False
 
     def feed(self, data: bytes) -> list[StreamEvent]:
-        """The events of the lines that `data` completes, up to an error, which completes the stream too."""
+        """Return the events of the lines that `data` completes, up to an error. An error completes the stream too."""
         return self.events(self._lines.feed(data), self.take)
 
     def end(self) -> list[StreamEvent]:
-        """The events of an unended last line.
+        """Return the events of a last line without an end.
 
-        Raises the error the stream carried, StreamBroken when `done` was never said, ProtocolError when that was all.
+        Raises the error the stream carried; StreamBroken when `done` never came; ProtocolError when there was no
+        message.
         """
         events = self.last_events(self._lines.feed(b"", final=True), self.take)
         if not self.ended:
@@ -167,7 +170,7 @@ class OllamaStream(UntilError):
         return events
 
     def take(self, line: str, events: list[StreamEvent]) -> None:
-        """Add the events of one record. Raises the error it carries, ProtocolError for one that is none."""
+        """Add the events of one record. Raises the error it carries, or ProtocolError if it is not a record."""
         if not line.strip():
             return
         record = self._record(line)
@@ -197,7 +200,7 @@ class OllamaStream(UntilError):
 
 
 def function_tool(tool: ToolSpec) -> JSONObject:
-    """A tool as Ollama and Chat Completions want it."""
+    """Return a tool as Ollama and Chat Completions want it."""
     described: JSONObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": described}
 
@@ -212,7 +215,7 @@ def _add_message(message: Mapping[str, Any], events: list[StreamEvent]) -> None:
 
 
 def _call(call: Mapping[str, Any]) -> CallDelta:
-    """A call comes whole, so it opens a slot of its own; its index is often wrongly 0 (edge case 4)."""
+    """Return a whole call. It has a slot of its own, because the index that servers send is often wrongly 0."""
     function = call.get("function")
     function = function if isinstance(function, Mapping) else {}
     arguments = function.get("arguments")

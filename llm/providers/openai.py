@@ -14,7 +14,7 @@ DEFAULT_URL = "https://api.openai.com/v1"
 
 
 class OpenAIProvider(ChatProvider):
-    """OpenAI. `organization` and `project` choose whom a key of several is billed to."""
+    """OpenAI. `organization` and `project` choose the account to bill when the key has several."""
 
     name = "openai"
     dialect = "openai"
@@ -34,10 +34,13 @@ class OpenAIProvider(ChatProvider):
     def request_head(
         self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions
     ) -> JSONObject:
-        """The usual fields; not to think is an effort of "none", which models without thoughts refuse once."""
+        """Return the usual fields. Thinking is turned off by an effort of "none".
+
+        Models without thinking refuse that once; the field is then left out.
+        """
         head = super().request_head(tools, tool_choice, options)
         return merge({"reasoning_effort": "none"}, head) if options.think is False else head
 
     def is_strict(self, schema: JSONObject) -> bool:
-        """OpenAI keeps a schema strictly only if it closes every object and requires every member."""
+        """Tell whether to be strict. OpenAI allows it only if every object is closed and every member required."""
         return is_strict(schema)

@@ -1,4 +1,4 @@
-"""OpenRouter: many vendors' models behind one Chat Completions API (llm-wire 1.4)."""
+"""OpenRouter: many vendors' models behind one Chat Completions API."""
 
 from __future__ import annotations
 
@@ -35,12 +35,15 @@ class OpenRouterProvider(ChatProvider):
     def request_head(
         self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions
     ) -> JSONObject:
-        """The usual fields; thinking is turned on and off by `reasoning`."""
+        """Return the usual fields. Thinking is turned on and off by `reasoning`."""
         head = super().request_head(tools, tool_choice, options)
         return head if options.think is None else merge({"reasoning": {"enabled": options.think}}, head)
 
     def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
-        """As elsewhere; but a 402 that names a time is a budget in use, which comes free again."""
+        """Read an error as usual, but treat a 402 that names a time as a rate limit.
+
+        It means that a budget is used up and will be renewed then.
+        """
         error = super().parse_error_response(status, headers, body)
         error.request_id = error.request_id or headers.getRawHeaders("x-generation-id", [None])[0]
         if isinstance(error, QuotaExhausted) and headers.hasHeader("retry-after"):
@@ -48,5 +51,5 @@ class OpenRouterProvider(ChatProvider):
         return error
 
     def is_strict(self, schema: JSONObject) -> bool:
-        """As the vendors behind it: only if every object is closed and every member required."""
+        """Tell whether to be strict. The vendors allow it only if every object is closed and every member required."""
         return is_strict(schema)

@@ -1,7 +1,7 @@
 """A model's reasoning as Chat Completions servers send it, kept as it came so that it can be sent back.
 
-Four names for one thing (edge case 70): `reasoning_content` (DeepSeek, llama.cpp), `reasoning` (Ollama, vLLM),
-`thinking`, and OpenRouter's `reasoning_details`, a list of typed pieces that may be signed or encrypted.
+The same thing has four names: `reasoning_content` (DeepSeek, llama.cpp), `reasoning` (Ollama, vLLM), `thinking`, and
+OpenRouter's `reasoning_details`, a list of typed pieces that may be signed or encrypted.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import Any
 from llm.messages import JSON, JSONObject
 
 _PLAIN = ("reasoning_content", "reasoning", "thinking")
-#: Members of a detail that arrive in pieces; any other is told once.
+#: Members of a detail that arrive in pieces. Any other arrives once.
 _JOINED = ("text", "summary", "data")
-#: What a piece has that tells of any thought.
+#: The fields of a piece that hold reasoning.
 REASONING_NAMES = frozenset({*_PLAIN, "reasoning_details"})
 
 
 class ReasoningKept:
-    """Collects the reasoning of one answer, piece by piece."""
+    """The reasoning of one answer, collected piece by piece."""
 
     def __init__(self) -> None:
         self._content: list[str] | None = None
         self._details: list[dict[str, Any]] = []
 
     def take(self, piece: Mapping[str, Any]) -> str:
-        """The thought in one delta or message, told once however many names it has."""
+        """Return the reasoning in one delta or message, once, however many of the names it has."""
         plain = next((key for key in _PLAIN if isinstance(piece.get(key), str) and piece[key]), "")
         if isinstance(content := piece.get("reasoning_content"), str):
             self._content = self._content or []
@@ -40,7 +40,7 @@ class ReasoningKept:
         return "".join(str(detail.get("text") or detail.get("summary") or "") for detail in pieces)
 
     def fields(self) -> dict[str, JSON]:
-        """What an assistant message takes back to the server that wrote it; empty when there is nothing.
+        """Return the fields to send back to the server that wrote them. Empty when there are none.
 
         DeepSeek wants its `reasoning_content` back even when it is empty.
         """
@@ -52,7 +52,7 @@ class ReasoningKept:
         return fields
 
     def _add(self, detail: JSONObject) -> None:
-        """Join a piece to the detail it goes on with: the last one, of the same type and index and not yet signed."""
+        """Join a piece to the detail it continues: the last one, if of the same type and index and not yet signed."""
         last = self._details[-1] if self._details else None
         same = last is not None and all(last.get(key) == detail.get(key) for key in ("type", "index"))
         if last is None or not same or last.get("signature") or detail.get("id", last.get("id")) != last.get("id"):

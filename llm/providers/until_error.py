@@ -1,4 +1,4 @@
-"""An answer up to the error in its stream: what came before it counts, wherever the bytes were split."""
+"""Reads an answer up to the error in its stream. What came before counts, wherever the bytes were split."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class UntilError:
-    """What the parsers of streams share. `ended` says that the stream's own end mark was seen."""
+    """The part that parsers of streams share. `ended` says that the stream's own end mark was seen."""
 
     def __init__(self) -> None:
         self.ended = False
@@ -20,11 +20,11 @@ class UntilError:
 
     @property
     def complete(self) -> bool:
-        """Whether the end mark or an error was seen: nothing behind either counts."""
+        """Whether the end mark or an error was seen. Nothing after either counts."""
         return self.ended or self._carried is not None
 
     def events(self, parts: Iterable[T], read: Callable[[T, list[StreamEvent]], None]) -> list[StreamEvent]:
-        """The events of these parts, which `read` adds to a list; those behind an end or an error are left out."""
+        """Return the events of these parts; `read` adds them to a list. Those after an end or an error are left out."""
         events: list[StreamEvent] = []
         try:
             for part in parts:
@@ -36,7 +36,7 @@ class UntilError:
         return events
 
     def last_events(self, parts: Iterable[T], read: Callable[[T, list[StreamEvent]], None]) -> list[StreamEvent]:
-        """The same for the last parts. Raises the error that the stream carried."""
+        """Return the events of the last parts. Raises the error that the stream carried."""
         events = self.events(parts, read)
         if self._carried is not None:
             raise self._carried
