@@ -59,7 +59,7 @@ class Allowance:
     def tell(self, told: Told, mark: int) -> None:
         """Note what the response to the request with this `mark` said.
 
-        It is ignored when the response to a later request came first, or the limit was renewed after the request was sent.
+        Ignored when the response to a later request came first, or the limit was renewed after the request was sent.
         """
         if mark > self._sent_when_told:
             self._told, self._sent_when_told = told, mark

@@ -43,7 +43,7 @@ class Keeping:
         return waiter
 
     def soon(self) -> None:
-        """Have the ledger written down without waiting for it. A failure is logged, and the next write includes it all."""
+        """Have the ledger written down without waiting for it. A failure is logged; the next write includes it all."""
         self._wanted = True
         if not self._is_running:
             self._is_running = True

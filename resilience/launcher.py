@@ -20,7 +20,7 @@ class Launcher:
         self._running: dict[Deferred[Any], None] = {}
 
     def launch(self, work: Coroutine[Deferred[Any], Any, Any], what: str) -> Deferred[None]:
-        """Run `work`. Return a Deferred that fires with None when it is over, however it ended; errors are logged as `what`."""
+        """Run `work` and log its error as `what`. The Deferred fires with None when it is over, however it ended."""
         running = Deferred.fromCoroutine(work)
         self._running[running] = None
         over: Deferred[None] = Deferred(lambda _: running.cancel())

@@ -1,4 +1,4 @@
-"""The values that describe a call before it is made: its target, its caller, its estimate, how its failures are judged."""
+"""The values that describe a call before it is made: target, caller, estimate, and how its failures are judged."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Attempt = Callable[[Passage], Coroutine[Deferred[Any], Any, T]]
 class Caller:
     """On whose behalf a call is made: `name` takes turns with other names, and urgent callers go first.
 
-    `accounts` pay for it. A call that `gives_way` is made only while no other call wants its server, and is ended by the
-    next one that does; no account pays for it.
+    `accounts` pay for it. A call that `gives_way` is made only while no other call wants its server, and is ended by
+    the next one that does; no account pays for it.
     """
 
     name: str = ""
@@ -35,7 +35,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a call asks: a server, a name for the credential (never the key), and the lane that its limits are on (the model)."""
+    """What a call asks: a server, a name for the credential (never the key), and the lane that the limits are on."""
 
     origin: str
     credential: str = ""

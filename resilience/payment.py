@@ -21,8 +21,8 @@ class Payment:
     """Pays for the attempts of one call, which are made one at a time.
 
     When a limit applies to the call, what an attempt may cost is written down before it is made: after a kill it counts
-    as spent. What it may cost is its estimate, corrected by `learned`. While a limit is near, few calls of a model that is
-    not known well are made at once, and one is stopped when a dearer answer shows that nothing is left.
+    as spent. What it may cost is its estimate, corrected by `learned`. While a limit is near, few calls of a model that
+    is not known well are made at once, and one is stopped when a dearer answer shows that nothing is left.
     """
 
     def __init__(self, ledger: Ledger, keeping: Keeping | None, order: Order, learned: LearnedCost) -> None:

@@ -45,7 +45,7 @@ class Sink(Protocol):
         ...
 
     def data(self, piece: bytes) -> bool | Deferred[bool]:
-        """Take some bytes of the body. Return True when no more are needed; a Deferred of that when taking them needs time."""
+        """Take some bytes of the body. Return True when no more are needed, or a Deferred of that if it takes time."""
         ...
 
 

@@ -1,1 +1,1 @@
-"""A proxy that misbehaves on demand, in front of a server that behaves; its public names are in `resilience.testing`."""
+"""A proxy that misbehaves on demand, in front of a server that behaves; `resilience.testing` has its public names."""

@@ -23,7 +23,7 @@ from resilience.faults.toxics import (
 
 @dataclass(frozen=True, slots=True, init=False)
 class Faults:
-    """Faults that act together on one answer: one of each kind, at most one that cuts it, at most one that is an answer."""
+    """Faults that act together on one answer: one of each kind, at most one that cuts and one that is an answer."""
 
     faults: tuple[Toxic | Answer, ...]
 

@@ -155,7 +155,7 @@ class Connection(Protocol):
             self._outlet.pour(pieces(answer), interval_seconds(answer), ending)
 
     def _received(self, data: bytes) -> None:
-        """Pass on what the real server says, including what no request asked for, such as a time-out of the connection."""
+        """Pass on what the real server says, even if no request asked for it, such as a time-out of the connection."""
         outlet = self._outlet
         if outlet is None:
             self.transport.write(data)

@@ -107,7 +107,10 @@ class FaultProxy:
 
 
 def upstream_of(url: str) -> tuple[str, int, str]:
-    """Return host, port and path (with a query) of a server's address. Raises ValueError that says what to write instead."""
+    """Return host, port and path (with a query) of a server's address.
+
+    Raises ValueError that says what to write instead.
+    """
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -134,8 +137,8 @@ async def proxied(
 ) -> AsyncIterator[FaultProxy]:
     """Run a proxy in front of the server at `url` for a block. Its `url` has the same path; `port` 0 takes a free one.
 
-    `reactor` must be a real one. Without `random` the random choices are the same each time. At the end of the block the
-    port is closed and every connection reset, and nothing of them is left on the reactor. Raises ValueError for an
+    `reactor` must be a real one. Without `random` the random choices are the same each time. At the end of the block
+    the port is closed and every connection reset, and nothing of them is left on the reactor. Raises ValueError for an
     address that the proxy cannot pass requests on to.
     """
     host, upstream_port, path = upstream_of(url)
