@@ -44,7 +44,7 @@ class Deadline:
 
     @classmethod
     def after(cls, clock: IReactorTime, seconds: float, total_seconds: float | None = None) -> Deadline:
-        """Return the deadline `seconds` from now. With `total_seconds`, progress puts it off, up to that far from now."""
+        """Return the deadline `seconds` from now. With `total_seconds`, progress puts it off, up to so far from now."""
         now = clock.seconds()
         if total_seconds is None:
             return cls(clock, now + seconds, seconds)

@@ -54,11 +54,11 @@ class RetriedCall:
         self._was_counted = False
 
     def end(self) -> None:
-        """Note that no caller waits any more: the attempt under way is the last, and its failure counts against nobody."""
+        """Note that no caller waits any more: the attempt under way is the last, and the server is not blamed for it."""
         self._nobody_waits = True
 
     async def result(self, attempt: Attempt[T]) -> T:
-        """Return the result of an attempt. Raises the last attempt's error, or NotAdmitted when there was no attempt."""
+        """Return the result of an attempt. Raises the last attempt's error, or NotAdmitted when there was none."""
         self._upstream.retries.called()
         failure: Exception | None = None
         for number in count(1):

@@ -39,7 +39,7 @@ class SharedWork(Generic[V]):
             self._running.cancel()
 
     def stop(self) -> None:
-        """Cancel the work; waiting callers get CancelledError. If the work goes on regardless, its result is dropped."""
+        """Cancel the work; waiting callers get CancelledError. If it goes on regardless, its result is dropped."""
         if self._ended:
             return
         self._end()

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Errand:
     """What one attempt needs for admission: whose turn it takes, on which quota, for how many tokens.
 
-    `patience_until` is the latest start worth waiting for, `deadline_at` when the caller stops waiting; both are in clock
-    seconds.
+    `patience_until` is the latest start worth waiting for, `deadline_at` when the caller stops waiting; both are in
+    clock seconds.
     """
 
     group: str

@@ -139,7 +139,10 @@ class Upstream:
         self.let_in()
 
     def limits_changed(self) -> None:
-        """Refuse the waiting calls that would now wait too long: a credential was refused, or the server asked for a wait."""
+        """Refuse the waiting calls that would now wait too long.
+
+        Called when a credential was refused, or the server asked for a wait.
+        """
         self._send_away(Ticket.refusal)
         self.let_in()
 
@@ -199,7 +202,7 @@ class Upstream:
             return None
 
     def _start_at(self, now: float) -> float:
-        """Return when the next request may begin, as far as its connection goes; not after `now` when it may at once."""
+        """Return when the next request may begin, as far as its connection goes; not after `now` if it may at once."""
         if not self._needs_connection(now) or self.in_flight.used < self.config.start_burst:
             return now
         return self._next_start - self.config.start_seconds * (self.config.start_burst - 1)
@@ -220,7 +223,7 @@ class Upstream:
         return Passage(self, errand.quota, permit, number, sent)
 
     def _no_room(self, ticket: Ticket) -> QueueFull | None:
-        """Return the refusal when the queue is full. For an urgent call, refuse a waiting one that is not urgent instead."""
+        """Return the refusal when the queue is full. For an urgent call, refuse one that is not urgent instead."""
         if len(self.queue) < self.config.queue:
             return None
         refusal = QueueFull(f"{len(self.queue)} calls are waiting for {self.name} already")

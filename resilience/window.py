@@ -1,4 +1,4 @@
-"""The outcomes of the last calls: a window over a number of calls or over a time, with its shares of failed and slow."""
+"""The outcomes of the last calls: a window over a number of calls or a time, with its shares of failed and slow."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ HIGH_WATER_BYTES = 1024 * 1024
 
 @implementer(IPullProducer)
 class Outlet:
-    """Writes one answer to its client. The answer is fed in from a server, or poured from pieces as the client takes it.
+    """Writes one answer to its client. The answer is fed in from a server, or poured from pieces on demand.
 
     `transport` is the client's: it calls `resumeProducing` when all it was given is on its way, and only then gets
     the next piece. `over` is called with the ending when that is due; `has_room` after each piece that went out.
