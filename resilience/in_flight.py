@@ -55,7 +55,7 @@ class InFlight:
             self._limit = min(float(self._config.most), self._limit + step)
 
     def throttled(self, number: int) -> None:
-        """Halve the cap because a request was told to slow down, unless it was already in flight at the last halving."""
+        """Halve the cap because a request was told to slow down, unless it was in flight at the last halving too."""
         if number > self._cut_at:
             self._cut_at = self._begun
             self._limit = max(float(self._config.least), self._limit / 2)

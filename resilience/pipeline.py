@@ -53,7 +53,7 @@ class Pipeline:
         ledger: Ledger | None = None,
         keep: Keep | None = None,
     ) -> None:
-        """Take `keep`, which writes the ledger down. Without it, spending is remembered as long as the process lives."""
+        """Take `keep`, which writes the ledger down. Without it, spending is forgotten when the process ends."""
         self.clock = clock
         self.ledger = ledger
         self.random = random

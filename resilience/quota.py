@@ -63,7 +63,7 @@ class Quota:
         self.requests, self.tokens, self.pace = Allowance(), Allowance(), LearnedPace()
 
     def refusal(self, tokens: int, patience_until: float) -> NotAdmitted | None:
-        """Return why a request of so many tokens is refused; None when it may go by `patience_until` (in clock seconds)."""
+        """Return why a request of so many tokens is refused; None when it may go by `patience_until`, clock seconds."""
         now = self.now()
         if self.is_barred(now):
             return self._barred(now)

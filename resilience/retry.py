@@ -54,7 +54,7 @@ class RetriedCall:
         self._was_counted = False
 
     def end(self) -> None:
-        """Note that no caller waits any more: the attempt under way is the last, and the server is not blamed for it."""
+        """Note that no caller waits any more: the attempt under way is the last, and the server is not blamed."""
         self._nobody_waits = True
 
     async def result(self, attempt: Attempt[T]) -> T:

@@ -42,8 +42,8 @@ class QuotaState:
     cool_why: str
     requests_left: int | None
     tokens_left: int | None
-    #: Why the server is not asked for the model, empty when it is. `barred_for` is for how many more seconds the refusal
-    #: of the key or the model holds.
+    #: Why the server is not asked for the model, empty when it is. `barred_for` is for how many more seconds the
+    #: refusal of the key or the model holds.
     missing: str = ""
     barred_for: float = 0.0
 

@@ -97,7 +97,7 @@ class Approvals:
     def request(
         self, call: ToolCall, requirement: Requirement, requester: Principal | None, because: str = ""
     ) -> Pending:
-        """Return the request for exactly this call. When asked again in time, it keeps its number and its time starts anew."""
+        """Return the request for exactly this call. Asked again in time, it keeps its number and waits anew."""
         return self.asked(call, requirement, requester, because)[1]
 
     def asked(
@@ -160,7 +160,7 @@ class Approvals:
         return False
 
     def take(self, number: int) -> Pending | None:
-        """Take out the approval with this number; None when there is none. Then only its holder can have the call made."""
+        """Take out the approval with this number; None when there is none. Only its holder can then use it."""
         self._forget_the_late()
         found = (key for key, one in self._asked.items() if one.number == number and one.approved_by is not None)
         return self._asked.pop(next(found, ("", "")), None)

@@ -69,9 +69,10 @@ def one_line(text: str, *, max_chars: int = MAX_LINE_CHARS) -> str:
 
 
 def clean_heard(text: str, max_chars: int = MAX_HEARD_CHARS, *, keep_newlines: bool = False) -> str:
-    """Return what a model may see of a stranger's text: cleaned, at most `max_chars`, a cut marked with the full length.
+    """Return what a model may see of a stranger's text: cleaned, at most `max_chars`.
 
-    It is one line unless `keep_newlines`, so that a text cannot add a second line to a transcript.
+    A cut is marked with the full length. The text is one line unless `keep_newlines`, so that it cannot add a second
+    line to a transcript.
     """
     # Cleaning needs only a little more than the part that can be shown, so a megabyte costs no more than that part.
     visible = _visible(text[: 4 * max_chars])

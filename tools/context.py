@@ -179,7 +179,7 @@ class World(Protocol):
         ...
 
     def go_home(self) -> Awaitable[Scene]:
-        """Go to the character's home and return the scene there. Raises ToolFailed if it is there already or has none."""
+        """Go to the character's home; return the scene there. Raises ToolFailed if it is there already or has none."""
         ...
 
     def is_left_alone(self) -> bool:
@@ -187,7 +187,10 @@ class World(Protocol):
         ...
 
     def resolve(self, line: str) -> Awaitable[GameCommand]:
-        """Return the command the game takes `line` for, aliases and nicks replaced. It is not run. Raises ToolFailed for none."""
+        """Return the command that the game takes `line` for, with aliases and nicks replaced. Nothing is run.
+
+        Raises ToolFailed when it is no command.
+        """
         ...
 
     def execute(self, command: GameCommand) -> Awaitable[str]:

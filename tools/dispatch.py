@@ -23,7 +23,7 @@ from tools.step import NOTHING_YET, EffectLog, Past, Step, exact
 from tools.tool import Tool
 from tools.trust import Sight
 
-#: The least time for a tool, in seconds, however little is left of its run: an answer that came in time is still spoken.
+#: The least time for a tool in seconds, however little is left of its run: an answer that came in time is spoken.
 LAST_SECONDS = 1.0
 
 
@@ -68,12 +68,12 @@ class Dispatcher:
     ) -> tuple[Executed, ...]:
         """Answer each call, in the order of the calls. `on_executed` gets each answer as soon as it is there.
 
-        What is in `past` is not done again: a call that has its answer keeps it. Of the calls that were only begun, a read
-        is made again, a tool with `reconcile` looks up the present state, and any other call is UNKNOWN.
+        What is in `past` is not done again: a call that has its answer keeps it. Of the calls that were only begun, a
+        read is made again, a tool with `reconcile` looks up the present state, and any other call is UNKNOWN.
 
         Unknown tools and arguments that do not fit are FORMAT_ERROR; a ToolRetry or ToolFailed raised by the tool
-        itself is FAILED. Cancelling stops the running calls and starts no more. CancelledError is raised then, and never
-        for another reason. Errors of `log` or `on_executed` are raised after the running calls were stopped.
+        itself is FAILED. Cancelling stops the running calls and starts no more. CancelledError is raised then, and
+        never for another reason. Errors of `log` or `on_executed` are raised after the running calls were stopped.
         """
         sight = self.gate.sight
         if context.sight is not sight:  # what the caller saw counts too
