@@ -40,7 +40,7 @@ class Amount:
         return {"calls": self.calls, "tokens": self.tokens, "money": self.money}
 
 
-#: Nothing at all.
+#: The amount of zero.
 NOTHING = Amount()
 
 

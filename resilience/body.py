@@ -130,7 +130,7 @@ class BodyReceiver(Protocol):
         held, self._held = self._held, []
         try:
             answer = self._sink.data(held[0] if len(held) == 1 else b"".join(held))
-        except Exception as error:  # noqa: BLE001  (every error of the reader ends the exchange, to its caller)
+        except Exception as error:  # noqa: BLE001  (every error of the sink ends the exchange and reaches the caller)
             self._end(error)
             return
         if isinstance(answer, Deferred):

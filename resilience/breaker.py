@@ -150,7 +150,7 @@ class CircuitBreaker:
 
     @property
     def hanging(self) -> int:
-        """How many of the calls that are on their way hang."""
+        """How many of the calls in flight hang."""
         self._advance()
         return len(self._hanging)
 
@@ -204,7 +204,7 @@ class CircuitBreaker:
         if self._state is State.HALF_OPEN:
             self._probes -= 1
         if how == "success" and is_hung:
-            self._failures_in_a_row = 0  # it counted when it began to hang, but the row is broken
+            self._failures_in_a_row = 0  # it counted as a failure when it began to hang, but its success ends the row
         elif how == "success":
             self._succeeded(now, slow=now - permit.started_at >= self.config.slow_seconds)
         elif how == "failure" and not is_hung:

@@ -83,7 +83,7 @@ class Cache(Generic[K, V]):
 
     @property
     def stats(self) -> CacheStats:
-        """What the cache holds now and did so far."""
+        """The present contents of the cache and its counts so far."""
         return CacheStats(
             entries=len(self._shelf),
             bytes=self._shelf.bytes,

@@ -32,7 +32,7 @@ _log = Logger()
 
 @dataclass(frozen=True, slots=True)
 class UpstreamConfig:
-    """How one server is treated. `queue` is how many calls may wait.
+    """The settings of one server. `queue` is how many calls may wait.
 
     Starts are spaced by `start_seconds` while more than `start_burst` requests are in flight, and as many as there were
     lately, so that another request needs another connection.

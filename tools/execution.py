@@ -23,7 +23,7 @@ _log = Logger()
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """The result of a tool without an answer: how it ended, and what the model reads; `authority` as in `ToolFailed`."""
+    """The result of a tool without an answer: how it ended and what the model reads; `authority` as in ToolFailed."""
 
     status: Status
     text: str
@@ -37,7 +37,7 @@ async def within(
     run_id: str,
     is_stopped: Callable[[], bool],
 ) -> T | NoAnswer:
-    """Return what `work` gives in time, or why it gave nothing. `limit` is called only if there is something to wait for.
+    """Return what `work` gives in time, or why it gave nothing. `limit` is called only if there is a need to wait.
 
     Raises CancelledError only when `is_stopped` says that the cancellation is ours.
     """

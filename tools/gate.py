@@ -112,9 +112,10 @@ class Gate:
         return Requirement(least) if found is None else replace(found, permission=max(found.permission, least))
 
     def level(self, tool: Tool | None, status: Status, told: int | None) -> int:
-        """Return the level of a result's text; `told` is what the tool or the world said of its answer, None for nothing.
+        """Return the level of a result's text.
 
-        A text of the game never counts for more than the game's own texts, whoever wrote it.
+        `told` is the level that the tool or the world gave its answer, None when it gave none. A text of the game never
+        counts for more than the game's own texts, whoever wrote it.
         """
         if tool is None or status in {Status.REFUSED, Status.FORMAT_ERROR}:
             return TOP
@@ -168,7 +169,7 @@ class Gate:
         )
 
     def _why_not(self, reason: str, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext) -> str:
-        """Use up the approval of the call, or ask for one. Return what the model is told when there is none, else ""."""
+        """Use up the call's approval, or ask for one. Return what the model is told when there is none, else ""."""
         approvals, requester = self.rules.approvals, context.requester
         authority = authority_of(context.actor, requester, self.sight.lowest, self.rules.world_text)
         lack = lack_of(authority, requirement, requester, self.sight, tool)

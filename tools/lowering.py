@@ -1,4 +1,4 @@
-"""Says why a call needs an approval and how to lift that, to the model, to the requester and to the person who decides."""
+"""Says why a call needs an approval and how to lift that: to the model, to the requester and to the approver."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ class Note:
     """One remembered sentence. `about_*` is the person it was noted for, empty for none; `at` is clock seconds.
 
     `trust` is the level it was written under (`tools/trust.py`): the lowest of all that was in view. `sources` are the
-    ids of the others whose words are in it. `audience` is who may be told of it. Where that is not known, as in a note of
-    an older version, only the person it was noted for may be told.
+    ids of the others whose words are in it. `audience` is who may be told of it. Where that is not known, as in a note
+    of an older version, only the person it was noted for may be told.
     """
 
     text: str

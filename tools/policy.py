@@ -169,7 +169,7 @@ def not_granted(tool: Tool, grant: frozenset[str]) -> str:
 
 
 def is_denied(command: str, denied: frozenset[str]) -> bool:
-    """Tell whether `command` is on the list, by its name or by a switch. It is a name with switches: `name/switch`."""
+    """Tell whether `command`, a name with its switches as `name/switch`, is listed, by its name or by a switch."""
     name, *switches = plain_command(command).split("/")
     forms = {name, *(f"{name}/{switch}" for switch in switches)}
     listed = {plain_command(entry) for entry in denied}

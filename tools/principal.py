@@ -1,4 +1,4 @@
-"""Principals: those who cause things, with the permission the game gives them."""
+"""Principals: the causes of what happens, with the permission the game gives them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ class Registry:
             if tool.name in self._tools:
                 raise ValueError(f"tool name {tool.name!r} is used twice")
             self._tools[tool.name] = tool
-        # Pydantic takes far longer for a schema than a step may take, and with the same objects the wire bytes can be cached.
+        # Made once: a schema costs pydantic far more than a step may cost us. The same objects let the wire bytes be
+        # cached.
         self._specs = {name: tool.spec for name, tool in self._tools.items()}
         self._granted: dict[frozenset[str], tuple[ToolSpec, ...]] = {}
         self._grants: dict[frozenset[str], frozenset[str]] = {}

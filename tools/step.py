@@ -177,7 +177,7 @@ class Step:
         decision = gate.ask(index, meant, tool, needed, self._context)
         if isinstance(decision, Refused):
             return self._executed(call, tool, Status.REFUSED, decision.reason)
-        # Before the intent: when the process dies in the wait for a turn to speak, nothing was said, and it is said later.
+        # Before the intent: if the process dies in the wait for the turn to speak, nothing was said; it is said later.
         if tool.takes_turn and (turn := self._context.room_turn()) is not None:
             await turn
         if self._effects is not None:
@@ -286,5 +286,5 @@ class Step:
 
 
 def exact(call: ToolCall, arguments: Arguments) -> ToolCall:
-    """Return `call` with its arguments as they were understood: the form that policy counts, compares and has approved."""
+    """Return `call` with its arguments as they were understood: what policy counts, compares and has approved."""
     return ToolCall(call.id, call.name, arguments.model_dump(mode="json"))

@@ -124,7 +124,7 @@ async def _reconcile(_: ThingArguments, context: ToolContext) -> str:
 
 
 async def _done(handling: _Handling, context: ToolContext) -> Labelled:
-    """Run the commands in order until one changes nothing. Raises ToolFailed, unless an earlier one succeeded."""
+    """Run the commands in order. Raises ToolFailed when the first changes nothing; a later failure is only told."""
     now, allowed = handling.requirement, context.allowed
     if allowed is None or (allowed.commands, allowed.shown) != (now.commands, now.shown):
         raise ToolFailed("This means something else now. It was not done.")
@@ -158,7 +158,7 @@ def _whereabouts(thing: Thing, scene: Scene) -> tuple[int, int]:
 async def _found(
     wanted: str, things: Sequence[Thing], scene: Scene, context: ToolContext, *, verb: str, what: str
 ) -> Thing:
-    """Find the thing meant, by its name or by another that the game knows. Raises ToolFailed that says what there is."""
+    """Find the thing meant, by its name or by another the game knows. Raises ToolFailed that says what there is."""
     meant = _meant(wanted, things) or await _by_another_name(wanted, things, verb, context)
     if meant and len({one.name for one in meant}) == 1:
         return meant[0]
@@ -181,7 +181,7 @@ async def _by_another_name(wanted: str, things: Sequence[Thing], verb: str, cont
     try:
         command = await context.world.resolve(f"{verb} {name}")
     except ToolFailed:
-        return []  # the sentence that says what there is helps more
+        return []  # the caller's sentence that says what there is helps more
     found = {target.id for target in command.affects()} if command.affects else set()
     return [thing for thing in things if thing.id and thing.id in found]
 

@@ -12,7 +12,8 @@ from tools.tool import Arguments, Category, Tool
 from tools.trust import Source
 from tools.wrapping import MAX_WORDS, Words, spoken
 
-#: The kinds that may have gone away before the answer came; others are spoken to without a check that they hear it.
+#: The kinds that may have gone away before the answer came. For the game's own people and assistants this is not
+#: checked.
 _PEOPLE = frozenset({Kind.PLAYER, Kind.OPERATOR})
 
 

@@ -57,7 +57,7 @@ async def home(_: NoArguments, context: ToolContext) -> View | Labelled:
 
 
 async def _reconcile_follow(_: FollowArguments, __: ToolContext) -> str:
-    """Tell that nobody is followed: following is lost with the process."""
+    """Tell that the character follows no one: following is lost with the process."""
     return "You were interrupted, and follow nobody."
 
 
