@@ -78,7 +78,7 @@ class LearnedCost:
         return len(self.under_way) < max(1, 2 * self.answers)
 
     def turn(self, *, is_urgent: bool) -> Deferred[None]:
-        """Wait until a call may have ended; urgent callers go first. Cancelling leaves the queue."""
+        """Wait until there may be room for a call; urgent callers go first. Cancelling leaves the queue."""
         waiter: Deferred[None] = Deferred(self._leave)
         self._waiting.append((is_urgent, waiter))
         return waiter

@@ -70,7 +70,7 @@ class Pipeline:
         """Return the result of `attempt`, repeated as long as it is worth it within `deadline`.
 
         Raises DeadlineExceeded when time is up, NotAdmitted when the call is not made, else the last attempt's error.
-        Cancelling cancels everything under way and counts as no failure of the server.
+        Cancelling cancels everything under way and is not counted as a failure of the server.
         """
         if order.caller.gives_way:
             return await self._in_between(attempt, order, deadline)

@@ -1,4 +1,4 @@
-"""One call, tried again where that may help. Each attempt has a permit of its own; a useless attempt is not made."""
+"""One call, tried again where that may help. Each attempt has a permit of its own; none is made once it is useless."""
 
 from __future__ import annotations
 

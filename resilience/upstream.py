@@ -208,7 +208,7 @@ class Upstream:
         return self._next_start - self.config.start_seconds * (self.config.start_burst - 1)
 
     def _needs_connection(self, now: float) -> bool:
-        """Tell whether another request needs a new connection: all recent ones are in use."""
+        """Tell whether another request needs a new connection: all that were open lately are in use."""
         return self.in_flight.used >= self._connected or now - self._connected_at > CONNECTED_SECONDS
 
     def _pass(self, errand: Errand, now: float) -> Passage:

@@ -27,7 +27,7 @@ SECONDS = 300.0
 #: How many requests of one assistant wait at the same time.
 MOST = 20
 NO_REQUEST = "There is no request {number} that waits."
-#: Why a request may be gone, told with NO_REQUEST.
+#: Why a request may be gone, for a person who names one that is not there.
 ENDS = "A request ends after five minutes, when what it was for has changed, and when the game restarts: ask again."
 TOO_LATE = "it was not used within five minutes"
 

@@ -242,7 +242,7 @@ class Step:
             context = replace(context, allowed=needed, has_changed=self._run.gate.has_changed)
 
         async def execute() -> Answer | Labelled:
-            if needed.covers:  # time has passed since the approval was checked: the intent was written down
+            if needed.covers:  # it was approved; look again, because the intent was written down since then
                 check_unchanged(needed, await requirement_now(tool, exact(call, arguments), context))
             return await tool.execute(arguments, context)
 

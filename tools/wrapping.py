@@ -73,5 +73,5 @@ def _cut(value: object) -> object:
     return value[:MAX_WORDS] if isinstance(value, str) else value
 
 
-#: Words to be said. Longer words are cut at the limit, not refused.
+#: Text to be said. A longer text is cut after MAX_WORDS characters, not refused.
 Words = Annotated[str, BeforeValidator(_cut)]
