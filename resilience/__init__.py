@@ -1,4 +1,4 @@
-"""How to call an unreliable outside: deadline, budget, retry, breaker, limits, one bounded HTTP exchange.
+"""Calls to an unreliable outside server: deadline, budget, retry, breaker, limits, one bounded HTTP exchange.
 
 Knows nothing of language models or games.
 """

@@ -1,4 +1,4 @@
-"""What a server's headers say is left of a limit, and from that when the next request may go.
+"""Tells when the next request may go, from what a server's headers say is left of a limit.
 
     nothing known, or the reset has passed     at once
     more than half of the limit left           at once: a burst is what the limit is for
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 #: Above this share of the limit nothing is paced.
 FREE_SHARE = 0.5
-#: When a renewed limit was used up before any response told of it, how far apart the next requests are, in seconds.
+#: Seconds between requests when a renewed limit was used up before any response told what is left of it.
 NEWS_SECONDS = 1.0
 
 
@@ -29,11 +29,11 @@ class Told:
 
 
 class Allowance:
-    """One limit, of requests or of tokens. What was sent after the response that was heard last is counted off."""
+    """One limit, of requests or of tokens. Whatever was sent after the latest known response is subtracted."""
 
     def __init__(self) -> None:
         self._told: Told | None = None
-        #: Whether what is known is that a reset has passed, and not what a response said.
+        #: Whether the present state comes from a reset that has passed, and not from a response.
         self._is_renewed = False
         self._sent = 0
         self._sent_when_told = 0
@@ -45,28 +45,28 @@ class Allowance:
         return None if self._told is None else self._told.remaining - (self._sent - self._sent_when_told)
 
     def left_at(self, now: float) -> int | None:
-        """What an operator is shown: what is left now, not below 0 though a call may be larger than the limit."""
+        """Return what is left now, for an operator. Never below 0, though a call may be larger than the limit."""
         self._renew(now)
         return None if self.left is None else max(0, self.left)
 
     def send(self, amount: int, now: float) -> int:
-        """Something goes out; a mark that says when, for `tell`."""
+        """Count an amount that is sent now. Return a mark to pass to `tell` with the response."""
         self._renew(now)
         self._sent += amount
         self._last_at = now
         return self._sent
 
     def tell(self, told: Told, mark: int) -> None:
-        """The response to what was sent at `mark` says this.
+        """Note what the response to the request with this `mark` said.
 
-        It is no news when a later request was heard of, or the limit was renewed since it was sent.
+        Ignored when the response to a later request came first, or the limit was renewed after the request was sent.
         """
         if mark > self._sent_when_told:
             self._told, self._sent_when_told = told, mark
             self._is_renewed = False
 
     def ready_at(self, amount: int, now: float) -> float:
-        """When this amount may go, in clock seconds; `now` when it may at once."""
+        """Return when this amount may go, in clock seconds; `now` when it may go at once."""
         self._renew(now)
         told, left = self._told, self.left
         if told is None or left is None or amount < 1:
@@ -81,7 +81,7 @@ class Allowance:
         return max(now, self._last_at + amount * (told.reset_at - now) / left)
 
     def _renew(self, now: float) -> None:
-        """A reset that has passed has filled the limit again."""
+        """Treat the limit as full again once its reset has passed."""
         told = self._told
         if told is None or told.reset_at is None or now < told.reset_at:
             return

@@ -1,4 +1,4 @@
-"""What calls use up: amounts of it, and how much of it is allowed."""
+"""Amounts that calls use up, and limits on them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 from sys import float_info
 
-#: Sums of money are rounded to this many digits, far below what is compared, so that what was added can be taken off.
+#: Sums of money are rounded to this many digits, finer than the comparison, so that an added amount can be taken off.
 _SUM_DIGITS = 12
 #: Money is compared to this many digits: ten times 0.1 fits 1.0.
 _COMPARED_DIGITS = 9
@@ -14,64 +14,67 @@ _COMPARED_DIGITS = 9
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much is used; `money` in the owner's currency. ValueError for what is below zero or not finite."""
+    """How much is used; `money` in the owner's currency. Raises ValueError for values below zero or not finite."""
 
     calls: int = 0
     tokens: int = 0
     money: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what would make a sum meaningless."""
+        """Reject values that would make a sum meaningless."""
         if self.calls < 0 or self.tokens < 0 or not 0 <= self.money < inf:
             raise ValueError(f"an amount is finite and not below zero: {self}")
 
     def __add__(self, other: Amount) -> Amount:
-        """Both together."""
+        """Return the sum of both."""
         money = round(self.money + other.money, _SUM_DIGITS)
         return Amount(self.calls + other.calls, self.tokens + other.tokens, money)
 
     def __sub__(self, other: Amount) -> Amount:
-        """What is left without `other`, each part zero at least."""
+        """Return what is left without `other`; each part is at least zero."""
         money = max(0.0, round(self.money - other.money, _SUM_DIGITS))
         return Amount(max(0, self.calls - other.calls), max(0, self.tokens - other.tokens), money)
 
     def plain(self) -> dict[str, int | float]:
-        """The amount as JSON values, which `amount_from` reads."""
+        """Return the amount as JSON values, which `amount_from` reads."""
         return {"calls": self.calls, "tokens": self.tokens, "money": self.money}
 
 
-#: Nothing at all.
+#: The amount of zero.
 NOTHING = Amount()
 
 
 @dataclass(slots=True)
 class Sum:
-    """Amounts added up in place: many are added for each that is looked at. Money ends at the largest float."""
+    """A running total, changed in place because additions are far more frequent than reads.
+
+    Money ends at the largest float.
+    """
 
     calls: int = 0
     tokens: int = 0
     money: float = 0.0
 
     def add(self, amount: Amount) -> None:
-        """This much more."""
+        """Add an amount."""
         self.calls += amount.calls
         self.tokens += amount.tokens
         if amount.money:
             self.money = min(float_info.max, round(self.money + amount.money, _SUM_DIGITS))
 
     def take(self, amount: Amount) -> None:
-        """This much less, of what was added before."""
+        """Subtract an amount that was added before."""
         self.calls -= amount.calls
         self.tokens -= amount.tokens
         if amount.money:
             self.money = max(0.0, round(self.money - amount.money, _SUM_DIGITS))
 
     def amount(self) -> Amount:
-        """What it comes to."""
+        """Return the total as an Amount."""
         return Amount(self.calls, self.tokens, self.money)
 
     def plain_with(self, other: Sum) -> dict[str, int | float]:
-        """Both together as `Amount.plain` gives them; nothing at all is empty."""
+        """Return the sum of both in the form of `Amount.plain`; an empty dict when it is zero."""
         calls, tokens = self.calls + other.calls, self.tokens + other.tokens
         money = min(float_info.max, round(self.money + other.money, _SUM_DIGITS))
         return {"calls": calls, "tokens": tokens, "money": money} if calls or tokens or money else {}
@@ -79,24 +82,24 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """How much a day may use; None is unlimited. ValueError for a limit below zero."""
+    """How much may be used in a day; None is unlimited. Raises ValueError for a limit below zero."""
 
     calls: int | None = None
     tokens: int | None = None
     money: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse limits that could never be kept."""
+        """Reject limits below zero, which could never be kept."""
         if not all(limit is None or limit >= 0 for limit in (self.calls, self.tokens, self.money)):
             raise ValueError(f"a limit is not below zero: {self}")
 
     @property
     def is_limited(self) -> bool:
-        """Whether there is anything that a day may not use without end."""
+        """Whether at least one of the three has a limit."""
         return self.calls is not None or self.tokens is not None or self.money is not None
 
     def exceeded(self, amount: Amount) -> tuple[str, float] | None:
-        """The first of calls, tokens and money of which `amount` is too much, with its limit; None when all fits."""
+        """Return the first of calls, tokens and money that `amount` exceeds, with its limit; None when all fits."""
         if self.calls is not None and amount.calls > self.calls:
             return "calls", self.calls
         if self.tokens is not None and amount.tokens > self.tokens:
@@ -108,14 +111,14 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A named pot with an allowance of its own for each day, such as "all", "assistant:1" or "player:7"."""
+    """A named account with an allowance of its own for each day, such as "all", "assistant:1" or "player:7"."""
 
     name: str
     allowance: Allowance
 
 
 def amount_from(plain: object) -> Amount:
-    """The amount that `Amount.plain` gave, from JSON. ValueError with a sentence when it is not one."""
+    """Read an amount that `Amount.plain` gave, from JSON. Raises ValueError with a sentence when it is not one."""
     match plain:
         case {"calls": int(calls), "tokens": int(tokens), "money": int(money) | float(money)} if (
             bool not in {type(calls), type(tokens), type(money)} and 0 <= money <= float_info.max

@@ -1,14 +1,14 @@
-"""What was refused and is not asked again for a while: a key, or a model that is not there. Pure.
+"""Refusals that hold for a while: of a key, or of a model that is not there. Pure.
 
     refused                          not asked until `until`: `first_seconds`, doubled with each refusal in a row up to
                                      `longest_seconds`
-    the time is over                 one request may find out; the others are refused until that one has ended
-    that one is refused              the next time is twice as long
-    ... answered                     all is forgotten
-    ... ended in another way         the next request may find out
+    the time is over                 one request goes out as a probe; the others are refused until it has ended
+    the probe is refused             the next time is twice as long
+    the probe is answered            all is forgotten
+    the probe ends in another way    the next request is the probe
     lifted (settings or key are new) all is forgotten
 
-Refusals of what was sent before the first one came back say nothing new.
+A request that was sent before the first refusal came back says nothing new when it is refused too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class BarConfig:
 
 @dataclass(slots=True, kw_only=True)
 class Bar:
-    """Why something is not asked, empty when it is. `until` is in clock seconds."""
+    """A refusal that holds for now. `barred` is the reason, empty when there is none; `until` is in clock seconds."""
 
     barred: str = ""
     until: float = inf
@@ -36,11 +36,11 @@ class Bar:
     times: BarConfig = field(default_factory=BarConfig)
 
     def holds(self, now: float) -> bool:
-        """Whether nothing may be asked now."""
+        """Tell whether nothing may be asked now."""
         return bool(self.barred) and (self.is_probing or now < self.until)
 
     def refused(self, why: str, now: float) -> bool:
-        """Note a refusal; True when that is news."""
+        """Note a refusal. Return True when it is news."""
         if self.barred and not self.is_probing and now < self.until:
             return False
         self.refusals += 1
@@ -49,15 +49,15 @@ class Bar:
         return True
 
     def asked(self) -> bool:
-        """Note that a request goes out; True when it is the one that finds out whether the refusal still holds."""
+        """Note that a request goes out. Return True when it is the probe for whether the refusal still holds."""
         is_probe = bool(self.barred) and not self.is_probing
         self.is_probing = self.is_probing or is_probe
         return is_probe
 
     def undecided(self) -> None:
-        """The request that was to find out has ended without saying anything of it."""
+        """Note that the probe has ended without showing whether the refusal still holds."""
         self.is_probing = False
 
     def lift(self) -> None:
-        """Forget it."""
+        """Forget the refusal."""
         self.barred, self.until, self.refusals, self.is_probing = "", inf, 0, False

@@ -16,15 +16,15 @@ from resilience.errors import BodyTooLarge, ConnectionLost, TimedOut
 from resilience.heads import HeadGuard
 from resilience.request import Limits, Sink
 
-#: After the reader has all it needs, how long the server may take to end the body before we hang up (edge case 33).
+#: Seconds the server has to end the body once the reader has all it needs; then we hang up.
 LINGER_SECONDS = 1.0
 
 
 class HeadWatch:
     """Cancels a request whose response head does not come in time.
 
-    `expired` says that it did so, `cancelled` that the caller did: what a cancelled request fails with says neither
-    (Twisted calls it an unknown host when it is cancelled while the name is looked up).
+    `expired` is True when the watch cancelled the request, `cancelled` when the caller did. The error of a cancelled
+    request tells neither (Twisted calls it an unknown host when it is cancelled while the name is looked up).
     """
 
     def __init__(self, clock: IReactorTime, seconds: float) -> None:
@@ -34,7 +34,7 @@ class HeadWatch:
         self.cancelled = False
 
     def over(self, request: Deferred[IResponse]) -> Deferred[IResponse]:
-        """The result of the request; one that was ended early fails with whatever its cancellation makes of it."""
+        """Watch `request` and return its result; a cancelled request fails with the error its cancellation caused."""
 
         def give_up(_: Deferred[IResponse]) -> None:
             self.cancelled = True
@@ -58,9 +58,9 @@ class HeadWatch:
 
 
 class BodyReceiver(Protocol):
-    """Feeds a response body to a sink. `done` fires with None, or with why the body did not get through.
+    """Feeds a response body to a sink. `done` fires with None, or fails with the reason the body is not complete.
 
-    What one read of the connection brought is handed on in one piece. A sink that answers with a Deferred is not ready
+    The bytes of one read of the connection are handed on in one piece. A sink that answers with a Deferred is not ready
     for more: reading pauses until it fires, and so does the idle clock, because the wait is not the server's.
     """
 
@@ -80,7 +80,7 @@ class BodyReceiver(Protocol):
         self.done: Deferred[None] = Deferred(lambda _: self._end(CancelledError()))
 
     def head(self, response: IResponse) -> None:
-        """Hand the head on; what the sink raises ends the exchange as soon as there is a body to end.
+        """Hand the head to the sink. An error the sink raises ends the exchange as soon as there is a body to end.
 
         The sink also gets the length, which Twisted keeps apart from the other headers.
         """
@@ -101,7 +101,7 @@ class BodyReceiver(Protocol):
         self._guard = connection if isinstance(connection, HeadGuard) else None
 
     def dataReceived(self, data: bytes) -> None:
-        """Hand the bytes on; what the sink raises ends the exchange."""
+        """Hand the bytes to the sink. An error the sink raises ends the exchange."""
         if self._error is not None or self._satisfied:
             return
         self._received += len(data)
@@ -116,7 +116,7 @@ class BodyReceiver(Protocol):
             self._guard.after_read(self._give)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """The body is over; what the sink has not taken yet comes first."""
+        """End the body, after handing the sink the bytes it has not taken yet."""
         self._stop_timer()
         self._lost = reason
         self._give()
@@ -124,13 +124,13 @@ class BodyReceiver(Protocol):
             self._settle(reason)
 
     def _give(self) -> None:
-        """Hand on what was received, unless the sink needs time."""
+        """Hand the received bytes to the sink, unless it is busy."""
         if not self._held or self._waiting is not None or self._satisfied or self._error is not None:
             return
         held, self._held = self._held, []
         try:
             answer = self._sink.data(held[0] if len(held) == 1 else b"".join(held))
-        except Exception as error:  # noqa: BLE001  (every error of the reader ends the exchange, to its caller)
+        except Exception as error:  # noqa: BLE001  (every error of the sink ends the exchange and reaches the caller)
             self._end(error)
             return
         if isinstance(answer, Deferred):
@@ -170,7 +170,7 @@ class BodyReceiver(Protocol):
             self._settle(self._lost)
 
     def _settle(self, reason: Failure) -> None:
-        """Decide what the end means: only a counted, chunked or close-delimited end is one."""
+        """Fire `done`. Only a counted, chunked or close-delimited end counts as complete."""
         if self.done.called:
             return
         if self._error is not None:
@@ -188,7 +188,7 @@ class BodyReceiver(Protocol):
         self._end(TimedOut(f"{self._origin} sent nothing for {seconds:g} s", self._origin, "idle", seconds))
 
     def _end(self, error: Exception) -> None:
-        """Hang up; `done` fails with `error` when the connection is gone, so that nothing of it is left by then."""
+        """Hang up. `done` fails with `error` once the connection is gone, so that nothing of it is left by then."""
         self._stop_timer()
         self._error = self._error or error
         waiting, self._waiting = self._waiting, None
@@ -206,7 +206,7 @@ class BodyReceiver(Protocol):
 
     @property
     def _connection(self) -> Any:
-        """What Twisted's proxy for a body's transport hides: it has no `abortConnection` of its own."""
+        """The transport inside Twisted's proxy for a body's transport, which has no `abortConnection` of its own."""
         return getattr(self.transport, "_producer", None)
 
     def _stop_timer(self) -> None:

@@ -1,4 +1,4 @@
-"""A circuit breaker: a pure machine over an injected clock, which decides and waits for nothing.
+"""A circuit breaker: a pure state machine over an injected clock. It decides and never waits.
 
     state          a call           success              failure or hang          time
     closed         gets a permit    counts               too many -> open
@@ -8,8 +8,8 @@
     forced open    CircuitOpen      ignored              ignored                  until the operator ends it
     forced closed  gets a permit    ignored              ignored                  until the operator ends it
 
-Every permit ends exactly once: success, failure, or given back, which counts as neither (a cancelled call, a request
-that was wrong). What is over on a permit from before the last change of state changes nothing. A call that hears
+Every permit ends exactly once: with success, with failure, or given back, which counts as neither (a cancelled call, a
+request that was wrong). A permit from before the last change of state changes nothing when it ends. A call that hears
 nothing for `hang_seconds` counts as failed at that moment, while it still hangs, and not once more when it ends.
 """
 
@@ -25,16 +25,16 @@ from resilience.window import Outcomes
 
 #: How many outcomes are kept for an operator to read.
 RECENT = 20
-#: What a caller is told to wait when all probes are out, in seconds.
+#: Seconds a caller is told to wait when all probes are out.
 PROBE_WAIT = 1.0
 
 
 class PermitEndedError(RuntimeError):
-    """A permit was ended twice: a bug of whoever held it."""
+    """A permit was ended twice: a bug of its holder."""
 
 
 class Permit:
-    """The right to make one attempt. End it exactly once; tell it whenever the server was heard."""
+    """The right to make one attempt. End it exactly once, and call `heard` whenever the server sends something."""
 
     __slots__ = ("_breaker", "ended", "epoch", "heard_at", "is_repeat", "started_at")
 
@@ -46,24 +46,24 @@ class Permit:
         self.ended = False
 
     def heard(self) -> None:
-        """The server sent something: this call does not hang."""
+        """Note that the server sent something: this call does not hang."""
         self._breaker.heard(self)
 
     def success(self) -> None:
-        """The attempt came back with a good answer."""
+        """End the permit: the attempt came back with a good answer."""
         self._breaker.end(self, "success")
 
     def failure(self, cause: str) -> None:
-        """The server failed the attempt."""
+        """End the permit: the server failed the attempt."""
         self._breaker.end(self, "failure", cause)
 
     def give_back(self, cause: str = "") -> None:
-        """The attempt says nothing about the server."""
+        """End the permit: the attempt says nothing about the server."""
         self._breaker.end(self, "given back", cause)
 
 
 class CircuitBreaker:
-    """The health of one server, as all its callers share it. `now` gives clock seconds."""
+    """The health of one server, shared by all its callers. `now` gives clock seconds."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class CircuitBreaker:
         self.config = config or BreakerConfig()
         self.on_change = on_change
         self.recent: deque[Ended] = deque(maxlen=RECENT)
-        #: Permits that have not ended, whatever the state was when they were given.
+        #: Permits that have not ended, regardless of the state in which they were given.
         self.permits_out = 0
         self._now = now
         self._random = random
@@ -91,7 +91,7 @@ class CircuitBreaker:
         self._probe_successes = 0
         #: Permits of this epoch that hang.
         self._hanging: set[Permit] = set()
-        #: Permits of this epoch that may still begin to hang, the one that was silent longest first.
+        #: Permits of this epoch that may still begin to hang, the longest silent first.
         self._listening: dict[Permit, None] = {}
 
     @property
@@ -107,7 +107,7 @@ class CircuitBreaker:
         return self._failures_in_a_row
 
     def acquire(self, *, is_repeat: bool = False) -> Permit:
-        """A permit for one attempt. Raises CircuitOpen.
+        """Return a permit for one attempt. Raises CircuitOpen.
 
         `is_repeat`: an attempt of the same call has failed before; a call that fails counts once.
         """
@@ -122,7 +122,7 @@ class CircuitBreaker:
         return permit
 
     def room(self) -> int | None:
-        """How many more permits there are now; None for no limit."""
+        """Return how many more permits there are now; None for no limit."""
         self._advance()
         if self._state in {State.OPEN, State.FORCED_OPEN}:
             return 0
@@ -132,7 +132,7 @@ class CircuitBreaker:
         return max(0, min(self.config.half_open_permits, wanted) - self._probes)
 
     def retry_after(self) -> float:
-        """Seconds until it may be worth asking; 0 when it is now."""
+        """Return the seconds until it may be worth asking; 0 when it is worth it now."""
         self._advance()
         if self._state is State.OPEN:
             return self._open_until - self._now()
@@ -141,7 +141,7 @@ class CircuitBreaker:
         return PROBE_WAIT if self.room() == 0 else 0.0
 
     def next_change(self) -> float | None:
-        """When the state may change by itself, in clock seconds; None when nothing is due."""
+        """Return when the state may change by itself, in clock seconds; None when nothing is due."""
         self._advance()
         if self._state is State.OPEN:
             return self._open_until
@@ -150,12 +150,12 @@ class CircuitBreaker:
 
     @property
     def hanging(self) -> int:
-        """How many of the calls that are on their way hang."""
+        """How many of the calls in flight hang."""
         self._advance()
         return len(self._hanging)
 
     def trip(self, cause: str) -> None:
-        """Open a closed circuit, for a reason that is not among its own rules."""
+        """Open a closed circuit for a reason outside its own rules."""
         self._advance()
         if self._state is State.CLOSED:
             self._go(State.OPEN, self._now(), cause)
@@ -166,17 +166,17 @@ class CircuitBreaker:
         self._go(State.FORCED_OPEN, self._now(), "forced by the operator")
 
     def force_closed(self) -> None:
-        """Let everything through, whatever comes of it, until `unforce`."""
+        """Let everything through, whatever the outcome, until `unforce`."""
         self._advance()
         self._go(State.FORCED_CLOSED, self._now(), "forced by the operator")
 
     def unforce(self) -> None:
-        """Go back to judging, from closed and with nothing remembered."""
+        """End a forced state: judge again, from closed and with nothing remembered."""
         self._advance()
         self._go(State.CLOSED, self._now(), "the operator's force was ended")
 
     def heard(self, permit: Permit) -> None:
-        """The permit's server sent something."""
+        """Note that the permit's server sent something."""
         now = self._now()
         hang = self.config.hang_seconds
         if hang is not None and permit.heard_at + hang <= now:
@@ -188,7 +188,7 @@ class CircuitBreaker:
             self._listening[permit] = None
 
     def end(self, permit: Permit, how: str, cause: str = "") -> None:
-        """End a permit. Raises PermitEndedError for one that has ended."""
+        """End a permit. Raises PermitEndedError when it has ended before."""
         self._advance()
         if permit.ended:
             raise PermitEndedError(f"a permit of {self.name} was ended twice")
@@ -204,14 +204,14 @@ class CircuitBreaker:
         if self._state is State.HALF_OPEN:
             self._probes -= 1
         if how == "success" and is_hung:
-            self._failures_in_a_row = 0  # it counted when it began to hang, but the row is broken
+            self._failures_in_a_row = 0  # it counted as a failure when it began to hang, but its success ends the row
         elif how == "success":
             self._succeeded(now, slow=now - permit.started_at >= self.config.slow_seconds)
         elif how == "failure" and not is_hung:
             self._failed(permit, now, cause)
 
     def _advance(self) -> None:
-        """Let happen what is due by now: calls that began to hang, an open time that is over."""
+        """Apply what is due by now: calls that began to hang, an open time that is over."""
         now, hang = self._now(), self.config.hang_seconds
         while hang is not None and self._listening:
             permit = next(iter(self._listening))
@@ -243,7 +243,7 @@ class CircuitBreaker:
             self._judge(now, cause)
 
     def _judge(self, now: float, cause: str = "") -> None:
-        """Open when one of the rules says so."""
+        """Open the circuit when one of the rules says so."""
         config = self.config
         count, failed, slow = self._outcomes.shares(now)
         if config.failure_threshold is not None and self._failures_in_a_row >= config.failure_threshold:
@@ -256,7 +256,7 @@ class CircuitBreaker:
             self._go(State.OPEN, now, f"{slow:.0%} of the last {count} calls took {config.slow_seconds:g} s or more")
 
     def _go(self, after: State, now: float, cause: str) -> None:
-        """Change the state; permits given before no longer count."""
+        """Change the state. Permits given before no longer count."""
         before, self._state = self._state, after
         self._epoch += 1
         self._listening.clear()
@@ -274,7 +274,7 @@ class CircuitBreaker:
             self.on_change(Change(self.name, now, before, after, cause, seconds))
 
     def _reset_seconds(self) -> float:
-        """How long to stay open: exactly the documented time at first, longer and jittered when a probe fails."""
+        """Return how long to stay open: exactly `reset_timeout` at first, longer and jittered when a probe fails."""
         config = self.config
         if not self._trips:
             return config.reset_timeout

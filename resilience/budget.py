@@ -1,4 +1,4 @@
-"""The ledger of what may be spent in a day, by account."""
+"""The ledger of how much each account may spend in a day."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ _SMALLEST = Amount(calls=1, tokens=1)
 
 
 class ReservationEnded(RuntimeError):
-    """A reservation was settled or released a second time: a mistake in the program."""
+    """A reservation was settled or released a second time: a bug in the program."""
 
 
 @dataclass(slots=True)
 class _Pot:
-    """An account in one day, its sums being changed in place. `allowance` is None when it was only restored."""
+    """An account in one day; its sums are changed in place. `allowance` is None when it was only restored."""
 
     spent: Sum = field(default_factory=Sum)
     reserved: Sum = field(default_factory=Sum)
     allowance: Allowance | None = None
-    #: What was exported of it last, None when it has changed since.
+    #: The last export, None when the sums have changed since.
     exported: dict[str, int | float] | None = None
 
     def reserve(self, estimate: Amount) -> None:
-        """A call will use this much."""
+        """Reserve the estimate of a call."""
         self.reserved.add(estimate)
         self.exported = None
 
     def settle(self, estimate: Amount, actual: Amount) -> None:
-        """A call for which the estimate was reserved has used this much."""
+        """Replace the reserved estimate of a call by what it used."""
         self.reserved.take(estimate)
         self.spent.add(actual)
         self.exported = None
 
     def most(self) -> Amount:
-        """What is spent when every call in flight uses its estimate."""
+        """Return what is spent if every call in flight uses its estimate."""
         return self.spent.amount() + self.reserved.amount()
 
     def export(self) -> dict[str, int | float]:
-        """The most of it as JSON values: the same object as long as nothing has changed. Nothing gives an empty one."""
+        """Return `most` as JSON values: the same object until something changes, an empty one when it is zero."""
         if self.exported is None:
             self.exported = self.spent.plain_with(self.reserved)
         return self.exported
@@ -52,7 +52,7 @@ class _Pot:
 
 @dataclass(frozen=True, slots=True)
 class AccountState:
-    """An account today. `allowance` is the one last used, None since a restart; `resets_at` in seconds of `now`."""
+    """An account today. `allowance` is the one last used, None since a restart; `resets_at` is in seconds of `now`."""
 
     name: str
     spent: Amount
@@ -62,9 +62,9 @@ class AccountState:
 
 
 class Reservation:
-    """An estimate taken from some accounts; `settle` or `release` ends it, once.
+    """An estimate taken from some accounts. `settle` or `release` ends it, once.
 
-    It belongs to the day in which it was made: ended after midnight it leaves the new day alone.
+    It belongs to the day in which it was made: when it ends after midnight, the new day is not charged.
     """
 
     def __init__(self, pots: Sequence[_Pot], estimate: Amount) -> None:
@@ -75,7 +75,7 @@ class Reservation:
             pot.reserve(estimate)
 
     def settle(self, actual: Amount) -> None:
-        """Book what was really used instead of the estimate, even if it is more than allowed. ReservationEnded."""
+        """Book what was really used instead of the estimate, even if that is not allowed. Raises ReservationEnded."""
         if self._ended:
             raise ReservationEnded("this reservation was settled or released before")
         self._ended = True
@@ -83,7 +83,7 @@ class Reservation:
             pot.settle(self._estimate, actual)
 
     def change(self, estimate: Amount) -> None:
-        """Take this much instead, whether there is room for it or not. ReservationEnded."""
+        """Reserve this estimate instead, whether there is room for it or not. Raises ReservationEnded."""
         if self._ended:
             raise ReservationEnded("this reservation was settled or released before")
         for pot in self._pots:
@@ -92,7 +92,7 @@ class Reservation:
         self._estimate = estimate
 
     def release(self) -> None:
-        """Give all back: nothing was used. ReservationEnded."""
+        """Give everything back: nothing was used. Raises ReservationEnded."""
         self.settle(NOTHING)
 
 
@@ -100,8 +100,8 @@ class Ledger:
     """What each account used today, and what calls in flight may still use.
 
     A day ends at midnight, `utc_offset_seconds` east of Greenwich, by `wall` (seconds since 1970); all accounts of the
-    old day are then forgotten. A wall clock that is set back does not bring a day back, nor does a restart after it:
-    the new day lasts until the clock is past its end. `now` is the clock, in seconds, on which `resets_at` is told.
+    old day are then forgotten. A wall clock that is set back does not bring a day back, and neither does a restart
+    after that: the new day lasts until the clock is past its end. `now` is the clock, in seconds, for `resets_at`.
     """
 
     def __init__(self, now: Callable[[], float], wall: Callable[[], float], utc_offset_seconds: float = 0) -> None:
@@ -112,15 +112,15 @@ class Ledger:
         self._pots: dict[str, _Pot] = {}
 
     def reserve(self, accounts: Sequence[Account], estimate: Amount) -> Reservation:
-        """The estimate, taken from every account, or BudgetSpent and from none.
+        """Reserve the estimate in every account. When one has no room, raise BudgetSpent and reserve in none.
 
-        An account has room when what it spent, what calls in flight reserved and the estimate are within its allowance
-        together: a rest that is smaller than the estimate is not given. An account that settled more than it was
-        allowed has no room, whatever the estimate. BudgetSpent tells of the first account without room.
+        An account has room when its spent amount, its reservations in flight and the estimate are together within its
+        allowance. When less than the estimate is left, nothing is given. An account that settled more than it was
+        allowed has no room, whatever the estimate. BudgetSpent names the first account without room.
         """
         self._turn()
         refusal = self._refusal(accounts, estimate)
-        pots = {}  # an account named twice pays once
+        pots = {}  # an account that is named twice pays once
         for account in accounts:
             pot = pots[account.name] = self._pot(account.name)
             pot.allowance = account.allowance
@@ -129,32 +129,32 @@ class Ledger:
         return Reservation(tuple(pots.values()), estimate)
 
     def check(self, accounts: Sequence[Account]) -> BudgetSpent | None:
-        """Why even the smallest call (1 call of 1 token, free of charge) would be refused now; None when it would not.
+        """Return why even the smallest call would be refused now; None when it would not be.
 
-        The error is returned and not raised.
+        The smallest call is 1 call of 1 token, free of charge. The error is returned, not raised.
         """
         self._turn()
         return self._refusal(accounts, _SMALLEST)
 
     def has_room(self, accounts: Sequence[Account], amount: Amount) -> bool:
-        """Whether so much could be reserved now."""
+        """Tell whether this amount could be reserved now."""
         self._turn()
         return self._refusal(accounts, amount) is None
 
     def spent(self, account_name: str) -> Amount:
-        """What the account used today."""
+        """Return what the account used today."""
         self._turn()
         pot = self._pots.get(account_name)
         return NOTHING if pot is None else pot.spent.amount()
 
     def reserved(self, account_name: str) -> Amount:
-        """What calls in flight have taken from the account today."""
+        """Return what calls in flight have reserved in the account today."""
         self._turn()
         pot = self._pots.get(account_name)
         return NOTHING if pot is None else pot.reserved.amount()
 
     def snapshot(self) -> tuple[AccountState, ...]:
-        """Every account that was asked for room today, given or not, or restored; by name."""
+        """Return, by name, every account that was asked for room today (given or not) or restored."""
         self._turn()
         resets_at = self._resets_at()
         return tuple(
@@ -164,24 +164,24 @@ class Ledger:
 
     @property
     def day(self) -> int:
-        """The day that lasts, counted from 1970."""
+        """The present day, counted from 1970."""
         self._turn()
         return self._day
 
     def export(self) -> dict[str, Any]:
-        """What was spent today if every call in flight uses its estimate, as JSON values for `restore`.
+        """Return what was spent today if every call in flight uses its estimate, as JSON values for `restore`.
 
-        An account that has not changed since the last export has the same object in both: nobody may edit them.
+        An account that has not changed since the last export has the same object in both: callers must not edit them.
         """
         self._turn()
         spent = {name: most for name, pot in self._pots.items() if (most := pot.export())}
         return {"day": self._day, "spent": spent}
 
     def restore(self, exported: object) -> None:
-        """Add what an earlier process exported today to what was spent since; that of an earlier day is ignored.
+        """Add what an earlier process exported today to what was spent since. The export of an earlier day is ignored.
 
-        What it exported on a later day makes it that day: the clock was set back since. ValueError says what is
-        wrong with something that `export` did not give, and nothing is added.
+        The export of a later day makes it that day: the clock was set back since. When `exported` did not come from
+        `export`, raises ValueError that says what is wrong, and adds nothing.
         """
         self._turn()
         day, spent = _read(exported)
@@ -192,7 +192,7 @@ class Ledger:
             self._pot(name).settle(NOTHING, amount)
 
     def _pot(self, name: str) -> _Pot:
-        """The pot of this account today, made at its first use."""
+        """Return the pot of this account today, made at its first use."""
         pot = self._pots.get(name)
         if pot is None:
             pot = self._pots[name] = _Pot()
@@ -216,7 +216,7 @@ class Ledger:
         return int((self._wall() + self._utc_offset_seconds) // _DAY_SECONDS)
 
     def _turn(self) -> None:
-        """Begin a new day when the wall clock says so. Reservations of the old one keep its pots."""
+        """Begin a new day when the wall clock says so. Reservations of the old day keep its pots."""
         self._begin(self._wall_day())
 
     def _begin(self, day: int) -> None:
@@ -225,13 +225,13 @@ class Ledger:
             self._pots = {}
 
     def _resets_at(self) -> float:
-        """When the day ends, on the clock of `now`."""
+        """Return when the day ends, on the clock of `now`."""
         midnight = (self._day + 1) * _DAY_SECONDS - self._utc_offset_seconds
         return self._now() + midnight - self._wall()
 
 
 def _read(exported: object) -> tuple[int, dict[str, Amount]]:
-    """The day and the spent amounts of an export; ValueError with a sentence when it is not one."""
+    """Return the day and the spent amounts of an export. Raises ValueError with a sentence when it is not one."""
     match exported:
         case {"day": int(day), "spent": dict(spent)} if type(day) is int and all(
             isinstance(name, str) for name in spent

@@ -1,4 +1,4 @@
-"""A cache that makes each value once, however many ask for it meanwhile."""
+"""A cache that makes each value once, however many callers ask for it meanwhile."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ V = TypeVar("V")
 class CacheStats:
     """What a cache holds and did. `entries` and `bytes` include what expired and was not noticed yet.
 
-    Each `get` is one of `hits` (a kept value), `misses` (it started work) and `shared` (it joined work). `evicted`
-    counts fresh values dropped for want of room, `in_flight` work that somebody waits for.
+    Each `get` is one of `hits` (a stored value), `misses` (it started work) and `shared` (it joined work). `evicted`
+    counts fresh values dropped for want of room, `in_flight` work that callers wait for.
     """
 
     entries: int
@@ -36,8 +36,8 @@ class CacheStats:
 class Cache(Generic[K, V]):
     """Values by key, `max_bytes` of them as `size_of` counts, each fresh for `ttl_seconds` since it arrived.
 
-    Every caller gets the same value, so nobody may change it. There are no timers: what expired goes when it is asked
-    for or when another value comes.
+    All callers get the same object, so they must not change it. There are no timers: an expired value goes when it is
+    asked for or when another value comes.
     """
 
     def __init__(self, clock: IReactorTime, max_bytes: int, ttl_seconds: float, size_of: Callable[[V], int]) -> None:
@@ -51,11 +51,12 @@ class Cache(Generic[K, V]):
     def get(
         self, key: K, make: Callable[[], Coroutine[Deferred[Any], Any, V]], ttl_seconds: float | None = None
     ) -> Deferred[V]:
-        """The fresh value of `key`, else what one `make()` returns to all who ask before it is done.
+        """Return the fresh value of `key`, or the result of one `make()` shared by all who ask before it is done.
 
-        `ttl_seconds` is for the value this call starts to make; one found or under way keeps its own. Fails with what
-        `make` raised (which is not kept), or with CancelledError after `clear`. Cancelling removes this caller; when
-        none is left the work is cancelled, and whoever asks next starts anew. `make` must not await its own key.
+        `ttl_seconds` is for the value this call starts to make; one found or under way keeps its own. Fails with the
+        error that `make` raised (which is not stored), or with CancelledError after `clear`. Cancelling removes this
+        caller; when none is left the work is cancelled, and the next caller starts anew. `make` must not await its own
+        key.
         """
         kept = self._shelf.find(key)
         if kept is not None:
@@ -69,12 +70,12 @@ class Cache(Generic[K, V]):
         return self._start(key, make, self._ttl_seconds if ttl_seconds is None else ttl_seconds)
 
     def invalidate(self, key: K) -> None:
-        """Forget the value of `key`. One under way still goes to those who wait for it, and is not kept."""
+        """Forget the value of `key`. Work under way still answers the callers that wait for it, but is not stored."""
         self._shelf.drop(key)
         self._joinable.pop(key, None)
 
     def clear(self) -> None:
-        """Forget all values and cancel all work; those who wait get CancelledError."""
+        """Forget all values and cancel all work; waiting callers get CancelledError."""
         self._shelf.clear()
         self._joinable.clear()
         for work in list(self._in_flight):
@@ -82,7 +83,7 @@ class Cache(Generic[K, V]):
 
     @property
     def stats(self) -> CacheStats:
-        """What the cache holds now and did so far."""
+        """The present contents of the cache and its counts so far."""
         return CacheStats(
             entries=len(self._shelf),
             bytes=self._shelf.bytes,
@@ -108,6 +109,6 @@ class Cache(Generic[K, V]):
         work = SharedWork(forget)
         self._in_flight[work] = None
         self._joinable[key] = work
-        waiter = work.join()  # before the start, so that work which is done at once has somebody to tell
+        waiter = work.join()  # before the start, so that work which ends at once has a waiter
         work.start(fill())
         return waiter

@@ -1,4 +1,4 @@
-"""What there is to say of a circuit: its state, when it opens and closes, what changed, how its permits ended."""
+"""The values of a circuit: its state, its settings, a change of state, and how a permit ended."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class State(StrEnum):
 class BreakerConfig:
     """When a circuit opens and closes. Times in seconds, rates as shares from 0 to 1; None switches a rule off.
 
-    It opens at `failure_threshold` failures without a success between them, or when of at least `minimum_calls` in
-    `window` the share `failure_rate` failed or `slow_rate` took `slow_seconds`. It stays open for `reset_timeout`,
-    and each time that a probe fails `reset_growth` times longer, up to `max_reset_timeout`, plus a share of up to
-    `reset_jitter`. Then `half_open_permits` calls at a time probe, never more than successes are still
-    wanted, and `success_threshold` successes close it.
+    It opens at `failure_threshold` failures without a success between them. It also opens when there are at least
+    `minimum_calls` in `window` and the share `failure_rate` of them failed or `slow_rate` took `slow_seconds`. It stays
+    open for `reset_timeout`, and each time that a probe fails `reset_growth` times longer, up to `max_reset_timeout`,
+    plus a share of up to `reset_jitter`. Then `half_open_permits` calls at a time probe, never more than successes are
+    still needed, and `success_threshold` successes close it.
     """
 
     failure_threshold: int | None = 5
@@ -46,7 +46,7 @@ class BreakerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How one permit ended: "success", "failure" or "given back", at clock seconds, with its cause."""
+    """How one permit ended ("success", "failure" or "given back"), when in clock seconds, and why."""
 
     at: float
     how: str
@@ -55,7 +55,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The circuit `name` went from one state to another. `for_seconds` is how long it stays open."""
+    """A change of state of the circuit `name`. `for_seconds` is how long it stays open."""
 
     name: str
     at: float

@@ -1,4 +1,4 @@
-"""A total time for a piece of work, however many parts it has, or a time for silence that progress begins anew."""
+"""A time limit for a whole piece of work, or a limit on silence that starts again with each progress."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _ROUNDING = 1e-6
 
 
 def _nothing() -> None:
-    """Nobody need be told."""
+    """Do nothing: the default `on_end`."""
 
 
 @dataclass(slots=True, eq=False)
 class Deadline:
-    """A moment on a clock by which work must be done. The layers hand it down; all of them see it move.
+    """A moment on a clock by which work must be done. It is passed down the layers, and all of them see it move.
 
-    Without `latest` it never moves. With it, `renew` puts it off to `seconds` from now and `hold` to `latest`, which
-    nothing puts off.
+    Without `latest` it never moves. With it, `renew` moves it to `seconds` from now and `hold` to `latest`; nothing
+    moves it beyond `latest`.
     """
 
     clock: IReactorTime
@@ -39,29 +39,29 @@ class Deadline:
     #: The deadline that this one is a part of: progress made here is progress there.
     whole: Deadline | None = None
     _held: bool = False
-    #: Told when the deadline comes nearer.
+    #: The timers to tell when the deadline comes nearer.
     _timers: list[_Timer] = field(default_factory=list)
 
     @classmethod
     def after(cls, clock: IReactorTime, seconds: float, total_seconds: float | None = None) -> Deadline:
-        """The deadline `seconds` from now. With `total_seconds`, progress puts it off, until so long from now."""
+        """Return the deadline `seconds` from now. With `total_seconds`, progress puts it off, up to so far from now."""
         now = clock.seconds()
         if total_seconds is None:
             return cls(clock, now + seconds, seconds)
         return cls(clock, now + min(seconds, total_seconds), seconds, now + total_seconds)
 
     def part(self, share: float) -> Deadline:
-        """The deadline when this share of the time left is over. Progress puts it off, and it is never held."""
+        """Return a deadline for this share of the time left. Progress puts it off, and `hold` has no effect on it."""
         seconds = self.remaining() * share
         return Deadline(self.clock, self.clock.seconds() + seconds, seconds, self.latest, self)
 
     def hold(self) -> None:
-        """Wait until `latest`: what is waited for cannot be heard while it works. `renew` ends it."""
+        """Wait until `latest`, for work that cannot show progress while it runs. `renew` ends it."""
         if self.latest is not None and self.whole is None:
             self.at, self._held = self.latest, True
 
     def renew(self) -> None:
-        """Begin the time for silence anew: progress was made."""
+        """Restart the limit on silence: progress was made."""
         if self.whole is not None:
             self.whole.renew()
         if self.latest is None:
@@ -73,15 +73,15 @@ class Deadline:
                 timer.come_nearer()
 
     def remaining(self) -> float:
-        """Seconds left, never below 0."""
+        """Return the seconds left, never below 0."""
         return max(0.0, self.at - self.clock.seconds())
 
     def bound(self, work: Deferred[T], on_end: Callable[[], None] = _nothing) -> Deferred[T]:
-        """The result of `work`, or DeadlineExceeded when it is not there in time; `work` is then cancelled.
+        """Return the result of `work`; at the deadline, cancel `work` and fail with DeadlineExceeded.
 
         Work that does not react to its cancellation is left to end by itself and its late result is dropped
         (Twisted issue 9534 is why `addTimeout` is not enough). Cancelling the returned Deferred cancels `work`,
-        once more at the deadline if it goes on. `on_end` is called before either cancels it: nobody waits any more.
+        once more at the deadline if it goes on. `on_end` is called before either cancels it: no caller waits any more.
         """
         expired = False
 
@@ -96,7 +96,7 @@ class Deadline:
             expired = True
             on_end()
             work.cancel()
-            if not outcome.called:  # whoever was told meanwhile may have cancelled it
+            if not outcome.called:  # a callback may have cancelled it meanwhile
                 outcome.errback(self._exceeded())
 
         timer = _Timer(self, expire)
@@ -123,7 +123,7 @@ class Deadline:
 
 
 class _Timer:
-    """Calls `expire` once a deadline is over, wherever the deadline has moved meanwhile."""
+    """Calls `expire` once a deadline is over, even when the deadline has moved meanwhile."""
 
     __slots__ = ("_call", "_deadline", "_expire")
 
@@ -133,12 +133,12 @@ class _Timer:
         self._call = deadline.clock.callLater(deadline.remaining(), self._look)
 
     def come_nearer(self) -> None:
-        """Look earlier than was thought."""
+        """Look again earlier than planned: the deadline came nearer."""
         if self._call.active():
             self._call.reset(self._deadline.remaining())
 
     def stop(self) -> None:
-        """The work is over."""
+        """Cancel the timer: the work is over."""
         if self._call.active():
             self._call.cancel()
 

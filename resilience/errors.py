@@ -1,10 +1,10 @@
-"""What can go wrong between us and an outside server.
+"""The errors of a call to an outside server.
 
     ResilienceError
     ├── TransportError
     │   ├── ConnectFailed       DNS, TCP or TLS; nothing of the request was answered
     │   ├── ConnectionLost      the connection ended before the response did
-    │   ├── BodyTooLarge        the response outgrew its cap
+    │   ├── BodyTooLarge        the response was larger than its limit
     │   └── TimedOut            a phase of the exchange (connect, first byte, idle) took too long
     ├── DeadlineExceeded        the time given to the whole call ran out
     └── NotAdmitted             nothing was sent
@@ -32,7 +32,7 @@ class ResilienceError(Exception):
     message: str
 
     def __str__(self) -> str:
-        """One sentence with the cause."""
+        """Return the message: one sentence with the cause."""
         return self.message
 
 
@@ -45,7 +45,7 @@ class TransportError(ResilienceError):
 
 @dataclass(eq=False)
 class ConnectFailed(TransportError):
-    """No connection: the name, the port or the TLS handshake failed. `untrusted`: the certificate did."""
+    """No connection: the name, the port or the TLS handshake failed. `untrusted` is True when the certificate did."""
 
     untrusted: bool = False
 
@@ -81,7 +81,7 @@ class DeadlineExceeded(ResilienceError):
 
 @dataclass(eq=False)
 class NotAdmitted(ResilienceError):
-    """The call was not made, to spare the server or the purse."""
+    """The call was not made, to spare the server or the budget."""
 
 
 @dataclass(eq=False)
@@ -94,7 +94,7 @@ class CircuitOpen(NotAdmitted):
 
 @dataclass(eq=False)
 class CoolingDown(NotAdmitted):
-    """The server wants to be left alone until `until`, in clock seconds; `why` is what it said."""
+    """The server asked for no calls until `until`, in clock seconds; `why` is what it said."""
 
     until: float = 0.0
     why: str = ""
@@ -102,24 +102,24 @@ class CoolingDown(NotAdmitted):
 
 @dataclass(eq=False)
 class QueueFull(NotAdmitted):
-    """As many calls as may are waiting for this server."""
+    """The queue for this server is full."""
 
 
 @dataclass(eq=False)
 class GaveWay(NotAdmitted):
-    """Another call wanted the server: this one, which gives way, was not made or was ended. It may be made later."""
+    """Another call wanted the server, so this one, which gives way, was not made or was ended. It may be made later."""
 
 
 @dataclass(eq=False)
 class Barred(NotAdmitted):
-    """The server refused the credential lately; nothing is asked with it for a while. `why` is what it said."""
+    """The server refused the credential lately, so it is not used for a while. `why` is what the server said."""
 
     why: str = ""
 
 
 @dataclass(eq=False)
 class NotThere(NotAdmitted):
-    """The server said lately that it does not have what the call asks for. `why` is what it said."""
+    """The server said lately that it does not have what the call asks for. `why` is what the server said."""
 
     why: str = ""
 
@@ -139,7 +139,7 @@ class BudgetSpent(NotAdmitted):
 
 @dataclass(eq=False)
 class BudgetUnkept(NotAdmitted):
-    """What the call may cost could not be written down, so a kill would give the money twice; later may be better.
+    """What the call may cost could not be written down, so after a kill the money would be given twice.
 
-    The cause is `__cause__`.
+    A later call may succeed. The cause is `__cause__`.
     """

@@ -1,7 +1,7 @@
 """One bounded HTTP exchange: bytes out, bytes in, every phase with a limit.
 
-It goes through Twisted's public `Agent`. Endpoints and TLS contexts are made once per origin: Twisted 24.11 would make
-a new TLS context for every request otherwise (10 ms of CPU each; reference/performance.md section 0).
+It goes through Twisted's public `Agent`. Endpoints and TLS contexts are made once per origin: otherwise Twisted 24.11
+would make a new TLS context for every request (10 ms of CPU each).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from resilience.request import Limits, Request, Sink, origin_of
 
 @implementer(IStreamClientEndpoint)
 class _Counted:
-    """An endpoint that counts how often it connected: a request that made it connect has a fresh connection."""
+    """An endpoint that counts its connections: when a request raised the count, its connection is fresh."""
 
     def __init__(self, endpoint: IStreamClientEndpoint) -> None:
         self._endpoint = endpoint
         self.connects = 0
 
     def connect(self, protocolFactory: IProtocolFactory) -> Deferred[IProtocol]:  # noqa: N803  (Twisted's name)
-        """Connect."""
+        """Connect, with a guard on the size of response heads, and count it."""
         self.connects += 1
         guards: Any = HeadGuards(protocolFactory)  # type: ignore[no-untyped-call]  # WrappingFactory has no types
         guarded: Deferred[Any] = self._endpoint.connect(guards)
@@ -50,7 +50,7 @@ class _Counted:
 
 @implementer(IAgentEndpointFactory)
 class _Endpoints:
-    """One endpoint, and with it one TLS context, per origin. `given` makes them instead, if it is there."""
+    """One endpoint, and with it one TLS context, per origin. `given`, when there is one, makes them instead."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class _Endpoints:
         return sum(endpoint.connects for endpoint in self._made.values())
 
     def endpointForURI(self, uri: URI) -> IStreamClientEndpoint:
-        """The endpoint for an origin, made at its first use."""
+        """Return the endpoint for an origin, made at its first use."""
         key = (uri.scheme, uri.host, uri.port)
         if key not in self._made:
             self._made[key] = _Counted(self._given.endpointForURI(uri) if self._given else self._own(uri))
@@ -89,7 +89,7 @@ class _Endpoints:
 
 @implementer(IBodyProducer)
 class _Bytes:
-    """A request body that is there already: one write."""
+    """A request body that is complete from the start: one write."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
@@ -101,20 +101,20 @@ class _Bytes:
         return succeed(None)
 
     def pauseProducing(self) -> None:
-        """Nothing is left to pause."""
+        """Do nothing: everything is written already."""
 
     def resumeProducing(self) -> None:
-        """Nothing is left to resume."""
+        """Do nothing: everything is written already."""
 
     def stopProducing(self) -> None:
-        """Nothing is left to stop."""
+        """Do nothing: everything is written already."""
 
 
 class HttpExchange:
     """Performs requests over one shared pool of connections. `reactor` must also do TCP and name look-ups.
 
-    `trust_root` is whose certificates are believed, by default those of the platform. When `endpoints` is given it
-    decides where connections go and how they are secured, and none is kept for another request.
+    `trust_root` says whose certificates are trusted, by default those of the platform. When `endpoints` is given it
+    decides where connections go and how they are secured, and no connection is kept for another request.
     """
 
     def __init__(
@@ -136,9 +136,9 @@ class HttpExchange:
         self._fresh_agent = Agent.usingEndpointFactory(reactor, self._endpoints)
 
     async def perform(self, request: Request, sink: Sink, limits: Limits | None = None) -> None:
-        """Send `request` and feed the response to `sink`; returns when the body ended or the sink has enough.
+        """Send `request` and feed the response to `sink`; return when the body ended or the sink has enough.
 
-        Raises ConnectFailed, ConnectionLost, BodyTooLarge or TimedOut, or what the sink raised. Cancelling closes the
+        Raises ConnectFailed, ConnectionLost, BodyTooLarge or TimedOut, or the sink's error. Cancelling closes the
         connection.
         """
         limits = limits or self._limits
@@ -150,12 +150,16 @@ class HttpExchange:
         await receiver.done
 
     def close(self) -> Deferred[None]:
-        """Close the idle connections; fires when they are gone."""
+        """Close the idle connections; the Deferred fires when they are gone."""
         closed: Deferred[None] = self._pool.closeCachedConnections()
         return closed
 
     async def _respond(self, request: Request, limits: Limits, origin: str) -> IResponse:
-        """The response head. A kept connection that the server had closed is replaced once (edge case 93)."""
+        """Return the response head.
+
+        When the server had closed a kept connection, the request is sent once more on a fresh one
+        (docs/decisions/0004-retry-of-a-kept-connection.md).
+        """
         before = self._endpoints.connects
         sent = self._send(self._agent, request)
         is_fresh = self._endpoints.connects > before
@@ -188,7 +192,7 @@ class HttpExchange:
 
 
 def head_error(error: Exception, origin: str) -> Exception:
-    """Our error for what ended a request before its response head; CancelledError stays what it is.
+    """Return our error for the one that ended a request before its response head. CancelledError stays CancelledError.
 
     Twisted wraps the causes in `reasons` (ResponseNeverReceived, RequestTransmissionFailed), a cancellation too.
     """
@@ -211,7 +215,7 @@ def head_error(error: Exception, origin: str) -> Exception:
 
 
 def _tls_reason(error: Exception) -> str:
-    """Why a handshake failed: OpenSSL's words, or that the name is another one."""
+    """Return why a handshake failed: OpenSSL's words, or that the certificate is for another name."""
     if isinstance(error, VerificationError):
         return "it is for another name"
     words = [part for entry in error.args[0] for part in entry if part] if error.args and error.args[0] else []
@@ -219,10 +223,10 @@ def _tls_reason(error: Exception) -> str:
 
 
 def _is_untrusted(error: Exception) -> bool:
-    """Whether it is the certificate that failed, and not a connection that ended within the handshake."""
+    """Tell whether the certificate failed, rather than the connection during the handshake."""
     return isinstance(error, VerificationError) or "certificate" in _tls_reason(error)
 
 
 def _reason(error: ConnectError) -> str:
-    """The operating system's words for a failed connection, or the kind of error."""
+    """Return the operating system's words for a failed connection, or the kind of error."""
     return error.args[0] if error.args and isinstance(error.args[0], str) else (error.__doc__ or "").rstrip(".").lower()

@@ -1,4 +1,4 @@
-"""Who is next: the urgent before the others, and within each the groups in turn."""
+"""A queue in which urgent entries go before the others, and groups take turns."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Waiting(Protocol):
-    """One who waits."""
+    """An entry of the queue."""
 
     @property
     def group(self) -> str:
-        """Whose turn it takes."""
+        """The group whose turn it takes."""
         ...
 
     @property
     def is_urgent(self) -> bool:
-        """Whether it goes before all that are not."""
+        """Whether it goes before all entries that are not urgent."""
         ...
 
 
@@ -25,7 +25,7 @@ W = TypeVar("W", bound=Waiting)
 
 
 class FairQueue(Generic[W]):
-    """Those who wait. Within a group the order is that of arrival."""
+    """Waiting entries. Within a group the order is that of arrival."""
 
     def __init__(self) -> None:
         self._urgent: dict[str, deque[W]] = {}
@@ -33,20 +33,20 @@ class FairQueue(Generic[W]):
         self._count = 0
 
     def __len__(self) -> int:
-        """How many wait."""
+        """Return how many entries wait."""
         return self._count
 
     def __iter__(self) -> Iterator[W]:
-        """All who wait, the urgent first; safe to change while it is walked."""
+        """Iterate over all entries, the urgent first. The queue may be changed meanwhile."""
         return iter([one for groups in (self._urgent, self._others) for line in groups.values() for one in line])
 
     def add(self, one: W) -> None:
-        """Let one wait behind its group."""
+        """Add an entry at the end of its group."""
         self._groups(one).setdefault(one.group, deque()).append(one)
         self._count += 1
 
     def remove(self, one: W) -> None:
-        """Take one out, wherever it stands. Raises ValueError when it does not wait."""
+        """Remove an entry, wherever it stands. Raises ValueError when it does not wait."""
         groups = self._groups(one)
         line = groups.get(one.group, deque())
         line.remove(one)
@@ -55,7 +55,7 @@ class FairQueue(Generic[W]):
             groups.pop(one.group)
 
     def take(self, is_ready: Callable[[W], bool]) -> W | None:
-        """The next one that is ready, no longer waiting; its group is now last. None when nobody is."""
+        """Remove and return the next entry that is ready; its group is then last. None when no entry is ready."""
         for groups in (self._urgent, self._others):
             for group, line in groups.items():
                 if is_ready(line[0]):
@@ -68,7 +68,7 @@ class FairQueue(Generic[W]):
         return None
 
     def last_that_can_wait(self) -> W | None:
-        """The one to send away for an urgent one when there is no room: the last of the longest group."""
+        """Return the entry to remove for an urgent one when the queue is full: the last of the longest group."""
         line = max(self._others.values(), key=len, default=None)
         return line[-1] if line else None
 

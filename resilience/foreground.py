@@ -1,4 +1,4 @@
-"""A server in a terminal: runs until somebody interrupts it, and leaves nothing behind."""
+"""Runs a server in a terminal until it is interrupted, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from twisted.python.failure import Failure
 
 
 def serve_until_interrupted(work: Callable[[IReactorTime], Coroutine[Deferred[Any], Any, None]]) -> int:
-    """The exit status: 0 after an interruption, which cancels `work` and waits for it; 1 when it fails, with its cause.
+    """Run `work` and return the exit status: 0 after an interruption, 1 when it fails, with its cause on stderr.
 
-    Takes the reactor: for the main functions of commands only.
+    An interruption cancels `work` and waits for it. Starts the reactor: for the main functions of commands only.
     """
     from twisted.internet import reactor  # noqa: PLC0415, TID251  (a composition root)
 

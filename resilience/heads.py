@@ -1,4 +1,4 @@
-"""What stands between a connection and Twisted's HTTP: a limit on the head, and word of when a read is over.
+"""A guard between a connection and Twisted's HTTP: it limits the head and tells when a read is over.
 
 Twisted bounds each header line, but not how many there are. And it hands on a chunked body chunk by chunk, dozens in
 one read, which cost less together.
@@ -13,17 +13,17 @@ from twisted.internet.protocol import connectionDone
 from twisted.protocols.policies import ProtocolWrapper, WrappingFactory
 from twisted.python.failure import Failure
 
-#: Bytes of one response head; real ones have a few thousand.
+#: The most bytes of one response head; real ones have a few thousand.
 MAX_HEAD_BYTES = 256 * 1024
 _ENDS = (b"\r\n\r\n", b"\n\n")
 
 
 class HeadTooLongError(Exception):
-    """A server sent a head without end."""
+    """A server sent a head of more than MAX_HEAD_BYTES."""
 
 
 class HeadGuard(ProtocolWrapper):
-    """Counts from each request to the blank line that ends its response's head; hangs up on too much."""
+    """Counts from each request to the blank line that ends its response's head; hangs up when there is too much."""
 
     def __init__(self, factory: Any, wrapped: Any) -> None:  # Any: Twisted's wrappers have no useful types
         super().__init__(factory, wrapped)
@@ -35,23 +35,26 @@ class HeadGuard(ProtocolWrapper):
         self._after_read: Callable[[], None] | None = None
 
     def after_read(self, act: Callable[[], None]) -> None:
-        """Call `act` when all that this read brought was passed on, at once when there is no read; the last counts."""
+        """Call `act` once all of the present read was passed on, or at once when there is no read.
+
+        Only the last `act` of a read is called.
+        """
         if self._is_reading:
             self._after_read = act
         else:
             act()
 
     def write(self, data: bytes) -> None:
-        """A request goes out: a head is to come."""
+        """Write a request, and start counting the head of its response."""
         self._in_head, self._counted, self._tail = True, 0, b""
         super().write(data)  # type: ignore[no-untyped-call]  # as above
 
     def writeSequence(self, data: list[bytes]) -> None:
-        """As write."""
+        """Write the joined data, as `write` does."""
         self.write(b"".join(data))
 
     def dataReceived(self, data: bytes) -> None:
-        """Pass on what comes, as long as the head is not too long."""
+        """Pass on the data, unless the head is too long."""
         if self._over:
             return
         if self._in_head:
@@ -74,7 +77,7 @@ class HeadGuard(ProtocolWrapper):
                 act()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """Pass on the end, unless it was told already."""
+        """Pass on the end of the connection, unless that was done already."""
         if self._over:
             self.factory.unregisterProtocol(self)
         else:
@@ -82,7 +85,7 @@ class HeadGuard(ProtocolWrapper):
 
 
 class HeadGuards(WrappingFactory):
-    """Puts a guard round every connection."""
+    """Puts a guard around every connection."""
 
     protocol = HeadGuard
     noisy = False

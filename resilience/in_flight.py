@@ -1,4 +1,4 @@
-"""How many requests may be on their way to one server: a cap that finds its height (AIMD, as a TCP window does)."""
+"""Limits the requests in flight to one server, with a cap that adapts (AIMD, as a TCP window does)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class InFlightConfig:
 
 
 class InFlight:
-    """Counts requests on their way.
+    """Counts requests in flight.
 
     Until the first throttling the cap grows by one with each success, afterwards by one with a whole round of them.
-    Throttling halves it, once for all that were on their way together.
+    Throttling halves it, once for all requests that were in flight together.
     """
 
     def __init__(self, config: InFlightConfig | None = None) -> None:
@@ -39,23 +39,23 @@ class InFlight:
         return self.used >= self.limit
 
     def enter(self) -> int:
-        """A request goes out; its number, to be given back at its end."""
+        """Count a request that goes out. Return its number, which `throttled` takes."""
         self.used += 1
         self._begun += 1
         return self._begun
 
     def leave(self) -> None:
-        """A request is over; nothing is learned from it."""
+        """Count a request as over, without learning from it."""
         self.used -= 1
 
     def succeeded(self) -> None:
-        """A request was answered well: grow, when the cap was in use at all."""
+        """Note a good answer: raise the cap if at least half of it was in use."""
         if 2 * self.used >= self.limit:
             step = 1.0 if not self._cut_at else 1.0 / self._limit
             self._limit = min(float(self._config.most), self._limit + step)
 
     def throttled(self, number: int) -> None:
-        """A request was told to slow down: halve, unless it was on its way when that was done already."""
+        """Halve the cap because a request was told to slow down, unless it was in flight at the last halving too."""
         if number > self._cut_at:
             self._cut_at = self._begun
             self._limit = max(float(self._config.least), self._limit / 2)

@@ -1,4 +1,4 @@
-"""Has the ledger written down: at most one write on its way, and the next one for all who asked meanwhile."""
+"""Has the ledger written down: at most one write at a time, and the next one serves all who asked meanwhile."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from resilience.errors import BudgetUnkept
 
 _log = Logger()
 
-#: Writes down what `Ledger.export` gave, in place of what it gave before; returns when it is there for good.
+#: Writes down what `Ledger.export` gave, replacing what it gave before; returns when it is stored for good.
 Keep = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 
 class Keeping:
-    """Calls `keep` with what `ledger` exports, once at a time. Nobody who waits or leaves cancels a write."""
+    """Calls `keep` with what `ledger` exports, once at a time. A waiting caller that leaves does not cancel a write."""
 
     def __init__(self, ledger: Ledger, keep: Keep) -> None:
         self._ledger = ledger
         self._keep = keep
         self._waiting: list[Deferred[None]] = []
         self._wanted = False
-        #: The writes under way, held here whoever left meanwhile.
+        #: The writes under way, held here even when all waiting callers have left.
         self._running: Deferred[None] | None = None
         self._is_running = False
-        #: What was written last; whether it is what is there is not known while writing fails.
+        #: What was written last. While writing fails, it is not known whether the stored ledger equals it.
         self._kept: Mapping[str, Any] | None = None
         self._is_failing = False
 
     def kept(self) -> Deferred[None]:
-        """Fires when the ledger, as it is now or later, is written down. Cancelling leaves the write to itself.
+        """Wait until the ledger, as it is now or later, is written down. Cancelling does not stop the write.
 
-        Fails with BudgetUnkept, an own one for each who waits.
+        Fails with BudgetUnkept, a separate one for each waiting caller.
         """
         waiter: Deferred[None] = Deferred()
         self._waiting.append(waiter)
@@ -43,43 +43,43 @@ class Keeping:
         return waiter
 
     def soon(self) -> None:
-        """Have the ledger written down without waiting for it. That it failed is logged; the next write has it too."""
+        """Have the ledger written down without waiting for it. A failure is logged; the next write includes it all."""
         self._wanted = True
         if not self._is_running:
             self._is_running = True
             self._running = Deferred.fromCoroutine(self._write_all())
 
     async def _write_all(self) -> None:
-        """Write until nobody wants it any more. Those told may want it again at once."""
+        """Write until no caller wants it any more. A caller that is told may ask for another write at once."""
         try:
             while self._wanted:
                 self._wanted = False
                 covered, self._waiting = self._waiting, []
                 error = await self._write(self._ledger.export())
                 for waiter in covered:
-                    if not waiter.called:  # it may have left
+                    if not waiter.called:  # its caller may have left
                         _tell(waiter, error)
         finally:
             self._is_running = False
 
     async def _write(self, exported: Mapping[str, Any]) -> Exception | None:
-        """Why it could not be written, None when it is there."""
+        """Write the export. Return the error when that failed, None when it is stored."""
         is_news = exported != self._kept
         if not is_news and not self._is_failing:
             return None
         try:
             await self._keep(exported)
-        except Exception as error:  # noqa: BLE001  (the border to any keeper; nobody cancels us, so it may not either)
+        except Exception as error:  # noqa: BLE001  (any `keep` may raise anything; nothing cancels us, so it must not either)
             self._failed(error)
             return error
         self._kept = exported
-        if self._is_failing and is_news:  # a keeper may have nothing to do for what it has already
+        if self._is_failing and is_news:  # without news, `keep` may have had nothing to do
             self._is_failing = False
             _log.info("what is spent can be written down again", log_event="budget")
         return None
 
     def _failed(self, error: Exception) -> None:
-        """Say so, once until it goes well again."""
+        """Log the error, once until a write succeeds again."""
         if not self._is_failing:
             self._is_failing = True
             _log.error(

@@ -1,4 +1,4 @@
-"""The one place a coroutine becomes a Deferred that somebody holds."""
+"""The one place where a coroutine becomes a Deferred that is held."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _log = Logger()
 
 
 class Launcher:
-    """Runs coroutines nobody awaits: keeps them, logs what they raise, cancels them at stop."""
+    """Runs coroutines that are not awaited: holds them, logs what they raise, cancels them at stop."""
 
     def __init__(self) -> None:
-        #: A table and no set: an empty set takes three times the memory, and there are four launchers an assistant.
+        #: A dict, not a set: an empty set takes three times the memory, and each assistant has four launchers.
         self._running: dict[Deferred[Any], None] = {}
 
     def launch(self, work: Coroutine[Deferred[Any], Any, Any], what: str) -> Deferred[None]:
-        """A Deferred that fires with None when `work` is over, however it ended; errors are logged as `what`."""
+        """Run `work` and log its error as `what`. The Deferred fires with None when it is over, however it ended."""
         running = Deferred.fromCoroutine(work)
         self._running[running] = None
         over: Deferred[None] = Deferred(lambda _: running.cancel())
@@ -36,11 +36,11 @@ class Launcher:
         return over
 
     def __len__(self) -> int:
-        """How many are running."""
+        """Return how many are running."""
         return len(self._running)
 
     def stop(self) -> Deferred[None]:
-        """Cancel everything that runs; fires when all of it is over."""
+        """Cancel everything that runs. The Deferred fires when all of it is over."""
         running = list(self._running)
         over = DeferredList([_watch(deferred) for deferred in running])
         for deferred in running:
@@ -49,7 +49,7 @@ class Launcher:
 
 
 def _watch(deferred: Deferred[Any]) -> Deferred[None]:
-    """Fires when `deferred` does, without touching its result."""
+    """Return a Deferred that fires when `deferred` does, without touching its result."""
     seen: Deferred[None] = Deferred()
 
     def tell(result: object) -> object:

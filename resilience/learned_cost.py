@@ -1,11 +1,11 @@
-"""What calls to one model really cost, compared with their estimates; and who may make one while a limit is near.
+"""Compares what calls to one model really cost with their estimates, and limits the calls while a limit is near.
 
-    an answer cost more than estimated     later estimates are that much higher at once, and so is what is set aside for
-                                           calls that are being made; those that have no room any more are stopped
+    an answer cost more than estimated     later estimates are that much higher at once, and so is what is reserved for
+                                           calls under way; those that have no room any more are stopped
     it cost less                           the correction goes down slowly, never below the estimate itself
     a limit is near, no answer yet         one call at a time
     ... and some answers                   twice as many calls at once as there were answers
-    no limit is near                       as many as want to
+    no limit is near                       any number of calls
 
 A limit is near when CAUTION times the estimates would not fit.
 """
@@ -18,30 +18,30 @@ from twisted.internet.defer import Deferred
 
 from resilience.amounts import Amount
 
-#: How many times its estimate a call of an unknown model may cost without going over a limit that is not near.
+#: How many times its estimate a call of an unknown model may cost without exceeding a limit that is not near.
 CAUTION = 50
-#: The share of a cheaper answer in the correction.
+#: The weight of a cheaper answer in the correction.
 _WEIGHT = 0.1
 
 
 class Paying(Protocol):
-    """A call whose estimate is set aside."""
+    """A call whose estimate is reserved."""
 
     def review(self) -> None:
-        """Set aside what the call is thought to cost by now; without room for it, it is to be stopped."""
+        """Reserve what the call is now expected to cost. Without room for it, mark the call to be stopped."""
         ...
 
     def stop_if_due(self) -> None:
-        """Stop the attempt that is being made, when `review` found no room for it."""
+        """Stop the attempt under way, when `review` found no room for it."""
         ...
 
     def put_back(self) -> None:
-        """Give back what is set aside, for `review` to set it aside anew."""
+        """Give back the reservation, so that `review` can make it anew."""
         ...
 
 
 class LearnedCost:
-    """What is known of one model. `answers` is how many of them it was learned from."""
+    """The known cost of one model. `answers` is how many answers it was learned from."""
 
     def __init__(self) -> None:
         self.answers = 0
@@ -53,7 +53,7 @@ class LearnedCost:
         self._is_letting_in = False
 
     def expected(self, estimate: Amount) -> Amount:
-        """What a call with this estimate is thought to cost."""
+        """Return what a call with this estimate is expected to cost."""
         if self._tokens == 1.0 and self._money == 1.0 and not self._money_per_token:
             return estimate
         tokens = round(estimate.tokens * self._tokens)
@@ -61,7 +61,7 @@ class LearnedCost:
         return Amount(estimate.calls, tokens, money)
 
     def learn(self, estimate: Amount, actual: Amount, *, is_whole: bool) -> None:
-        """A call with this estimate has cost this much, as far as is known when its answer is not whole."""
+        """Learn from a call with this estimate what it cost, as far as known when its answer is not whole."""
         is_dearer = self._is_dearer(estimate, actual)
         self._tokens = _moved(self._tokens, actual.tokens / max(1, estimate.tokens), is_whole=is_whole)
         if estimate.money:
@@ -78,13 +78,13 @@ class LearnedCost:
         return len(self.under_way) < max(1, 2 * self.answers)
 
     def turn(self, *, is_urgent: bool) -> Deferred[None]:
-        """Fires when a call may have ended; those who are urgent first. Cancelling leaves the queue."""
+        """Wait until there may be room for a call; urgent callers go first. Cancelling leaves the queue."""
         waiter: Deferred[None] = Deferred(self._leave)
         self._waiting.append((is_urgent, waiter))
         return waiter
 
     def let_in(self) -> None:
-        """Let those who wait look whether they may be made, as long as one may."""
+        """Wake waiting callers, as long as one more call may be made; each checks for itself whether it may go."""
         if self._is_letting_in:
             return
         self._is_letting_in = True
@@ -101,7 +101,7 @@ class LearnedCost:
         return actual.tokens > expected.tokens or actual.money > expected.money
 
     def _review(self) -> None:
-        """Set aside anew for all that are under way, the oldest first; the last have no room when all is used up."""
+        """Reserve anew for all calls under way, the oldest first. When all is used up the last have no room."""
         under_way = tuple(self.under_way)
         for paying in under_way:
             paying.put_back()
@@ -116,7 +116,7 @@ class LearnedCost:
 
 
 def _moved(ratio: float, seen: float, *, is_whole: bool) -> float:
-    """The correction after one more answer: up at once, down slowly and not for an answer that broke off."""
+    """Return the correction after one more answer: up at once, down slowly and not for an answer that broke off."""
     if seen >= ratio:
         return seen
     return ratio + _WEIGHT * (max(1.0, seen) - ratio) if is_whole else ratio

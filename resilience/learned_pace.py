@@ -1,16 +1,16 @@
-"""The pace that a server allows which does not say it: learned from how many requests it took before it refused one."""
+"""Learns the pace a server allows when it does not say: from how many requests it took before it refused one."""
 
 from __future__ import annotations
 
 from collections import deque
 
-#: The time over which what was taken is counted, in seconds: most limits are per minute.
+#: The time over which accepted requests are counted, in seconds: most limits are per minute.
 WINDOW_SECONDS = 60.0
-#: Fewer than this taken in that time teach nothing: the limit was used up by others, or the server is just busy.
+#: Fewer accepted requests than this teach nothing: others used up the limit, or the server is just busy.
 LEAST_TAKEN = 10
 #: How long a pace is remembered, in seconds.
 MEMORY_SECONDS = 600.0
-#: How much shorter the interval becomes with each success, to find out when more is allowed.
+#: The factor by which each success shortens the interval, to find out when more is allowed.
 _QUICKER = 0.998
 
 
@@ -24,16 +24,16 @@ class LearnedPace:
         self._last_at = float("-inf")
 
     def send(self, now: float) -> None:
-        """A request goes out."""
+        """Note that a request goes out."""
         self._last_at = now
 
     def taken(self, now: float) -> None:
-        """The server took a request."""
+        """Note that the server accepted a request."""
         self._taken.append(now)
         self._interval *= _QUICKER
 
     def refused(self, now: float) -> None:
-        """The server refused one for coming too often."""
+        """Note that the server refused a request for coming too often, and learn the interval from it."""
         while self._taken and self._taken[0] < now - WINDOW_SECONDS:
             self._taken.popleft()
         if len(self._taken) >= LEAST_TAKEN:
@@ -41,7 +41,7 @@ class LearnedPace:
             self._learned_at = now
 
     def ready_at(self, now: float) -> float:
-        """When the next request may go; not after `now` when it may at once."""
+        """Return when the next request may go; `now` when it may go at once."""
         if now - self._learned_at > MEMORY_SECONDS:
             return now
         return max(now, self._last_at + self._interval)

@@ -1,4 +1,4 @@
-"""What is said of a call before it is made: whom it asks, for whom, what it may use, how its failures are judged."""
+"""The values that describe a call before it is made: target, caller, estimate, and how its failures are judged."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from resilience.verdict import Judge
 
 T = TypeVar("T")
 
-#: One try at a call, made with the passage it was let in by.
+#: One try at a call, made with the passage that admitted it.
 Attempt = Callable[[Passage], Coroutine[Deferred[Any], Any, T]]
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """On whose behalf a call is made: `name` takes turns with other names, and who is urgent goes first.
+    """On whose behalf a call is made: `name` takes turns with other names, and urgent callers go first.
 
-    `accounts` pay for it. One that `gives_way` is made only while no other call wants its server, and ended by the next
-    one that does; nobody pays for it.
+    `accounts` pay for it. A call that `gives_way` is made only while no other call wants its server, and is ended by
+    the next one that does; no account pays for it.
     """
 
     name: str = ""
@@ -35,7 +35,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Whom a call asks: a server, a name for the credential (never the key), and what of it the limits are on."""
+    """What a call asks: a server, a name for the credential (never the key), and the lane that the limits are on."""
 
     origin: str
     credential: str = ""
@@ -44,9 +44,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One call. `estimate` is what an attempt is thought to use; its tokens also count against the server's limits.
+    """One call. `estimate` is the expected use of one attempt; its tokens also count against the server's limits.
 
-    `upstream` is how a server is treated that is asked for the first time.
+    `upstream` is the configuration for a server that is asked for the first time.
     """
 
     target: Target

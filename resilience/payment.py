@@ -1,4 +1,4 @@
-"""What one call takes from its accounts: the estimate before an attempt, what was used after it."""
+"""What one call takes from its accounts: the estimate before an attempt, the real use after it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ T = TypeVar("T")
 
 
 class Payment:
-    """Pays for the attempts of one call, of which one at a time is made.
+    """Pays for the attempts of one call, which are made one at a time.
 
     When a limit applies to the call, what an attempt may cost is written down before it is made: after a kill it counts
-    as spent. What it may cost is its estimate, corrected by what `learned` knows; while a limit is near, few calls of a
-    model that is not known well are made at once, and one is stopped when a dearer answer shows that nothing is left.
+    as spent. What it may cost is its estimate, corrected by `learned`. While a limit is near, few calls of a model that
+    is not known well are made at once, and one is stopped when a dearer answer shows that nothing is left.
     """
 
     def __init__(self, ledger: Ledger, keeping: Keeping | None, order: Order, learned: LearnedCost) -> None:
@@ -37,17 +37,17 @@ class Payment:
         self._booked = NOTHING
         self._stopped: BudgetSpent | None = None
         self._running: Deferred[Any] | None = None
-        #: Whether anything limits the call: what follows costs time, and most calls need none of it.
+        #: Whether any limit applies to the call. The checks for a limit cost time, and most calls need none of them.
         self.is_limited = any(account.allowance.is_limited for account in self._accounts)
 
     async def ready(self, used: Amount) -> None:
-        """Set the estimate of the next attempt aside; `used` is what all attempts before it used.
+        """Reserve the estimate of the next attempt; `used` is what all attempts before it used.
 
-        Raises BudgetSpent when there is no room, BudgetUnkept when it could not be written down. Cancelling leaves it
-        set aside until `end`.
+        Raises BudgetSpent when there is no room, BudgetUnkept when it could not be written down. When cancelled, the
+        reservation stays until `end`.
         """
         if self._reservation is not None and used == self._booked:
-            return  # the last attempt was free: what was set aside for it is there
+            return  # the last attempt was free, so its reservation is still there
         self._book(used)
         if not self.is_limited:
             self._reservation = self._ledger.reserve(self._accounts, self._estimate)
@@ -64,12 +64,12 @@ class Payment:
         self.check()
 
     def check(self) -> None:
-        """Raise BudgetSpent when the call was stopped: what it was let in for is used up meanwhile."""
+        """Raise BudgetSpent when the call was stopped: what it was admitted for was used up meanwhile."""
         if self._stopped is not None:
             raise self._stopped
 
     async def guarded(self, attempt: Coroutine[Deferred[Any], Any, T]) -> T:
-        """What the attempt comes back with. Raises BudgetSpent when it is stopped on the way."""
+        """Return the result of the attempt. Raises BudgetSpent when it is stopped on the way."""
         self._running = running = Deferred.fromCoroutine(attempt)
         try:
             return await running
@@ -80,7 +80,7 @@ class Payment:
             self._running = None
 
     def answered(self, used: Amount) -> None:
-        """Book what the attempts used, the last of which was answered: now it is known what the model costs."""
+        """Book what the attempts used. The last one was answered, so it shows what the model costs."""
         self._book(used, is_whole=True)
 
     def end(self, used: Amount) -> None:
@@ -90,12 +90,12 @@ class Payment:
             self._keeping.soon()
 
     def put_back(self) -> None:
-        """Give back what is set aside, for `review` to set it aside anew."""
+        """Give back the reservation, so that `review` can make it anew."""
         if self._reservation is not None:
             self._reservation.change(NOTHING)
 
     def review(self) -> None:
-        """Set aside what the call is thought to cost by now; without room for it, it is to be stopped."""
+        """Reserve what the call is now expected to cost. Without room for it, mark the call to be stopped."""
         if self._reservation is None or self._stopped is not None:
             return
         self.put_back()
@@ -104,21 +104,21 @@ class Payment:
             self._reservation.change(self._learned.expected(self._estimate))
 
     def stop_if_due(self) -> None:
-        """Stop the attempt that is being made, when `review` found no room for it."""
+        """Stop the attempt under way, when `review` found no room for it."""
         if self._stopped is not None and self._running is not None:
             self._running.cancel()
 
     async def _turn(self) -> None:
-        """Wait while a limit is near and others find out what the model costs."""
+        """Wait while a limit is near and other calls find out what the model costs."""
         learned = self._learned
         while not learned.has_room and self._fits(1) and self._is_near():
             await learned.turn(is_urgent=self._is_urgent)
 
     def _is_near(self) -> bool:
-        """Whether a limit could be passed by the calls under way and this one, each dearer than it is thought to be."""
+        """Tell whether this call and those under way could exceed a limit, if each cost far more than expected."""
         limits_money = any(account.allowance.money is not None for account in self._accounts)
         if limits_money and not self._learned.answers and not self._estimate.money:
-            return True  # nobody knows the price
+            return True  # the price is unknown
         return not self._fits(CAUTION * (len(self._learned.under_way) + 1))
 
     def _fits(self, times: int) -> bool:

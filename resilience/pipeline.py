@@ -12,8 +12,8 @@ Outermost first:
         permit                     ended once: success, failure, or given back
         the attempt itself         one bounded HTTP exchange with its own time limits
 
-At the end the reservation is settled by what was used, or released when nothing was, and that is written down without
-anybody waiting. A call that waits to try again holds no place among those on their way
+At the end the reservation is settled by the real use, or released when nothing was used. That is written down, but no
+caller waits for it. A call that waits to try again holds no place among those in flight
 (docs/decisions/0006-a-place-per-attempt.md).
 """
 
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 class Pipeline:
-    """What all calls of a process share. Cheap to make; opens nothing, and holds no timer while nobody waits."""
+    """State shared by all calls of a process. Cheap to make; opens nothing, and holds no timer while no call waits."""
 
     def __init__(
         self,
@@ -53,13 +53,13 @@ class Pipeline:
         ledger: Ledger | None = None,
         keep: Keep | None = None,
     ) -> None:
-        """`keep` writes the ledger down; without it what was spent lives as long as the process."""
+        """Take `keep`, which writes the ledger down. Without it, spending is forgotten when the process ends."""
         self.clock = clock
         self.ledger = ledger
         self.random = random
         self._keeping = Keeping(ledger, keep) if ledger and keep else None
         self._upstreams: dict[str, Upstream] = {}
-        #: Calls under way that count, by server; and what ends the one that gives way to them.
+        #: Calls under way that do not give way, by server; `_giving_way` has what ends the one that gives way to them.
         self._calls: Counter[str] = Counter()
         self._giving_way: dict[str, Callable[[], None]] = {}
         self._credentials: dict[tuple[str, str], Credential] = {}
@@ -67,10 +67,10 @@ class Pipeline:
         self._costs: dict[tuple[str, str], LearnedCost] = {}
 
     async def call(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
-        """The result of `attempt`, made as often as it is worth it within `deadline`.
+        """Return the result of `attempt`, repeated as long as it is worth it within `deadline`.
 
-        Raises DeadlineExceeded when time is up, NotAdmitted when the call is not made, else what the last attempt
-        raised. Cancelling cancels whatever goes on and blames nobody.
+        Raises DeadlineExceeded when time is up, NotAdmitted when the call is not made, else the last attempt's error.
+        Cancelling cancels everything under way and is not counted as a failure of the server.
         """
         if order.caller.gives_way:
             return await self._in_between(attempt, order, deadline)
@@ -84,7 +84,7 @@ class Pipeline:
             self._calls[origin] -= 1
 
     async def _call(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
-        """The result of a call that counts."""
+        """Return the result of a call that does not give way."""
         upstream = self.upstream(order.target.origin, order.upstream)
         quota = self.quota(order.target)
         if self.ledger is None:
@@ -95,7 +95,7 @@ class Pipeline:
         return await deadline.bound(Deferred.fromCoroutine(_paid(attempt, made, payment)), made.end)
 
     async def _in_between(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
-        """The result of a call that gives way. Raises GaveWay as soon as another call wants the server."""
+        """Return the result of a call that gives way. Raises GaveWay as soon as another call wants the server."""
         origin = order.target.origin
         refusal = GaveWay(f"{origin} is wanted for something else")
         if self._calls[origin] or origin in self._giving_way:
@@ -122,38 +122,38 @@ class Pipeline:
                 del self._giving_way[origin]
 
     async def kept(self) -> None:
-        """Returns when all that was spent until now is written down, or cannot be, which is logged. For a clean stop.
+        """Wait until all spent until now is written down, or cannot be, which is logged. For a clean stop.
 
-        Cancelling leaves the write to itself.
+        Cancelling does not stop the write.
         """
         if self._keeping is not None:
             with suppress(BudgetUnkept):
                 await self._keeping.kept()
 
     def upstream(self, origin: str, config: UpstreamConfig | None = None) -> Upstream:
-        """The shared state of one server, made at its first use."""
+        """Return the shared state of one server, made at its first use."""
         if origin not in self._upstreams:
             self._upstreams[origin] = Upstream(origin, self.clock, self.random, config)
         return self._upstreams[origin]
 
     def quota(self, target: Target) -> Quota:
-        """The shared limits of one credential and lane at one server."""
+        """Return the shared limits of one credential and lane at one server."""
         if target not in self._quotas:
             credential = self.credential(target.origin, target.credential)
             self._quotas[target] = Quota(target.lane, self.clock.seconds, credential)
         return self._quotas[target]
 
     def _learned_cost(self, target: Target) -> LearnedCost:
-        """What is known of the cost of one model, shared by all who pay for it."""
+        """Return the known cost of one model, shared by all who pay for it."""
         key = (target.origin, target.lane)
         if key not in self._costs:
             self._costs[key] = LearnedCost()
         return self._costs[key]
 
     def configuration_changed(self, origin: str | None = None) -> None:
-        """Forget what was held against the credentials, models and limits of this server: its settings are new.
+        """Forget all refusals of the credentials, models and limits of this server: its settings are new.
 
-        Without an origin those of every server are.
+        Without an origin, do so for every server.
         """
         for target, quota in self._quotas.items():
             if origin in {None, target.origin}:
@@ -163,11 +163,11 @@ class Pipeline:
                 upstream.let_in()
 
     def credential(self, origin: str, name: str) -> Credential:
-        """The shared state of one key at one server."""
+        """Return the shared state of one key at one server."""
         return self._credentials.setdefault((origin, name), Credential(name))
 
     def snapshot(self) -> Snapshot:
-        """Everything at this moment, for an operator."""
+        """Return the state of everything at this moment, for an operator."""
         return Snapshot(
             self.clock.seconds(),
             tuple(upstream_state(upstream) for _, upstream in sorted(self._upstreams.items())),
@@ -177,7 +177,7 @@ class Pipeline:
 
 
 async def _paid(attempt: Attempt[T], call: RetriedCall, payment: Payment) -> T:
-    """The call, with its estimate set aside before anything is done for it and what it used booked after it."""
+    """Make the call, with its estimate reserved before anything else and its real use booked at the end."""
     try:
         await payment.ready(call.used)
         return await call.result(attempt)

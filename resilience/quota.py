@@ -1,4 +1,4 @@
-"""What one credential may ask of one model, as far as the server has said; and whether the credential is any good."""
+"""What one credential may ask of one model, as far as the server has said, and whether the credential is accepted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from resilience.bar import Bar, BarConfig
 from resilience.errors import Barred, CoolingDown, NotAdmitted, NotThere
 from resilience.learned_pace import LearnedPace
 
-#: How long a model that a server does not have is not asked for: it may be fetched any moment, and asking is cheap.
+#: How long a missing model is not asked for. Short, because it may be fetched any moment and asking is cheap.
 MISSING = BarConfig(60.0, 600.0)
 
 
@@ -23,9 +23,9 @@ class Credential(Bar):
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What a request took from a quota, for the response to be matched with it.
+    """What a request took from a quota, to match it with the response.
 
-    `probed` are the refusals of which it is to find out whether they still hold.
+    `probed` are the refusals for which the request is the probe.
     """
 
     requests: int
@@ -35,7 +35,7 @@ class Sent:
 
 @dataclass(slots=True)
 class Quota:
-    """One (credential, model). Times in clock seconds; `now` gives them."""
+    """The limits of one (credential, model). Times in clock seconds; `now` gives them."""
 
     name: str
     now: Callable[[], float]
@@ -49,21 +49,21 @@ class Quota:
     pace: LearnedPace = field(default_factory=LearnedPace)
 
     def cool(self, until: float, why: str) -> bool:
-        """Leave the server alone until then; True when that is news."""
+        """Ask nothing until `until`. Return True when that is news."""
         if until <= self.cool_until:
             return False
         self.cool_until, self.cool_why = until, why
         return True
 
     def forgive(self) -> None:
-        """Forget every refusal and every wish to wait."""
+        """Forget every refusal, every wait the server asked for, and every known limit."""
         self.credential.lift()
         self.missing.lift()
         self.cool_until, self.cool_why = 0.0, ""
         self.requests, self.tokens, self.pace = Allowance(), Allowance(), LearnedPace()
 
     def refusal(self, tokens: int, patience_until: float) -> NotAdmitted | None:
-        """Why a request of so many tokens is refused; None when it may go by `patience_until`, in clock seconds."""
+        """Return why a request of so many tokens is refused; None when it may go by `patience_until`, clock seconds."""
         now = self.now()
         if self.is_barred(now):
             return self._barred(now)
@@ -74,7 +74,7 @@ class Quota:
         return CoolingDown(f"asked to wait {until - now:.0f} s: {why}", until, why)
 
     def is_barred(self, now: float) -> bool:
-        """Whether nothing may be asked now: the key was refused, or what is asked for is not there."""
+        """Tell whether nothing may be asked now: the key was refused, or what is asked for is not there."""
         return self.credential.holds(now) or self.missing.holds(now)
 
     def _barred(self, now: float) -> NotAdmitted:
@@ -88,23 +88,23 @@ class Quota:
         return NotThere(f"it was not there; {again}", bar.barred)
 
     def ready_at(self, tokens: int, now: float) -> float:
-        """When a request of so many tokens may go; not after `now` when it may at once."""
+        """Return when a request of so many tokens may go; not after `now` when it may go at once."""
         by_requests = self.pace.ready_at(now) if self.requests.left is None else self.requests.ready_at(1, now)
         return max(self.cool_until, by_requests, self.tokens.ready_at(tokens, now))
 
     def send(self, tokens: int) -> Sent:
-        """A request of so many tokens goes out."""
+        """Count a request of so many tokens that goes out."""
         now = self.now()
         self.pace.send(now)
         probed = tuple(bar for bar in (self.credential, self.missing) if bar.barred and bar.asked())
         return Sent(self.requests.send(1, now), self.tokens.send(tokens, now), probed)
 
     def taken(self) -> None:
-        """The server answered a request."""
+        """Note that the server answered a request."""
         self.pace.taken(self.now())
 
     def ended(self, sent: Sent, *, well: bool) -> None:
-        """A request has ended: refusals that it was to find out about are over when it was answered."""
+        """Note that a request has ended. When it was answered, the refusals it probed are lifted."""
         for bar in sent.probed:
             if well:
                 bar.lift()
@@ -112,11 +112,11 @@ class Quota:
                 bar.undecided()
 
     def refused(self) -> None:
-        """The server refused a request for coming too often."""
+        """Note that the server refused a request for coming too often."""
         self.pace.refused(self.now())
 
     def tell(self, sent: Sent, requests: Told | None, tokens: Told | None) -> None:
-        """The response to that request says this of the limits."""
+        """Note what the response to that request said of the limits."""
         if requests is not None:
             self.requests.tell(requests, sent.requests)
         if tokens is not None:

@@ -1,4 +1,4 @@
-"""The values of one HTTP exchange: what is sent, what it may cost, who reads the answer."""
+"""The values of one HTTP exchange: the request, its limits, and the reader of the answer."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _USUAL_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one exchange may cost. Times in seconds, sizes in bytes.
+    """The limits of one exchange. Times in seconds, sizes in bytes.
 
-    `idle_seconds` is how long nothing may come at all; `progress_seconds` how long nothing but signs of life may.
+    `idle_seconds` is how long nothing at all may come; `progress_seconds` how long only signs of life may come.
     """
 
     connect_seconds: float = 5.0
@@ -29,7 +29,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to send. Headers may hold a key and URLs a path, so a repr shows neither."""
+    """A request to send. Headers may hold a key and URLs a path, so a repr shows neither."""
 
     method: str
     url: str = field(repr=False)
@@ -38,14 +38,14 @@ class Request:
 
 
 class Sink(Protocol):
-    """Who reads the response. Anything it raises ends the exchange with that error."""
+    """The reader of a response. Anything it raises ends the exchange with that error."""
 
     def head(self, status: int, headers: Headers) -> None:
         """Take the status and the headers."""
         ...
 
     def data(self, piece: bytes) -> bool | Deferred[bool]:
-        """Take some bytes of the body; True when nothing more is needed, a Deferred of that when it takes time."""
+        """Take some bytes of the body. Return True when no more are needed, or a Deferred of that if it takes time."""
         ...
 
 
@@ -62,7 +62,7 @@ class Collected:
         self.status, self.headers = status, headers
 
     def data(self, piece: bytes) -> bool:
-        """Keep the piece; there may always be more."""
+        """Keep the piece. Return False: there may always be more."""
         self._pieces.append(piece)
         return False
 
@@ -74,14 +74,14 @@ class Collected:
 
 @lru_cache(maxsize=256)
 def origin_of(url: str) -> str:
-    """Scheme, host and port of a URL: the part that may be shown and logged."""
+    """Return scheme, host and port of a URL: the part that may be shown and logged."""
     parts = urlsplit(url)
     port = _port(parts)
     return f"{parts.scheme}://{parts.hostname or ''}{f':{port}' if port else ''}"
 
 
 def host_of(url: str) -> str:
-    """What the Host header of a request to this URL says (RFC 9110 section 7.2): no port where it is the usual one."""
+    """Return the Host header of a request to this URL (RFC 9110 section 7.2): no port where it is the usual one."""
     parts = urlsplit(url)
     name = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
     port = _port(parts)

@@ -1,4 +1,4 @@
-"""One call, tried again where that may help: each attempt with a permit of its own, none once it is of no use."""
+"""One call, tried again where that may help. Each attempt has a permit of its own; none is made once it is useless."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ class RetriedCall:
         self._limit = payment if payment is not None and payment.is_limited else None
         self._clock: IReactorTime = deadline.clock
         self._nobody_waits = False
-        #: Whether the server's health has suffered by this call: it does once, however many attempts fail.
+        #: Whether a failure of this call was counted against the server's health: only the first one is.
         self._was_counted = False
 
     def end(self) -> None:
-        """Nobody waits any more: whatever the attempt under way comes to, it is the last, and nobody is blamed."""
+        """Note that no caller waits any more: the attempt under way is the last, and the server is not blamed."""
         self._nobody_waits = True
 
     async def result(self, attempt: Attempt[T]) -> T:
-        """What an attempt comes back with. Raises what the last one raised, or NotAdmitted when there was none."""
+        """Return the result of an attempt. Raises the last attempt's error, or NotAdmitted when there was none."""
         self._upstream.retries.called()
         failure: Exception | None = None
         for number in count(1):
@@ -87,17 +87,17 @@ class RetriedCall:
         raise AssertionError("the loop ends by returning or raising")
 
     async def _limited(self, attempt: Attempt[T], passage: Passage) -> T:
-        """An attempt that is not made, or stopped, when what it was let in for is used up meanwhile."""
+        """Make an attempt that is not made, or is stopped, when what it was admitted for was used up meanwhile."""
         assert self._limit is not None
         self._limit.check()
         answer = await self._limit.guarded(attempt(passage))
-        self._limit.answered(self.used + passage.used)  # before the next is let in
+        self._limit.answered(self.used + passage.used)  # before the next call is admitted
         return answer
 
     def _failed(self, error: Exception, passage: Passage, number: int) -> float | None:
-        """Seconds until the next attempt, None when there is to be none. The passage is ended whatever happens.
+        """End the passage. Return the seconds until the next attempt, None when there is to be none.
 
-        Raises CancelledError when nobody waits: what a cancelled attempt fails with is no failure.
+        Raises CancelledError when no caller waits: what a cancelled attempt fails with is no failure.
         """
         if self._nobody_waits:
             passage.give_back()
@@ -127,7 +127,7 @@ class RetriedCall:
         )
 
     def _heed(self, verdict: Verdict, number: int) -> None:
-        """Keep what the failure says of the credential and of waiting, for every call that shares them."""
+        """Note what the failure says of the credential and of waiting, for every call that shares them."""
         self._was_counted = self._was_counted or verdict.is_failure
         target, quota, wish = self.order.target, self._quota, verdict.not_before
         if wish is None and verdict.throttled:
@@ -148,7 +148,7 @@ class RetriedCall:
             self._upstream.limits_changed()
 
     def _bar(self, verdict: Verdict) -> None:
-        """Ask no more with a key that was refused, or for a model that is not there, for a while."""
+        """Stop using a refused key, or asking for a missing model, for a while."""
         target, now = self.order.target, self._clock.seconds()
         bar = self._quota.credential if verdict.bars else self._quota.missing
         if not bar.refused(verdict.cause, now):
@@ -164,7 +164,7 @@ class RetriedCall:
         )
 
     def _pause(self, verdict: Verdict, number: int) -> float | None:
-        """Seconds until the next attempt, which is then paid for; None when there is to be none."""
+        """Return the seconds until the next attempt, which is then paid for; None when there is to be none."""
         retry = self.order.retry
         most = min(retry.max_attempts, verdict.most_attempts or retry.max_attempts)
         if verdict.bars or verdict.is_missing or not verdict.may_retry or number >= most:

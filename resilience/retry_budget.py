@@ -1,4 +1,4 @@
-"""How many retries all callers of one server may make together, so that a sick server is not asked ever more."""
+"""Limits the retries of all callers of one server together, so that a sick server is not asked ever more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RetryBudgetConfig:
-    """Each call earns `share` of a retry and each second `per_second`; up to `most` are kept for later."""
+    """Each call earns `share` of a retry and each second `per_second`; up to `most` are saved for later."""
 
     share: float = 0.1
     per_second: float = 0.1
@@ -16,7 +16,7 @@ class RetryBudgetConfig:
 
 
 class RetryBudget:
-    """What is left. `now` gives clock seconds."""
+    """The retries that are left. `now` gives clock seconds."""
 
     def __init__(self, now: Callable[[], float], config: RetryBudgetConfig | None = None) -> None:
         self._now = now
@@ -33,11 +33,11 @@ class RetryBudget:
         return self._left
 
     def called(self) -> None:
-        """A call is made: it earns its share."""
+        """Note that a call is made: it earns its share."""
         self._earn(self._config.share)
 
     def spend(self) -> bool:
-        """Whether a retry may be made; it is paid for then."""
+        """Take one retry from the budget. Return False when none is left."""
         if self.left < 1:
             return False
         self._left -= 1

@@ -14,9 +14,9 @@ _log = Logger()
 
 
 class SharedWork(Generic[V]):
-    """Work and those who wait for it, each on a Deferred of its own; the last one to leave cancels it.
+    """Work and the callers that wait for it, each on a Deferred of its own. The last one to leave cancels it.
 
-    `on_end` is called once, before anybody hears of the end: after it nobody may join.
+    `on_end` is called once, before any caller hears of the end. After it no caller may join.
     """
 
     def __init__(self, on_end: Callable[[SharedWork[V]], None]) -> None:
@@ -26,20 +26,20 @@ class SharedWork(Generic[V]):
         self._ended = False
 
     def join(self) -> Deferred[V]:
-        """What the work returns or raises. Cancelling it removes this caller only, unless nobody else waits."""
+        """Wait for the result of the work or its error. Cancelling removes this caller only, unless no other waits."""
         waiter: Deferred[V] = Deferred(self._leave)
         self._waiting.append(waiter)
         return waiter
 
     def start(self, work: Coroutine[Deferred[Any], Any, V]) -> None:
-        """Start the work; somebody should have joined."""
+        """Start the work. At least one caller should have joined."""
         self._running = Deferred.fromCoroutine(work)
         self._running.addBoth(self._land)
         if self._ended:  # the work stopped itself before it first waited, when there was nothing to cancel yet
             self._running.cancel()
 
     def stop(self) -> None:
-        """Cancel the work; whoever waits gets CancelledError. Work that goes on regardless does so for nobody."""
+        """Cancel the work; waiting callers get CancelledError. If it goes on regardless, its result is dropped."""
         if self._ended:
             return
         self._end()
@@ -59,7 +59,7 @@ class SharedWork(Generic[V]):
         self._on_end(self)
 
     def _land(self, result: V | Failure) -> None:
-        """Tell everybody, one by one: a caller may make others leave."""
+        """Tell all callers, one by one: telling one may make others leave."""
         if self._ended:
             _note_late(result)
             return
@@ -69,13 +69,13 @@ class SharedWork(Generic[V]):
 
 
 def _own(result: V | Failure) -> V | Failure:
-    """The result for one caller: a failure of its own, round the same exception."""
+    """Return the result for one caller: for an error, a Failure of its own around the same exception."""
     if isinstance(result, Failure):
         return Failure(result.value, result.type, result.getTracebackObject())
     return result
 
 
 def _note_late(result: object) -> None:
-    """Log how abandoned work failed. That it was cancelled is what was asked for."""
+    """Log how abandoned work failed, unless it was cancelled, as intended."""
     if isinstance(result, Failure) and not result.check(CancelledError):
         _log.debug("late failure of abandoned work: {kind}", kind=type(result.value).__name__)

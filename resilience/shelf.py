@@ -1,4 +1,4 @@
-"""A bounded shelf of values that age; the least recently used goes first."""
+"""A bounded store of values that expire; the least recently used is dropped first."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Generic, TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 
-#: How many entries of the expiry order may be left over from values that went before their time.
+#: How many entries of the expiry order may be left over from values that were dropped before they expired.
 _SPARE = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Kept(Generic[V]):
-    """A value on the shelf. `size` in bytes, `expires_at` in seconds of the clock; `serial` is of this value alone."""
+    """A stored value. `size` in bytes, `expires_at` in seconds of the clock; `serial` is unique to this value."""
 
     value: V
     size: int
@@ -27,10 +27,10 @@ class Kept(Generic[V]):
 
 
 class Shelf(Generic[K, V]):
-    """Values by key, `max_bytes` of them at most; `now` gives seconds.
+    """Values by key, at most `max_bytes` of them; `now` gives seconds.
 
-    Expired values go when they are asked for and whenever a value comes, before any fresh one has to. `evicted` counts
-    the fresh ones that went for want of room.
+    Expired values are dropped when they are asked for and whenever a value comes, before any fresh one is. `evicted`
+    counts the fresh values that were dropped for want of room.
     """
 
     def __init__(self, now: Callable[[], float], max_bytes: int) -> None:
@@ -43,11 +43,11 @@ class Shelf(Generic[K, V]):
         self.evicted = 0
 
     def __len__(self) -> int:
-        """How many values are held, those that expired unnoticed among them."""
+        """Return how many values are held, including expired ones not noticed yet."""
         return len(self._kept)
 
     def find(self, key: K) -> Kept[V] | None:
-        """The value when there is a fresh one, which now counts as used."""
+        """Return the fresh value, which now counts as used; None when there is none."""
         kept = self._kept.get(key)
         if kept is None:
             return None
@@ -58,7 +58,7 @@ class Shelf(Generic[K, V]):
         return kept
 
     def put(self, key: K, value: V, size: int, ttl_seconds: float) -> None:
-        """Keep a value of `size` bytes for `ttl_seconds`, unless it is larger than the whole shelf."""
+        """Store a value of `size` bytes for `ttl_seconds`, unless it is larger than the whole store."""
         self.drop(key)
         self._drop_expired()
         if size > self._max_bytes or ttl_seconds <= 0:
@@ -93,7 +93,7 @@ class Shelf(Generic[K, V]):
                 self.drop(key)
 
     def _tidy(self) -> None:
-        """Rebuild the order of expiry when most of it tells of values that are gone."""
+        """Rebuild the order of expiry when most of its entries are of values that are gone."""
         if len(self._expiries) > 2 * len(self._kept) + _SPARE:
             self._expiries = [(kept.expires_at, kept.serial, key) for key, kept in self._kept.items()]
             heapify(self._expiries)

@@ -1,4 +1,4 @@
-"""What an operator sees of the outside: every server's circuit and queue, every limit, every budget, at one moment."""
+"""What an operator sees of the outside at one moment: every server's circuit and queue, every limit, every budget."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from resilience.upstream import Upstream
 
 @dataclass(frozen=True, slots=True)
 class UpstreamState:
-    """One server. `recent` are its last outcomes with their causes, the newest last; `retries_left` is shared.
+    """One server. `recent` are its last outcomes with their causes, the newest last; all calls share `retries_left`.
 
-    `open_for` is how many more seconds its circuit stays open, 0 when it is not.
+    `open_for` is how many more seconds its circuit stays open, 0 when it is not open.
     """
 
     origin: str
@@ -42,14 +42,15 @@ class QuotaState:
     cool_why: str
     requests_left: int | None
     tokens_left: int | None
-    #: Why the server is not asked for the model, empty when it is; and for how long neither of both is asked.
+    #: Why the server is not asked for the model, empty when it is. `barred_for` is for how many more seconds the
+    #: refusal of the key or the model holds.
     missing: str = ""
     barred_for: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All of it, at clock second `at`."""
+    """The state of everything, at clock second `at`."""
 
     at: float
     upstreams: tuple[UpstreamState, ...]
@@ -58,7 +59,7 @@ class Snapshot:
 
 
 def upstream_state(upstream: Upstream) -> UpstreamState:
-    """One server as it is now."""
+    """Return the state of one server now."""
     breaker = upstream.breaker
     is_open = breaker.state in {State.OPEN, State.FORCED_OPEN}
     return UpstreamState(
@@ -76,7 +77,7 @@ def upstream_state(upstream: Upstream) -> UpstreamState:
 
 
 def quota_state(origin: str, quota: Quota) -> QuotaState:
-    """One limit as it is now."""
+    """Return the state of one limit now."""
     now = quota.now()
     cools_for = max(0.0, quota.cool_until - now)
     return QuotaState(
@@ -94,6 +95,6 @@ def quota_state(origin: str, quota: Quota) -> QuotaState:
 
 
 def _seconds_left(quota: Quota, now: float) -> float:
-    """How long a refusal still holds, 0 when none does or nobody knows."""
+    """Return how many seconds a refusal still holds, 0 when none does or its end is not known."""
     ends = [bar.until - now for bar in (quota.credential, quota.missing) if bar.barred and isfinite(bar.until)]
     return max(0.0, *ends) if ends else 0.0

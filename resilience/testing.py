@@ -1,7 +1,7 @@
 """A server that misbehaves on demand, for tests, benches and people: `python -m resilience.testing --help` serves one.
 
-The proxy stands before any server that speaks HTTP/1.1, a real model server or a fake one, and lays faults over its
-answers: late, slow, cut, silent, or not its own at all.
+The proxy stands in front of any server that speaks HTTP/1.1, a real model server or a fake one, and lays faults over
+its answers: late, slow, cut, silent, or replaced by an answer of the proxy's own.
 """
 
 from __future__ import annotations
@@ -80,13 +80,13 @@ Then give the game, or `mud-assistant trial --url`, the address that is printed.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve a proxy until interrupted; the exit status, 2 when the command line cannot be understood."""
+    """Serve a proxy until interrupted. Return the exit status: 2 when the command line cannot be understood."""
     options = _parser().parse_args(arguments)
     return serve_until_interrupted(lambda reactor: _serve_for_ever(options, reactor))
 
 
 class _List(argparse.Action):
-    """Prints the faults and leaves, whatever else is on the command line."""
+    """Prints the faults and exits, whatever else is on the command line."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         sys.stdout.write(listing())
@@ -145,7 +145,7 @@ def _count(text: str) -> int:
 
 
 def _tell(record: Record) -> None:
-    """Print what became of a request."""
+    """Print what happened to a request."""
     error = f", but {record.error}" if record.error else ""
     sys.stderr.write(f"request {record.index}: {describe(record.fault)}{error}\n")
     sys.stderr.flush()

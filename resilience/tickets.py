@@ -1,4 +1,4 @@
-"""Those who wait to be let in to a server: what each needs, and when it may go."""
+"""Queue entries for admission to a server, and when each may be admitted."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """What one attempt needs to be let in: whose turn it takes, on which quota, for how many tokens.
+    """What one attempt needs for admission: whose turn it takes, on which quota, for how many tokens.
 
-    `patience_until`, in clock seconds, is the latest start worth waiting for, `deadline_at` when nobody waits any more.
+    `patience_until` is the latest start worth waiting for, `deadline_at` when the caller stops waiting; both are in
+    clock seconds.
     """
 
     group: str
@@ -43,23 +44,23 @@ class Ticket:
         self.entered: Deferred[Passage] = Deferred(lambda _: leave(self))
 
     def refusal(self) -> NotAdmitted | None:
-        """Why it would be refused now; None when it may wait on."""
+        """Return why it would be refused now; None when it may wait on."""
         errand = self.errand
         return errand.quota.refusal(errand.tokens, errand.patience_until)
 
 
 class Ready:
-    """Whether a ticket's quota lets it go now; remembers when the first of those that must wait may."""
+    """Tells whether a ticket's quota lets it go now. Remembers when the first of those that must wait may go."""
 
     def __init__(self, now: float) -> None:
         self._now = now
         self.first_at: float | None = None
 
     def __call__(self, ticket: Ticket) -> bool:
-        """Whether this one may."""
+        """Tell whether this ticket may go now."""
         errand = ticket.errand
         if errand.deadline_at <= self._now or errand.quota.is_barred(self._now):
-            return False  # its caller is about to be told
+            return False  # its caller will be told soon
         at = errand.quota.ready_at(errand.tokens, self._now)
         if at <= self._now:
             return True

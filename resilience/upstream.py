@@ -1,8 +1,8 @@
 """One server as all callers of the process share it: its breaker, its cap, its queue, its budget of retries.
 
-A call stands in the queue until the server's circuit lets it through, the cap has room, its credential's limits allow
-it, and, where a connection must be opened for it, the last start was a little while ago (many connections opened in
-one moment stall the reactor). Nothing here holds a call back that need not wait.
+A call waits in the queue until the server's circuit lets it through, the cap has room, and its credential's limits
+allow it. Where a connection must be opened for it, it also waits a little after the last start (many connections opened
+in one moment stall the reactor). A call that need not wait is not held back.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _log = Logger()
 
 @dataclass(frozen=True, slots=True)
 class UpstreamConfig:
-    """How one server is treated. `queue` is how many calls may wait.
+    """The settings of one server. `queue` is how many calls may wait.
 
-    While more than `start_burst` requests are on their way, and as many as there were lately, so that another one needs
-    another connection, starts follow each other after `start_seconds`.
+    Starts are spaced by `start_seconds` while more than `start_burst` requests are in flight, and as many as there were
+    lately, so that another request needs another connection.
     """
 
     breaker: BreakerConfig = field(default_factory=BreakerConfig)
@@ -46,14 +46,14 @@ class UpstreamConfig:
     start_burst: int = 4
 
 
-#: How long a connection that nobody uses is thought to be there still, in seconds: less than servers and pools keep it.
+#: How long an idle connection is assumed to be open still, in seconds: less than servers and pools keep it.
 CONNECTED_SECONDS = 4.0
 
 
 class Passage:
     """One attempt that is being made. It ends exactly once: succeeded, failed, or given back.
 
-    `used` is what it has cost so far; whoever makes the attempt keeps it true. `heard` is to be called whenever the
+    `used` is what it has cost so far, kept up to date by the code that makes the attempt. Call `heard` whenever the
     server sent something.
     """
 
@@ -69,11 +69,11 @@ class Passage:
         self.heard = permit.heard
 
     def told(self, requests: Told | None, tokens: Told | None) -> None:
-        """The response says this of the limits."""
+        """Note what the response says of the limits."""
         self.quota.tell(self._sent, requests, tokens)
 
     def succeeded(self) -> None:
-        """The answer is whole and good."""
+        """End the passage: the answer is whole and good."""
         self._permit.success()
         self._upstream.in_flight.succeeded()
         self.quota.taken()
@@ -81,7 +81,7 @@ class Passage:
         self._upstream.left()
 
     def failed(self, verdict: Verdict) -> None:
-        """The attempt failed, and this is what it means."""
+        """End the passage: the attempt failed, with this verdict."""
         self.quota.ended(self._sent, well=False)
         if verdict.is_failure:
             self._permit.failure(verdict.cause)
@@ -93,7 +93,7 @@ class Passage:
         self._upstream.left()
 
     def give_back(self) -> None:
-        """The caller wants it no more."""
+        """End the passage: the caller does not want it any more."""
         self.quota.ended(self._sent, well=False)
         self._permit.give_back("cancelled")
         self._upstream.left()
@@ -113,14 +113,14 @@ class Upstream:
         self.queue: FairQueue[Ticket] = FairQueue()
         self._clock = clock
         self._next_start = float("-inf")
-        #: The most requests on their way lately, which is how many connections there are, and when there were so many.
+        #: The most requests in flight lately, which is how many connections there are, and when there were so many.
         self._connected, self._connected_at = 0, float("-inf")
         self._timer: IDelayedCall | None = None
         self._is_letting_in = False
         self._must_look_again = False
 
     def enter(self, errand: Errand) -> Deferred[Passage]:
-        """Fires when the attempt may be made; cancelling leaves the queue. Fails with NotAdmitted."""
+        """Wait until the attempt may be made. Fails with NotAdmitted. Cancelling leaves the queue."""
         if not self.queue and not self._is_letting_in and (passage := self._at_once(errand)) is not None:
             return succeed(passage)
         ticket = Ticket(errand, self._leave_queue)
@@ -134,17 +134,20 @@ class Upstream:
         return entered
 
     def left(self) -> None:
-        """A request is over: the next may go."""
+        """Note that a request is over: the next may go."""
         self.in_flight.leave()
         self.let_in()
 
     def limits_changed(self) -> None:
-        """A credential was refused, or a wish was heard: those who would wait too long for it are told so."""
+        """Refuse the waiting calls that would now wait too long.
+
+        Called when a credential was refused, or the server asked for a wait.
+        """
         self._send_away(Ticket.refusal)
         self.let_in()
 
     def let_in(self) -> None:
-        """Let in whoever may go now, and come back when the next one may."""
+        """Admit every waiting call that may go now, and look again when the next one may."""
         if self._is_letting_in:
             self._must_look_again = True
             return
@@ -162,7 +165,7 @@ class Upstream:
         self._come_back(again_at)
 
     def _let_in_some(self) -> float | None:
-        """When to look again, in clock seconds; None when something else will say so."""
+        """Admit calls. Return when to look again, in clock seconds; None when another event will trigger it."""
         while len(self.queue):
             now = self._clock.seconds()
             if self.in_flight.is_full and self.breaker.hanging >= self.in_flight.limit:
@@ -180,14 +183,14 @@ class Upstream:
                 return ready.first_at
             try:
                 passage = self._pass(ticket.errand, now)
-            except CircuitOpen as refusal:  # it opened since it was asked for room: real time goes on in between
+            except CircuitOpen as refusal:  # the circuit opened after the check for room: real time passes in between
                 ticket.entered.errback(refusal)
             else:
                 ticket.entered.callback(passage)
         return None
 
     def _at_once(self, errand: Errand) -> Passage | None:
-        """The passage of one before whom nobody waits, None when it must wait too, or is refused."""
+        """Return the passage of a call when no other waits before it; None when it must wait too, or is refused."""
         now, quota = self._clock.seconds(), errand.quota
         if self.in_flight.is_full or quota.is_barred(now) or errand.deadline_at <= now:
             return None
@@ -199,17 +202,17 @@ class Upstream:
             return None
 
     def _start_at(self, now: float) -> float:
-        """When the next request may begin, as far as its connection goes; not after `now` when it may at once."""
+        """Return when the next request may begin, as far as its connection goes; not after `now` if it may at once."""
         if not self._needs_connection(now) or self.in_flight.used < self.config.start_burst:
             return now
         return self._next_start - self.config.start_seconds * (self.config.start_burst - 1)
 
     def _needs_connection(self, now: float) -> bool:
-        """Whether another request needs a connection that is not there: all of those there were lately are in use."""
+        """Tell whether another request needs a new connection: all that were open lately are in use."""
         return self.in_flight.used >= self._connected or now - self._connected_at > CONNECTED_SECONDS
 
     def _pass(self, errand: Errand, now: float) -> Passage:
-        """Let it in. Raises CircuitOpen."""
+        """Admit an attempt. Raises CircuitOpen."""
         permit = self.breaker.acquire(is_repeat=errand.is_repeat)
         is_new = self._needs_connection(now)
         sent, number = errand.quota.send(errand.tokens), self.in_flight.enter()
@@ -220,7 +223,7 @@ class Upstream:
         return Passage(self, errand.quota, permit, number, sent)
 
     def _no_room(self, ticket: Ticket) -> QueueFull | None:
-        """The refusal when the queue is full, also after sending away one who is in no hurry for one who is."""
+        """Return the refusal when the queue is full. For an urgent call, refuse one that is not urgent instead."""
         if len(self.queue) < self.config.queue:
             return None
         refusal = QueueFull(f"{len(self.queue)} calls are waiting for {self.name} already")
@@ -232,7 +235,7 @@ class Upstream:
         return None
 
     def _send_away(self, refusal_of: Callable[[Ticket], NotAdmitted | None]) -> None:
-        """Take those out of the queue that are refused, and tell them why."""
+        """Remove the refused calls from the queue, and fail each with its refusal."""
         for ticket in self.queue:
             refusal = refusal_of(ticket)
             if refusal is not None and not ticket.entered.called:
@@ -241,10 +244,10 @@ class Upstream:
 
     def _leave_queue(self, ticket: Ticket) -> None:
         self.queue.remove(ticket)
-        self.let_in()  # the one behind it may be ready, and whoever waits still needs the timer
+        self.let_in()  # the one behind it may be ready, and waiting calls still need the timer
 
     def _is_open(self) -> bool:
-        """Whether calls are turned away. While the circuit probes, they wait for what comes of that."""
+        """Tell whether calls are refused. While the circuit probes, they wait for the outcome."""
         return self.breaker.state in {State.OPEN, State.FORCED_OPEN}
 
     def _open_error(self) -> CircuitOpen:
@@ -252,7 +255,7 @@ class Upstream:
         return CircuitOpen(f"{self.name} failed lately and is asked again in {seconds:.0f} s", self.name, seconds)
 
     def _changed(self, change: Change) -> None:
-        """Log a change of the circuit; those who wait for a server that is given up are told so."""
+        """Log a change of the circuit, and refuse waiting calls when the server is given up."""
         _log.warn(
             "circuit {name}: {before} -> {after}, {cause}",
             log_event="circuit",
@@ -265,7 +268,7 @@ class Upstream:
         self.let_in()
 
     def _come_back(self, at: float | None) -> None:
-        """Look again at that time, or when the circuit may change by itself, as long as somebody waits."""
+        """Look again at that time, or when the circuit may change by itself, as long as calls wait."""
         if self._timer is not None and self._timer.active():
             self._timer.cancel()
         self._timer = None

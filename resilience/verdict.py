@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The table of reference/reliability-security.md, one row at a time.
+    """What one failure means.
 
-    `is_failure`: the server's health suffers. `may_retry`: the same request may do better; at most `most_attempts`
-    times in all. `throttled`: the server has too much to do from us. `not_before`: its wish, in clock seconds, which
-    holds for every call with the same credential and model. `bars`: the credential is no good. `is_missing`: the
-    server does not have what was asked for. `in_vain_seconds`: how long the server is left alone when this was the last
-    attempt. `cause` is shown to the operator.
+    `is_failure`: it counts against the server's health. `may_retry`: the same request may succeed later; at most
+    `most_attempts` times in all. `throttled`: the server has too much to do from us. `not_before`: the wait that the
+    server asked for, in clock seconds, which holds for every call with the same credential and model. `bars`: the
+    credential is no good. `is_missing`: the server does not have what was asked for. `in_vain_seconds`: how long the
+    server is left alone when this was the last attempt. `cause` is shown to the operator.
     """
 
     cause: str
@@ -28,9 +28,9 @@ class Verdict:
     in_vain_seconds: float = 0.0
 
     def with_retry(self, may_retry: bool) -> Verdict:
-        """The same verdict with the server's own word on trying again."""
+        """Return the same verdict with the server's own word on trying again."""
         return replace(self, may_retry=may_retry)
 
 
-#: Judges what an attempt raised; never given a cancellation.
+#: Judges the error of an attempt; never given a cancellation.
 Judge = Callable[[Exception], Verdict]

@@ -1,4 +1,4 @@
-"""How the last calls came out: a window over a number of calls or over a time, with its shares of failed and slow."""
+"""The outcomes of the last calls: a window over a number of calls or a time, with its shares of failed and slow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a window holds: the last `calls` outcomes when `seconds` is None, else those of the last `seconds`."""
+    """The size of a window: the last `calls` outcomes when `seconds` is None, else those of the last `seconds`."""
 
     calls: int = 100
     seconds: float | None = None
@@ -31,7 +31,7 @@ class Outcomes:
         self._forget(at)
 
     def shares(self, now: float) -> tuple[int, float, float]:
-        """How many outcomes are in the window, and the shares of them that failed and that were slow."""
+        """Return how many outcomes are in the window, and the shares of them that failed and that were slow."""
         self._forget(now)
         count = len(self._kept)
         return (count, self._failed / count, self._slow / count) if count else (0, 0.0, 0.0)
@@ -42,7 +42,7 @@ class Outcomes:
         self._failed = self._slow = 0
 
     def _forget(self, now: float) -> None:
-        """Drop what has left the window."""
+        """Drop the outcomes that have left the window."""
         seconds = self._window.seconds
         while self._kept and (
             len(self._kept) > self._window.calls if seconds is None else self._kept[0][0] <= now - seconds

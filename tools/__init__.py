@@ -1,4 +1,4 @@
-"""What the model may do: the tool contract, registry, policy, dispatch and the game's verbs. No loop, no prompt."""
+"""Everything the model may do: tool contract, registry, policy, dispatch and the game's verbs. No loop, no prompt."""
 
 from tools.approvals import Approvals, Declined, Denied, Given, Pending
 from tools.clean import clean_heard, clean_speech, one_line

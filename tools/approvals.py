@@ -1,10 +1,10 @@
-"""Permission for one exact call, once and for a few minutes, by somebody who could do it themselves.
+"""Permission for one exact call, once and for a few minutes, by a person who could do it themselves.
 
     asked --approve--> given --use--> gone          declined, or its time over: gone
 
-What is approved is a hash of the tool, its arguments and what the game makes of them: the command, the place, and the
+What is approved is a hash of the tool, its arguments and how the game understands them: the command, the place, and the
 identity of everything it acts on (`binding.py`). Another argument, a nick by which the line became another command, or
-another chest of the same name is another hash, and nobody has approved that.
+another chest of the same name is another hash, which was never approved.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tools.principal import Kind, Principal
 from tools.repetition import canonical
 from tools.trust import bounded, label_of
 
-#: How long a request waits for somebody, and an approval for its use, in seconds (reference: "one-use, 5 min").
+#: How long a request waits for a decision, and an approval for its use, in seconds (docs/policy.md, Approvals).
 SECONDS = 300.0
 #: How many requests of one assistant wait at the same time.
 MOST = 20
 NO_REQUEST = "There is no request {number} that waits."
-#: Why there may be none any more, for who looks for one.
+#: Why a request may be gone, for a person who names one that is not there.
 ENDS = "A request ends after five minutes, when what it was for has changed, and when the game restarts: ask again."
 TOO_LATE = "it was not used within five minutes"
 
@@ -36,9 +36,10 @@ TOO_LATE = "it was not used within five minutes"
 class Pending:
     """A call that waits for approval.
 
-    `shown` is the literal text to show to whoever decides, `permission` what they need; `expires_at` is clock seconds;
-    `approved_by` is who has approved it, None while it is only asked for. `covers` is the place, then what the call
-    acts on; `commands` are the game commands it runs. `because` says why it does not happen without an approval.
+    `shown` is the literal text to show to the person who decides, `permission` the level they need; `expires_at` is in
+    clock seconds; `approved_by` is the person who has approved it, None while it is only asked for. `covers` is the
+    place, then what the call acts on; `commands` are the game commands it runs. `because` says why it does not happen
+    without an approval.
     """
 
     number: int
@@ -55,35 +56,35 @@ class Pending:
 
     @property
     def requirement(self) -> Requirement:
-        """What the call was found to be when it was asked for."""
+        """The requirement that was found when the call was asked for."""
         return Requirement(self.permission, self.commands, self.shown if self.commands else "", self.covers)
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The call may be made once, in a run for the requester or the approver."""
+    """The request was approved: the call may be made once, in a run for the requester or the approver."""
 
     pending: Pending
 
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """The request is gone."""
+    """The request was declined and is gone."""
 
     pending: Pending
 
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """Nothing has changed; `reason` is a sentence for who tried."""
+    """Nothing has changed; `reason` is a sentence for the person who tried."""
 
     reason: str
 
 
 class Approvals:
-    """What one assistant has asked for and been given; in memory, so a restart voids what was not taken out by then.
+    """The requests and approvals of one assistant. In memory, so a restart voids those that were not taken out by then.
 
-    `now` gives clock seconds. When more than `most` wait, the one with the most requests loses their oldest.
+    `now` gives clock seconds. When more than `most` wait, the requester with the most requests loses their oldest.
     """
 
     def __init__(self, now: Callable[[], float], seconds: float = SECONDS, most: int = MOST) -> None:
@@ -96,13 +97,13 @@ class Approvals:
     def request(
         self, call: ToolCall, requirement: Requirement, requester: Principal | None, because: str = ""
     ) -> Pending:
-        """The request for exactly this call; asked again in time it keeps its number and waits anew."""
+        """Return the request for exactly this call. Asked again in time, it keeps its number and waits anew."""
         return self.asked(call, requirement, requester, because)[1]
 
     def asked(
         self, call: ToolCall, requirement: Requirement, requester: Principal | None, because: str = ""
     ) -> tuple[bool, Pending]:
-        """The same, with whether it is new."""
+        """Return whether the request is new, and the request as `request` gives it."""
         self._forget_the_late()
         key = (digest(call, requirement), _id(requester))
         known = self._asked.pop(key, None)
@@ -120,13 +121,13 @@ class Approvals:
         return is_new, known
 
     def pending(self) -> tuple[Pending, ...]:
-        """What waits to be approved, oldest number first."""
+        """Return the requests that wait to be approved, lowest number first."""
         self._forget_the_late()
         waiting = [one for one in self._asked.values() if one.approved_by is None]
         return tuple(sorted(waiting, key=lambda one: one.number))
 
     def approve(self, number: int, who: Principal) -> Given | Denied:
-        """Whether `who` could allow request `number`; it may then be used once, within the same number of seconds."""
+        """Approve request `number` if `who` may. It may then be used once, within the same number of seconds."""
         key = self._find(number)
         if key is None:
             return Denied(NO_REQUEST.format(number=number))
@@ -138,7 +139,7 @@ class Approvals:
         return Given(given)
 
     def decline(self, number: int, who: Principal) -> Declined | Denied:
-        """Whether request `number` is gone: who may approve it may decline it, and who asked may take it back."""
+        """Drop request `number`. A person who may approve it may decline it, and the requester may take it back."""
         key = self._find(number)
         if key is None:
             return Denied(NO_REQUEST.format(number=number))
@@ -149,7 +150,7 @@ class Approvals:
         return Declined(pending)
 
     def use(self, call: ToolCall, requirement: Requirement, requester: Principal | None) -> bool:
-        """Whether exactly this call was approved for a run for `requester`; the approval is used up by that."""
+        """Tell whether exactly this call was approved for a run for `requester`, and use that approval up."""
         self._forget_the_late()
         wanted = digest(call, requirement)
         for key, given in self._asked.items():
@@ -159,7 +160,7 @@ class Approvals:
         return False
 
     def take(self, number: int) -> Pending | None:
-        """Take out what was approved as this number, so that only who holds it can have it done; None for nothing."""
+        """Take out the approval with this number; None when there is none. Only its holder can then use it."""
         self._forget_the_late()
         found = (key for key, one in self._asked.items() if one.number == number and one.approved_by is not None)
         return self._asked.pop(next(found, ("", "")), None)
@@ -179,11 +180,11 @@ class Approvals:
         return ""
 
     def waits(self, number: int) -> bool:
-        """Whether a request of this number waits to be approved."""
+        """Tell whether a request of this number waits to be approved."""
         return self._find(number) is not None
 
     def _find(self, number: int) -> tuple[str, str] | None:
-        """The key of the request with this number that waits."""
+        """Return the key of the waiting request with this number."""
         self._forget_the_late()
         waiting = (key for key, one in self._asked.items() if one.number == number and one.approved_by is None)
         return next(waiting, None)
@@ -193,7 +194,7 @@ class Approvals:
         self._asked = {key: one for key, one in self._asked.items() if now < one.expires_at}
 
     def _make_room(self) -> None:
-        """Let nobody's many requests push out those of others."""
+        """Drop requests over the limit, so that one requester's many requests do not push out those of others."""
         waiting = [key for key, one in self._asked.items() if one.approved_by is None]
         while len(waiting) > self._most:
             busiest = Counter(asker for _, asker in waiting).most_common(1)[0][0]
@@ -203,14 +204,14 @@ class Approvals:
 
 
 def digest(call: ToolCall, requirement: Requirement) -> str:
-    """The hash that stands for exactly this call."""
+    """Return the hash that stands for exactly this call."""
     covers = [[target.id, target.name, target.where] for target in requirement.covers]
     parts = (call.name, call.arguments, requirement.permission, requirement.commands, requirement.shown, covers)
     return sha256(canonical(*parts).encode()).hexdigest()
 
 
 def _may_decide(who: Principal, pending: Pending) -> bool:
-    """Whether `who` is a person who could do it themselves."""
+    """Tell whether `who` is a person who could do it themselves."""
     return who.kind in {Kind.PLAYER, Kind.OPERATOR} and label_of(who).authority >= pending.permission
 
 

@@ -1,4 +1,4 @@
-"""A model's JSON arguments as a checked value, or one sentence that says what to fix."""
+"""Turns a model's JSON arguments into a checked value, or into one sentence that says what to fix."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tools.tool import Arguments, Tool
 
 #: Longest sentence a model gets about its arguments, in characters.
 MAX_PROBLEM_CHARS = 400
-#: What pydantic begins its messages with: "Input should be ...", "String should have ...", "Value error, ...".
+#: The beginnings of pydantic's messages: "Input should be ...", "String should have ...", "Value error, ...".
 _SUBJECT = re.compile(r"^(?:Value error, |\w+ (?=should ))")
 
 
 def parse_arguments(tool: Tool, call: ToolCall) -> Arguments:
-    """The arguments of `call` as `tool` takes them; ToolRetry that names the field and what is allowed.
+    """Return the arguments of `call` as `tool` takes them. Raises ToolRetry that names the field and what is allowed.
 
-    Gentle with form (a number in a string is a number, and the reverse), strict with names and bounds.
+    Lenient about form (a number in a string is a number, and the reverse), strict about names and bounds.
     """
     if call.problem:
         raise ToolRetry(_sentence(f"The arguments of {tool.name} could not be read: {call.problem}"))
@@ -36,7 +36,7 @@ def parse_arguments(tool: Tool, call: ToolCall) -> Arguments:
 
 
 def _problem(tool: Tool, error: ErrorDetails) -> str:
-    """What is wrong with one field, and what the tool takes."""
+    """Say what is wrong with one field, and what the tool takes."""
     field = one_line(".".join(str(part) for part in error["loc"]), max_chars=40)
     takes = _takes(tool.arguments)
     match error["type"]:
@@ -52,7 +52,7 @@ def _problem(tool: Tool, error: ErrorDetails) -> str:
 
 @cache
 def _takes(arguments: type[Arguments]) -> str:
-    """The fields a model may give, each with its type and bounds."""
+    """Return the fields a model may give, each with its type and bounds."""
     schema = arguments.model_json_schema()
     required = schema.get("required", ())
     fields = [_field(name, prop, needed=name in required) for name, prop in schema.get("properties", {}).items()]
@@ -60,7 +60,7 @@ def _takes(arguments: type[Arguments]) -> str:
 
 
 def _field(name: str, prop: Mapping[str, Any], *, needed: bool) -> str:
-    """One field in words, such as `'text' (string, 1 to 2000 characters)`."""
+    """Describe one field in words, such as `'text' (string, 1 to 2000 characters)`."""
     facts = [str(prop.get("type", "value"))]
     if "enum" in prop:
         facts = ["one of " + ", ".join(str(value) for value in prop["enum"])]
@@ -74,5 +74,5 @@ def _field(name: str, prop: Mapping[str, Any], *, needed: bool) -> str:
 
 
 def _sentence(text: str) -> str:
-    """`text` as a model may read it: one line, bounded."""
+    """Return `text` in a form a model may read: one line, bounded."""
     return one_line(text, max_chars=MAX_PROBLEM_CHARS)

@@ -1,7 +1,7 @@
 """What an approval is bound to: the place, and everything the call acts on, by identity and not by name.
 
-It is looked up when the call asks for approval, when somebody approves, and again in the same turn of the reactor as
-the call is made. Where the three differ nothing happens, and `difference` says why in one sentence.
+It is looked up when the call asks for approval, when a person approves, and again in the same turn of the reactor as
+the call is made. Where the three differ the call is not made, and `difference` says why in one sentence.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tools.policy import Requirement
 from tools.tool import Arguments, Tool
 from tools.trust import bounded
 
-#: What the sentences say when the line itself is understood in another way.
+#: The reason given when the game understands the line itself differently.
 MEANS_SOMETHING_ELSE = "the game takes it for something else now"
 #: Longest name in a sentence, in characters.
 _MAX_NAME = 80
 
 
 async def bound(tool: Tool, arguments: Arguments, found: Requirement, context: ToolContext) -> Requirement:
-    """Add to `found` the place, and what the call would act on at this moment where the game can tell.
+    """Add to `found` the place, and what the call would act on now where the game can tell.
 
     Raises ToolError.
     """
@@ -38,14 +38,14 @@ async def bound(tool: Tool, arguments: Arguments, found: Requirement, context: T
 
 
 async def requirement_now(tool: Tool, call: ToolCall, context: ToolContext) -> Requirement:
-    """Find what this call would be and act on at this moment. Raises ToolError."""
+    """Find what this call would need and act on now. Raises ToolError."""
     arguments = parse_arguments(tool, call)
     found = Requirement(0) if tool.resolve is None else await tool.resolve(arguments, context)
     return await bound(tool, arguments, found, context)
 
 
 def in_scene(scene: Scene, names: Sequence[str]) -> tuple[Target, ...]:
-    """List the place, then whatever in the scene one of `names` may mean; all exits when it means nothing there."""
+    """List the place, then all in the scene that one of `names` may mean, or all exits when a name fits nothing."""
     exit_ids = scene.exit_ids if len(scene.exit_ids) == len(scene.exits) else ("",) * len(scene.exits)
     exits = [Target(exit_id, way, scene.id) for exit_id, way in zip(exit_ids, scene.exits, strict=True)]
     seen: tuple[Person | Thing, ...] = (*scene.people, *scene.things, *scene.carried)
@@ -82,19 +82,19 @@ def difference(before: Requirement, now: Requirement) -> str:
 
 
 def check_unchanged(before: Requirement, now: Requirement) -> None:
-    """Raise ToolFailed when the call is not what was approved any more."""
+    """Raise ToolFailed when the call is no longer what was approved."""
     if why := difference(before, now):
         raise ToolFailed(f"The approval is void: {why}. It was not done.")
 
 
 def named(target: Target) -> str:
-    """The name of a target with its identity, on one line."""
+    """Return the name of a target with its identity, on one line."""
     name = one_line(target.name, max_chars=_MAX_NAME)
     return f"{name} ({target.id})" if target.id else name
 
 
 def _ordered(covers: tuple[Target, ...]) -> tuple[Target, ...]:
-    """Put what stands behind the place into an order that does not hang on who came last."""
+    """Sort the targets after the place, so that their order does not depend on who came last."""
     return (*covers[:1], *sorted(covers[1:], key=lambda target: (target.id, target.name)))
 
 

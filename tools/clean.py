@@ -3,8 +3,8 @@
 Pure functions over Unicode. Escaping game markup (`|`, `$`, `{`) is not done here: each world's adapter knows its
 own markup and escapes it. A cleaned text never holds control characters (newline apart), terminal escape sequences,
 bidirectional marks, embeddings and overrides, lone surrogates or noncharacters. Joiners, variation selectors, tag
-characters and isolates are kept only where they do something (`invisible.py`); everywhere else they hide things, and
-go. A letter has a few marks and no tower of them. Cleaning twice is cleaning once.
+characters and isolates are kept only where they have an effect (`invisible.py`); everywhere else they can only hide
+things and are dropped. The number of marks on a letter is limited. Cleaning is idempotent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_LINE_CHARS = 400
 MAX_HEARD_CHARS = 4000
 
 ELLIPSIS = "…"
-#: A cut goes back to a sentence's end when that keeps at least this share of the room, else to a word's end.
+#: A cut falls on a sentence's end when that keeps at least this share of the room, else on a word's end.
 _KEEP_SHARE = 0.6
 
 _LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
@@ -42,38 +42,39 @@ _DROPPED = re.compile(
 _BLANK_RUNS = re.compile(r"\n{3,}")
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’»)]*(?=\s)")  # noqa: RUF001 - full-width marks end sentences too
 _WORD_END = re.compile(r"\S(?=\s)")
-#: Passes over what only makes sense beside what another pass may drop. More than any sensible text needs.
+#: Passes over characters whose place depends on others that a pass may drop. More than any sensible text needs.
 _MAX_PASSES = 8
-#: All that such passes may keep.
+#: All invisible characters that such passes may keep.
 _UNSEEN = re.compile("[\u180b-\u180f\u200c\u200d\u2066-\u2069\ufe00-\ufe0f\U000e0000-\U000e0fff]")
 _FRAYED_END = re.compile("[\\s\u200c\u200d]+\\Z")
 
 
 def clean_speech(text: str, *, max_chars: int = MAX_SPEECH_CHARS, max_lines: int = MAX_SPEECH_LINES) -> str:
-    """What a player may see of a model's text: cleaned, trimmed and cut to the caps with an ellipsis.
+    """Return what a player may see of a model's text: cleaned, trimmed and cut to the caps with an ellipsis.
 
-    Outer blank lines go, runs of blank lines become one. A cut falls on the end of a sentence or of a word.
+    Outer blank lines are dropped, runs of blank lines become one. A cut falls on the end of a sentence or of a word.
     """
     tidy = _tidy(_visible(text))
     lines = tidy.split("\n")
     shown = _head("\n".join(lines[:max_lines])) + ELLIPSIS if len(lines) > max_lines else tidy
     shown = _shorten(shown, max_chars)
-    return tidy if shown == tidy else _tidy(_visible(shown))  # the cut may have parted what belongs together
+    return tidy if shown == tidy else _tidy(_visible(shown))  # the cut may have split what belongs together
 
 
 def one_line(text: str, *, max_chars: int = MAX_LINE_CHARS) -> str:
-    """`text` cleaned as speech on one line: every run of white space is one space."""
+    """Return `text` cleaned as speech on one line: every run of white space is one space."""
     line = " ".join(_visible(text).split())
     shown = _shorten(line, max_chars)
     return line if shown == line else " ".join(_visible(shown).split())
 
 
 def clean_heard(text: str, max_chars: int = MAX_HEARD_CHARS, *, keep_newlines: bool = False) -> str:
-    """What a model may see of a stranger's text: cleaned, at most `max_chars`, a cut marked with the full length.
+    """Return what a model may see of a stranger's text: cleaned, at most `max_chars`.
 
-    It is one line unless `keep_newlines`, so that nobody can write a second line into a transcript.
+    A cut is marked with the full length. The text is one line unless `keep_newlines`, so that it cannot add a second
+    line to a transcript.
     """
-    # A megabyte costs no more than the part that can be shown: cleaning only ever needs a little more than that.
+    # Cleaning needs only a little more than the part that can be shown, so a megabyte costs no more than that part.
     visible = _visible(text[: 4 * max_chars])
     tidy = _tidy(visible) if keep_newlines else " ".join(visible.split())
     if len(tidy) <= max_chars and len(text) <= 4 * max_chars:
@@ -84,13 +85,13 @@ def clean_heard(text: str, max_chars: int = MAX_HEARD_CHARS, *, keep_newlines: b
 
 
 def _visible(text: str) -> str:
-    """`text` in NFC without anything that is not seen or steers a terminal; line ends are newlines."""
+    """Return `text` in NFC without anything that is not seen or steers a terminal; line ends are newlines."""
     if text.isascii() and text.isprintable():
         return text
     text = _ESCAPES.sub("", _LINE_ENDS.sub("\n", text).replace("\t", " "))
     text = unicodedata.normalize("NFC", _DROPPED.sub("", text))
     for _ in range(_MAX_PASSES):
-        # Dropping one character may bring a letter and its accent together, or take another's reason to stay.
+        # Dropping one character may join a letter and its accent, or leave another character without effect.
         kept = unicodedata.normalize("NFC", paired_isolates(only_in_place(few_marks(text))))
         if kept == text:
             return text
@@ -99,14 +100,14 @@ def _visible(text: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """`text` without outer blank space, blank ends of lines and runs of blank lines."""
+    """Return `text` without outer white space, white space at ends of lines and runs of blank lines."""
     if "\n" not in text:
         return text.strip()
     return _BLANK_RUNS.sub("\n\n", "\n".join(line.rstrip() for line in text.split("\n"))).strip()
 
 
 def _shorten(text: str, max_chars: int) -> str:
-    """`text`, or its beginning with an ellipsis, at most `max_chars` long."""
+    """Return `text`, or its beginning with an ellipsis, at most `max_chars` long."""
     if len(text) <= max_chars:
         return text
     room = max_chars - 2 * len(ELLIPSIS)
@@ -119,12 +120,12 @@ def _shorten(text: str, max_chars: int) -> str:
 
 
 def _head(text: str, chars: int | None = None) -> str:
-    """The first `chars` of `text` without white space or a joiner left hanging at the end."""
+    """Return the first `chars` of `text` without white space or a joiner left hanging at the end."""
     return _FRAYED_END.sub("", text if chars is None else text[: max(0, chars)])
 
 
 def _last(border: re.Pattern[str], text: str, room: int) -> int:
-    """Where the last `border` ends in `text`, 0 when that would throw too much away."""
+    """Return where the last `border` ends in `text`, 0 when that would throw too much away."""
     end = 0
     for match in border.finditer(text):
         end = match.end()

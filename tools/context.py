@@ -1,7 +1,7 @@
-"""What a tool is given to act with: the world, who asks, and who acts.
+"""The context a tool acts with: the world, the requester and the actor.
 
-`World` is the seam every game implements (`assistant/worlds/`). Everything that leaves through it was cleaned by
-`tools/clean.py`; everything that comes back is data written by strangers.
+Every game implements `World` (`assistant/worlds/`). Every text that leaves through it was cleaned by `tools/clean.py`;
+every text that comes back is data written by strangers.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something of the game that a call acts on, or the place where it happens.
+    """An object of the game that a call acts on, or the place where it happens.
 
-    `id` is its identity, which no other thing ever gets; `name` is what it is called and `where` the id of where it is.
+    `id` is its identity, which no other object ever gets; `name` is its name and `where` the id of where it is.
     """
 
     id: str
@@ -48,13 +48,13 @@ class Target:
 
 
 class Written(str):
-    """A text of the game with the level of the least trusted who wrote any of it; a plain `str` has the game's own."""
+    """A text of the game with the level of its least trusted author; a plain `str` has the game's own level."""
 
     __slots__ = ("authority",)
     authority: int
 
     def __new__(cls, text: str, authority: int) -> Self:
-        """Make the text."""
+        """Make the text with this level."""
         written = super().__new__(cls, text)
         written.authority = authority
         return written
@@ -62,9 +62,9 @@ class Written(str):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody a character can see.
+    """A person a character can see.
 
-    `authority` is the level of who wrote the name and the description, None for the game itself; `id` is their
+    `authority` is the level of the author of the name and the description, None for the game itself; `id` is their
     identity, empty where the world has none.
     """
 
@@ -77,7 +77,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """Something a character can see; `authority` and `id` as a person has them."""
+    """A thing a character can see; `authority` and `id` as for a person."""
 
     name: str
     description: str = ""
@@ -87,12 +87,12 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What lies round a character: its room, the ways out, the people and the things in it (itself left out).
+    """The surroundings of a character: its room, the ways out, the people and the things in it (itself left out).
 
-    `authority` is the level of the least trusted who wrote the room's name, its description or the name of an exit,
+    `authority` is the level of the least trusted author of the room's name, its description or the name of an exit,
     None for the game itself. `id` is the identity of the room, and `exit_ids` are those of the exits, in their order.
-    `carried` is what the character has with it. `behind` is the name of the room behind each exit whose room the world
-    knows and the character may see.
+    `carried` is what the character has with it. `behind` is the name of the room behind each exit, where the world
+    knows the room and the character may see it.
     """
 
     room: str
@@ -118,9 +118,9 @@ class Scene:
 class GameCommand:
     """A typed line as the game understands it: which command it is, whatever alias or nick was typed.
 
-    `line` is the whole line as it will run; `permission` is what the game asks of who runs it. `affects` looks up what
-    the line acts on at this moment: the place first, then every object that its words mean. It does not wait, and may
-    raise `ToolFailed`; None where the game cannot tell.
+    `line` is the whole line as it will run; `permission` is what the game requires to run it. `affects` looks up what
+    the line acts on now: the place first, then every object that its words mean. It does not wait, and may raise
+    `ToolFailed`; None where the game cannot tell.
     """
 
     line: str
@@ -131,23 +131,23 @@ class GameCommand:
 
 
 class World(Protocol):
-    """The game as one character lives in it.
+    """The game as one character experiences it.
 
     Every method may fail with `ToolFailed` when the game says no, in a sentence the model may read. Cancelling the
-    returned awaitable abandons the wait, not the act. A text or a failure that holds words which a player or another
-    assistant wrote has their level (`Written`, `ToolFailed.authority`).
+    returned awaitable abandons the wait, not the act. A text or a failure with words that a player or another assistant
+    wrote has their level (`Written`, `ToolFailed.authority`).
     """
 
     def look(self) -> Awaitable[Scene]:
-        """The scene round the character."""
+        """Return the scene around the character."""
         ...
 
     def inspect(self, target: str) -> Awaitable[str]:
-        """The description of one thing, person or exit in the scene."""
+        """Return the description of one thing, person or exit in the scene."""
         ...
 
     def who(self) -> Awaitable[Sequence[Person]]:
-        """Everybody who is in the game, the character included."""
+        """Return everybody who is in the game, the character included."""
         ...
 
     def say(self, text: str) -> Awaitable[None]:
@@ -163,44 +163,47 @@ class World(Protocol):
         ...
 
     def hears(self, who: Principal) -> bool:
-        """Whether this person would hear the character speak aloud now. Does not wait, and must not raise."""
+        """Tell whether this person would hear the character speak aloud now. Does not wait, and must not raise."""
         ...
 
     def page(self, target: str, text: str) -> Awaitable[None]:
-        """Speak to one person anywhere in the game; ToolFailed when nobody of that name is there."""
+        """Speak to one person anywhere in the game. Raises ToolFailed when no person of that name is there."""
         ...
 
     def speak_on(self, channel: str, text: str) -> Awaitable[None]:
-        """Speak on a channel that the character listens to; ToolFailed that lists those channels."""
+        """Speak on a channel that the character listens to. Raises ToolFailed that lists those channels."""
         ...
 
     def move(self, direction: str) -> Awaitable[Scene]:
-        """Leave by an exit; the scene at the other end."""
+        """Leave by an exit. Return the scene at the other end."""
         ...
 
     def go_home(self) -> Awaitable[Scene]:
-        """Go to the character's home; the scene there. ToolFailed when it is there already, or has none."""
+        """Go to the character's home; return the scene there. Raises ToolFailed if it is there already or has none."""
         ...
 
     def is_left_alone(self) -> bool:
-        """Whether the character is away from its home in a room without players. Does not wait, and must not raise."""
+        """Tell whether the character is away from home in a room without players. Does not wait, and must not raise."""
         ...
 
     def resolve(self, line: str) -> Awaitable[GameCommand]:
-        """What the game takes `line` for, aliases and nicks replaced; nothing happens. ToolFailed for no command."""
+        """Return the command that the game takes `line` for, with aliases and nicks replaced. Nothing is run.
+
+        Raises ToolFailed when it is no command.
+        """
         ...
 
     def execute(self, command: GameCommand) -> Awaitable[str]:
-        """What the game printed when exactly this command ran; it is not looked up again."""
+        """Run exactly this command, without looking it up again, and return what the game printed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """Everything a tool may use. `requester` is who the run answers, None when nobody asked.
+    """Everything a tool may use. `requester` is the principal the run answers, None when the run was not asked for.
 
     `sight` is what the run has in view. `allowed` is what the call was found to need when it was allowed: a tool that
-    looks its target up again does nothing when it has become another one.
+    looks its target up again must do nothing when the target has become another one.
     """
 
     actor: Principal
@@ -210,21 +213,21 @@ class ToolContext:
     run_id: str = ""
     sight: Sight = field(default_factory=Sight)
     allowed: Requirement | None = None
-    #: What this turn knows of the web, None where there is none.
+    #: What this turn knows of the web, None where there is no web.
     web: WebTurn | None = None
-    #: Everybody whose words woke the run, the requester among them: speech is for whoever of them still hears it.
+    #: Everybody whose words woke the run, including the requester: speech is for those of them who still hear it.
     askers: tuple[Principal, ...] = ()
-    #: The tool that answers where the requester spoke, when that was not in the room; empty when it was, or for none.
+    #: The tool that answers where the requester spoke; empty when that was in the room, or when there is no such tool.
     answer_by: str = ""
-    #: Whether the run has changed the game already: it may be on an errand, where the requester is not.
+    #: Whether the run has changed the game already: it may be on an errand, away from the requester.
     has_changed: bool = False
     #: The approval that this very call was given, None for a call that the model makes by itself.
     granted: Pending | None = None
-    #: Takes the next turn to speak in the room: what to wait for, None for nothing.
+    #: Takes the next turn to speak in the room. Returns what to wait for, None when there is no need to wait.
     room_turn: Callable[[], Awaitable[None] | None] = field(default=lambda: None, compare=False, repr=False)
-    #: Whom the character follows, None where it cannot follow anybody.
+    #: The state of following a person, None where the character cannot follow.
     following: Following | None = None
 
     def cited(self, words: str) -> str:
-        """Words for people's ears, with the sources below them that they name."""
+        """Return words for people's ears, with the sources that they name below them."""
         return self.web.cited(words) if self.web else words

@@ -1,6 +1,6 @@
-"""Tool calls in, results out: every call is answered, in order, and only cancellation is raised.
+"""Answers tool calls: every call gets a result, in order, and only cancellation is raised.
 
-What a run has done and seen is counted here (`gate.py`); how the calls of one answer run is in `step.py`.
+The counts of what a run has done and seen are in `gate.py`; how the calls of one answer run is in `step.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tools.step import NOTHING_YET, EffectLog, Past, Step, exact
 from tools.tool import Tool
 from tools.trust import Sight
 
-#: What a tool gets at least, however little is left of its run: an answer that came in time is still spoken.
+#: The least time for a tool in seconds, however little is left of its run: an answer that came in time is spoken.
 LAST_SECONDS = 1.0
 
 
@@ -32,7 +32,7 @@ class Dispatcher:
 
     `rules` are the assistant's; `clock` measures time-outs. No tool goes on for longer than `LAST_SECONDS` after
     `deadline`, the run's own. `sight` is what the model has in view at the start; every result lowers it.
-    `scrub` takes the keys out of what a tool gives.
+    `scrub` removes the keys from what a tool returns.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Dispatcher:
         self.gate = Gate(rules, Sight() if sight is None else sight)
 
     def seconds_for(self, tool: Tool) -> float:
-        """How long a call of this tool may take if it begins now."""
+        """Return how many seconds a call of this tool may take if it begins now."""
         if self.deadline is None:
             return tool.timeout_seconds
         return min(tool.timeout_seconds, max(LAST_SECONDS, self.deadline.remaining()))
@@ -66,24 +66,24 @@ class Dispatcher:
         on_executed: Callable[[Executed], None] | None = None,
         past: Past = NOTHING_YET,
     ) -> tuple[Executed, ...]:
-        """One answer for each call, in the order of the calls. `on_executed` sees each as soon as it is there.
+        """Answer each call, in the order of the calls. `on_executed` gets each answer as soon as it is there.
 
-        What is in `past` is not done again: a call that has its answer keeps it; of one that was begun a read is made
-        again, a tool with `reconcile` looks what is the case, and anything else is UNKNOWN.
+        What is in `past` is not done again: a call that has its answer keeps it. Of the calls that were only begun, a
+        read is made again, a tool with `reconcile` looks up the present state, and any other call is UNKNOWN.
 
         Unknown tools and arguments that do not fit are FORMAT_ERROR; a ToolRetry or ToolFailed raised by the tool
-        itself is FAILED. Cancelling stops what runs and starts nothing more; CancelledError is then raised, and
-        never for another reason. What `log` or `on_executed` raises is raised after the running calls were stopped.
+        itself is FAILED. Cancelling stops the running calls and starts no more. CancelledError is raised then, and
+        never for another reason. Errors of `log` or `on_executed` are raised after the running calls were stopped.
         """
         sight = self.gate.sight
-        if context.sight is not sight:  # what the caller saw counts, whoever made the sight
+        if context.sight is not sight:  # what the caller saw counts too
             sight.lower(context.sight.lowest)
             sight.narrow(context.sight.audience)
             context = replace(context, sight=sight)
         return await Step(self, context, log, on_executed, past).answer(calls)
 
     def happened(self, executed: Executed) -> None:
-        """Count a call that was answered before this run was taken up again, as if it had been answered here."""
+        """Count a call that was answered before this run was resumed, as if it had been answered here."""
         tool = self.registry.get(executed.call.name)
         self.gate.sight.lower(executed.authority)
         if tool is None or executed.status in {Status.REFUSED, Status.FORMAT_ERROR}:

@@ -1,16 +1,16 @@
-"""The things a tool may tell a model that went wrong.
+"""The errors a tool may report to a model.
 
 ToolError
 ├── ToolRetry    try again differently: the sentence says what to change
 └── ToolFailed   the world said no: told, not retried
-    └── Unheard  it was speech, and who it was for is gone: dropped, and the run with it
+    └── Unheard  it was speech, and its hearers are gone: dropped, and the run with it
 """
 
 from __future__ import annotations
 
 
 class ToolError(Exception):
-    """A tool call came to nothing; the message is written for the model to read."""
+    """A tool call did not succeed; the message is written for the model to read."""
 
 
 class ToolRetry(ToolError):
@@ -20,7 +20,8 @@ class ToolRetry(ToolError):
 class ToolFailed(ToolError):
     """The call was right and the world refused it; trying again will not help.
 
-    `authority` is the level of the least trusted who wrote any of the sentence, such as a name in it; None for nobody.
+    `authority` is the level of the least trusted author of any part of the sentence, such as a name in it; None when it
+    has no such part.
     """
 
     def __init__(self, sentence: str = "", authority: int | None = None) -> None:
@@ -29,4 +30,4 @@ class ToolFailed(ToolError):
 
 
 class Unheard(ToolFailed):
-    """The words came too late: whoever they were for would not hear them, and nothing was said."""
+    """The words came too late: the people they were for would not hear them, so nothing was said."""

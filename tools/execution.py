@@ -1,4 +1,4 @@
-"""One use of a tool, kept within its time: whatever it does, an answer or a sentence for the model comes of it."""
+"""Runs a tool within its time, so that every use ends in an answer or in a sentence for the model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _log = Logger()
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """A tool that gave nothing: how it ended, and what the model reads; `authority` as in `ToolFailed`."""
+    """The result of a tool without an answer: how it ended and what the model reads; `authority` as in ToolFailed."""
 
     status: Status
     text: str
@@ -37,9 +37,9 @@ async def within(
     run_id: str,
     is_stopped: Callable[[], bool],
 ) -> T | NoAnswer:
-    """What `work` gives in time, or why not; `limit` is asked for the time only when there is something to wait for.
+    """Return what `work` gives in time, or why it gave nothing. `limit` is called only if there is a need to wait.
 
-    CancelledError only when `is_stopped` says that it is ours.
+    Raises CancelledError only when `is_stopped` says that the cancellation is ours.
     """
     begun = Deferred.fromCoroutine(_awaited(work))
     if not begun.called:
@@ -55,20 +55,20 @@ async def within(
     except CancelledError:
         if is_stopped():
             raise
-        _note_crash(call, run_id)  # cancelled by someone else, such as a connection that was lost
-    except Exception:  # noqa: BLE001 - the border between us and any tool; cancellation was dealt with above
+        _note_crash(call, run_id)  # cancelled from elsewhere, such as by a lost connection
+    except Exception:  # noqa: BLE001 - a tool may raise anything; cancellation was dealt with above
         _note_crash(call, run_id)
     return NoAnswer(Status.CRASHED, f"{call.name} did not work because of an internal problem.")
 
 
 def text_of(answer: Answer | Labelled) -> str:
-    """The answer as the model reads it."""
+    """Return the answer as the model reads it."""
     bare = answer.answer if isinstance(answer, Labelled) else answer
     return bare if isinstance(bare, str) else bare.model_dump_json()
 
 
 def level_told(answer: Answer | Labelled) -> int | None:
-    """The level the tool itself gives its answer, None when it says nothing."""
+    """Return the level the tool itself gives its answer, None when it gives none."""
     return answer.authority if isinstance(answer, Labelled | Written) else None
 
 
@@ -78,7 +78,7 @@ def sources_told(answer: Answer | Labelled) -> tuple[str, ...]:
 
 
 async def _awaited(work: Callable[[], Awaitable[T]]) -> T:
-    """What `work` gives; one that raises before its first await is no exception to the rules."""
+    """Await `work()` in a coroutine, so that an error before its first await is handled like any other."""
     return await work()
 
 

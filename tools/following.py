@@ -1,4 +1,4 @@
-"""Whom a character follows, for whom, and until when. It is kept in memory only: a character that restarts stays."""
+"""The person a character follows, for whom, and until when. Kept in memory only: after a restart it follows nobody."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ A_MINUTE = 60.0
 
 
 class Following:
-    """Whom one character follows. `now` gives seconds; after `minutes` it follows no more, and never with 0."""
+    """The person one character follows. `now` gives seconds; it ends after `minutes`, and with 0 it never begins."""
 
     def __init__(self, now: Callable[[], float], minutes: float = 30.0) -> None:
         self.minutes = minutes
-        #: Who asked for it: the walks are judged as theirs.
+        #: The principal who asked for it: the walks are judged as theirs.
         self.asker: Principal | None = None
         self._now = now
         self._leader: Person | None = None
@@ -23,25 +23,25 @@ class Following:
 
     @property
     def leader(self) -> Person | None:
-        """Whom the character follows now, None for nobody."""
+        """The person the character follows now, None for nobody."""
         if self._leader is not None and self._now() >= self._until:
             self.end()
         return self._leader
 
     def begin(self, leader: Person, asker: Principal | None) -> None:
-        """Follow this person from now on, and nobody else."""
+        """Follow this person, and nobody else, from now on."""
         self._leader, self.asker = leader, asker
         self._until = self._now() + self.minutes * A_MINUTE
 
     def leads(self, id_: str) -> bool:
-        """Tell whether the character follows the one with this id."""
+        """Tell whether the character follows the person with this id."""
         return (leader := self.leader) is not None and leader.id == id_
 
     def look_for_leader(self, people: Iterable[Person]) -> None:
-        """Follow on where the leader is among these people, else nobody any more."""
+        """Stop following when the leader is not among these people."""
         if (leader := self.leader) is not None and leader.id not in {person.id for person in people}:
             self.end()
 
     def end(self) -> None:
-        """Follow nobody any more."""
+        """Stop following."""
         self._leader = self.asker = None

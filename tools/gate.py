@@ -1,4 +1,4 @@
-"""What one run has done and seen, and so what it may do next."""
+"""Counts what one run has done and seen, and decides from that what it may do next."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tools.rules import Rules
 from tools.tool import Category, Tool
 from tools.trust import TOP, Sight, Source, bounded
 
-#: What the model is told when an approval does not cover what it was given for any more.
+#: What the model is told when an approval no longer covers what it was given for.
 VOID = "Not done: the approval is void, because {why}. {tell}."
-#: How an effect ends that happened, or may have.
+#: The statuses of effects that happened, or may have.
 _MAYBE = frozenset({Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.UNKNOWN})
 
 
@@ -47,9 +47,10 @@ class Gate:
     def ask(
         self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
     ) -> Allowed | Refused:
-        """Whether the call may happen now; an approval it needs is used up, or asked for. `place` is within its step.
+        """Decide whether the call may happen now. Use up an approval it needs, or ask for one.
 
-        The arguments of `call` are the checked ones. An allowed call is counted at once: reads run together.
+        `place` is within its step. The arguments of `call` are the checked ones. An allowed call is counted at once,
+        because reads run together.
         """
         decision = self._decide(place, call, tool, requirement, context)
         match decision:
@@ -70,19 +71,19 @@ class Gate:
     def needs_approval(
         self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
     ) -> bool:
-        """Whether only an approval can let the call happen. To look up what it acts on is then counted as a call."""
+        """Tell whether the call needs an approval. If so, looking up what it acts on is counted as a call."""
         needs = isinstance(self._decide(place, call, tool, requirement, context), NeedsApproval)
         self._calls += needs
         return needs
 
     def began(self, tool: Tool) -> None:
-        """An allowed call begins."""
+        """Count an allowed call that begins."""
         self._calls += 1
         if tool.category is Category.ASYNC_REQUIRED:
             self._by_category[tool.category] += 1
 
     def ended(self, call: ToolCall, tool: Tool, status: Status) -> None:
-        """The allowed call is over: what the world did not refuse happened, or may have."""
+        """Count an allowed call that is over, if its effect happened or may have."""
         if not _counts(tool) or status not in _MAYBE:
             return
         act = act_of(call.name, call.arguments)
@@ -96,9 +97,9 @@ class Gate:
         return self._by_category[Category.DANGEROUS] > 0
 
     def goes_on(self, call: ToolCall, tool: Tool) -> None:
-        """The act that ended last was only the beginning of `call`: what comes next of it counts in its place.
+        """Note that the act that ended last only began `call`: its next part is counted in place of this one.
 
-        The whole is noted as well, as what was done: nothing else of it is ever seen in one piece.
+        The whole call is noted as done too, because it is never seen in one piece elsewhere.
         """
         self._calls -= 1
         self._by_category[tool.category] -= 1
@@ -106,19 +107,20 @@ class Gate:
             self.rules.repetition.note(act)
 
     def needed(self, tool: Tool, found: Requirement | None = None) -> Requirement:
-        """What a call of the tool needs at least, with what was found out about this one."""
+        """Return what a call of the tool needs at least, with what was found out about this one."""
         least = bounded(base_need(tool, self.rules.needs))
         return Requirement(least) if found is None else replace(found, permission=max(found.permission, least))
 
     def level(self, tool: Tool | None, status: Status, told: int | None) -> int:
-        """The level of a result's text; `told` is what the tool or the world said of its answer, None for nothing.
+        """Return the level of a result's text.
 
-        Whoever wrote a text of the game, it never counts for more than the game's own.
+        `told` is the level that the tool or the world gave its answer, None when it gave none. A text of the game never
+        counts for more than the game's own texts, whoever wrote it.
         """
         if tool is None or status in {Status.REFUSED, Status.FORMAT_ERROR}:
             return TOP
         if tool.category is Category.ASYNC_REQUIRED:
-            return 0  # whoever answered, nobody here knows them
+            return 0  # the author of the answer is unknown here
         if status is Status.FAILED:
             names = TOP if told is None else bounded(told)
             return min(self._level_of(tool.source), self._level_of(Source.WORLD), names)
@@ -129,7 +131,7 @@ class Gate:
         return min(bounded(told), self._level_of(Source.WORLD)) if tool.source is Source.WORLD else bounded(told)
 
     def _level_of(self, source: Source) -> int:
-        """The level of what a tool with this source answers."""
+        """Return the level of the answers of a tool with this source."""
         match source:
             case Source.OPERATOR:
                 return TOP
@@ -167,7 +169,7 @@ class Gate:
         )
 
     def _why_not(self, reason: str, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext) -> str:
-        """Use up the approval of the call, or ask for one; what the model is told when there is none, else nothing."""
+        """Use up the call's approval, or ask for one. Return what the model is told when there is none, else ""."""
         approvals, requester = self.rules.approvals, context.requester
         authority = authority_of(context.actor, requester, self.sight.lowest, self.rules.world_text)
         lack = lack_of(authority, requirement, requester, self.sight, tool)
@@ -184,9 +186,9 @@ class Gate:
         return f"Not done yet. {_tell(requester)} that {reason}: {number}. {lack.for_model}".rstrip()
 
     def _void(self, requirement: Requirement, context: ToolContext) -> str:
-        """What the model is told when the approval that the call was given does not cover it now, else nothing.
+        """Return what the model is told when the approval of the call no longer covers it, else "".
 
-        Also where the call needs none any more: what was approved is what is done, or nothing.
+        This holds also when the call no longer needs an approval: exactly what was approved is done, or nothing.
         """
         if context.granted is None or self.rules.approvals is None:
             return ""
@@ -195,10 +197,10 @@ class Gate:
 
 
 def _tell(requester: Principal | None) -> str:
-    """The beginning of a sentence that says whom the model is to tell."""
+    """Return the beginning of a sentence that says whom the model is to tell."""
     return f"Tell {one_line(requester.name, max_chars=60)}" if requester else "Say"
 
 
 def _counts(tool: Tool) -> bool:
-    """Whether doing the same again would be a repeat: a read and an idle tool do nothing that could be."""
+    """Tell whether doing the same again is a repeat. Reads and idle tools have no effect that could be repeated."""
     return not tool.category.reads and not tool.idle

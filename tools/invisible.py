@@ -1,8 +1,8 @@
-"""Which characters that nobody sees are kept, because what stands round them is drawn otherwise without them.
+"""Keeps invisible characters only where the text around them is drawn differently without them.
 
-Everything here is at most one such character for each visible one, and only where Unicode gives it a meaning: what
-has none there can only hide a message. The emoji are those of emoji-variation-sequences.txt and the symbols beyond
-U+1F000; the ideographic variants are the first 32, which is all that are registered for any character.
+At most one such character is kept for each visible one, and only where Unicode gives it a meaning: elsewhere it can
+only hide a message. The emoji are those of emoji-variation-sequences.txt and the symbols beyond U+1F000; the
+ideographic variants are the first 32, which is all that are registered for any character.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
-#: A letter keeps so many accents of the blocks that fit any letter, and so many marks of all kinds.
+#: The most accents (from the blocks that fit any letter) and the most marks of all kinds that a letter keeps.
 MAX_ACCENTS, MAX_MARKS = 4, 8
-#: The same mark may follow itself so often.
+#: The most times that the same mark may stand in a row.
 _MAX_SAME = 2
-#: Isolates within isolates.
+#: The deepest nesting of isolates.
 _MAX_DEPTH = 3
 
 
@@ -47,7 +47,7 @@ _FLAGS = [
     "\U0001f3f4" + "".join(chr(0xE0000 + ord(char)) for char in region) + "\U000e007f"
     for region in ("gbeng", "gbsct", "gbwls")
 ]
-#: What stands here by right; or else goes.
+#: Sequences that are kept, else (group `out`) an invisible character that is dropped.
 _IN_PLACE = re.compile(
     "|".join(
         [
@@ -66,7 +66,7 @@ _IN_PLACE = re.compile(
 )
 _ISOLATE = re.compile("[\u2066-\u2069\n]")
 _CLOSE = "\u2069"
-#: Runs of what is neither letter nor blank: only there can a mark be too many.
+#: Runs of characters that are neither letters nor white space: only there can there be too many marks.
 _RUN = re.compile(r"[^\w\s]{3,}")
 
 
@@ -76,9 +76,9 @@ def only_in_place(text: str) -> str:
 
 
 def paired_isolates(text: str) -> str:
-    """Drop the isolates that have no other half on their line, nothing to isolate, or too many round them.
+    """Drop isolates that have no other half on their line, nothing to isolate, or too many around them.
 
-    One that is left open turns the direction of all that follows, whoever wrote that.
+    An isolate that is left open turns the direction of all that follows, whoever wrote that.
     """
     if not _ISOLATE.search(text):
         return text
@@ -98,7 +98,7 @@ def paired_isolates(text: str) -> str:
 
 
 def few_marks(text: str) -> str:
-    """Drop the marks that a letter has too many of."""
+    """Drop the marks of which a letter has too many."""
     return _RUN.sub(_bearable, text)
 
 
@@ -119,5 +119,5 @@ def _bearable(run: re.Match[str]) -> str:
 
 
 def _is_selector(char: str) -> bool:
-    """Whether the mark only chooses a form of the letter: those are counted elsewhere."""
+    """Tell whether the mark only chooses a form of the letter; such marks are counted elsewhere."""
     return char in "\u180b\u180c\u180d\u180f" or "\ufe00" <= char <= "\ufe0f" or char >= "\U000e0100"

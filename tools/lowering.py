@@ -1,4 +1,4 @@
-"""Says why a call needs an approval, and how that is lifted, to the model, to who asked and to who decides."""
+"""Says why a call needs an approval and how to lift that: to the model, to the requester and to the approver."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tools.trust import Sight
 
 #: Longest name of a person or a thing in these sentences, and longest list of causes, in characters.
 _MAX_NAME, _MAX_CAUSES = 60, 400
-#: How the texts are named that nobody in particular wrote.
+#: The name for texts that have no particular author.
 GAME_TEXTS = "the game's own texts"
-#: What stands for a cause that nobody knows.
+#: The name for a cause that is not known.
 _SOMETHING = "something that is trusted less"
 
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """Why a call may not happen by itself: `for_model` is one sentence, `for_people` says how it is lifted too."""
+    """Why a call may not happen by itself: `for_model` is one sentence, `for_people` also says how to lift it."""
 
     for_model: str = ""
     for_people: str = ""
@@ -30,7 +30,7 @@ class Lack:
 def lack_of(
     authority: Authority, requirement: Requirement, requester: Principal | None, sight: Sight, tool: Tool
 ) -> Lack:
-    """Say which of the three is too low, whose words lowered it, and how to lift that."""
+    """Say which of the three levels is too low, whose words lowered it, and how to lift that."""
     need, reasons, lifts = requirement.permission, [], []
     for_model = ""
     if authority.sight < need:
@@ -53,7 +53,7 @@ def lack_of(
 
 
 def told_by(call: ToolCall) -> str:
-    """Name what a call told: the tool, and what it was asked for."""
+    """Name the source of a call's answer: the tool, and what it was asked for."""
     asked = next((value for value in call.arguments.values() if isinstance(value, str)), "")
     about = f" of {one_line(asked, max_chars=_MAX_NAME)!r}" if asked else ""
     return f"what {one_line(call.name, max_chars=_MAX_NAME)} told{about}"

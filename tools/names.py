@@ -1,4 +1,4 @@
-"""Finding what a model or a player means by a name: 'the Old MAP', 'map' and 'old m' all mean the old map."""
+"""Finds what a model or a player means by a name: 'the Old MAP', 'map' and 'old m' all mean the old map."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ARTICLES = frozenset({"the", "a", "an", "some", "my", "this", "that"})
 
 
 def pick(wanted: str, names: Sequence[str], *, what: str = "You see") -> int:
-    """The index of the name meant; ToolFailed that says what there is when none or several fit.
+    """Return the index of the name meant. Raises ToolFailed that says what there is when none or several fit.
 
     Case, articles and full stops do not matter. An exact name wins, then the only one that begins so, then the
     only one that shares all words of the shorter side.
@@ -28,7 +28,7 @@ def pick(wanted: str, names: Sequence[str], *, what: str = "You see") -> int:
 
 
 def candidates(wanted: str, names: Sequence[str]) -> list[int]:
-    """The indexes of the names that fit `wanted` best; empty when none does."""
+    """Return the indexes of the names that fit `wanted` best; empty when none does."""
     target = plain(wanted)
     if not target:
         return []
@@ -42,12 +42,12 @@ def candidates(wanted: str, names: Sequence[str]) -> list[int]:
 
 
 def plain(name: str) -> str:
-    """`name` in lower case without articles, quotation marks and outer punctuation."""
+    """Return `name` in lower case without articles, quotation marks and outer punctuation."""
     words = [word.strip(".,;:!?'\"") for word in name.casefold().split()]
     kept = [word for word in words if word and word not in _ARTICLES]
     return " ".join(kept or [word for word in words if word])
 
 
 def _overlap(wanted: set[str], name: set[str]) -> bool:
-    """Whether one side's words are all among the other's."""
+    """Tell whether one side's words are all among the other's."""
     return bool(name) and (wanted <= name or name <= wanted)

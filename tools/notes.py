@@ -1,4 +1,4 @@
-"""What a character remembers, in its own words, with whom each note came from."""
+"""The notes of a character in its own words, with whom each note came from."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MAX_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One remembered sentence. `about_*` is for whom it was written down, empty for nobody; `at` is clock seconds.
+    """One remembered sentence. `about_*` is the person it was noted for, empty for none; `at` is clock seconds.
 
     `trust` is the level it was written under (`tools/trust.py`): the lowest of all that was in view. `sources` are the
-    ids of the others whose words are in it. `audience` is who may be told of it; where that is not known, as of a note
-    of an older version, it is whoever it was written down for.
+    ids of the others whose words are in it. `audience` is who may be told of it. Where that is not known, as in a note
+    of an older version, only the person it was noted for may be told.
     """
 
     text: str
@@ -34,11 +34,11 @@ class Note:
 
     @property
     def size_bytes(self) -> int:
-        """What the note takes of the store's room, in bytes of UTF-8."""
+        """The room the note takes in the store, in bytes of UTF-8."""
         return len(self.text.encode(errors="replace")) + len(self.about_name.encode(errors="replace"))
 
     def is_from(self, principal_id: str) -> bool:
-        """Tell whether the principal is among those it came from."""
+        """Tell whether the note came from this principal."""
         return principal_id == self.about_id or principal_id in self.sources
 
     def is_for(self, hearers: Audience) -> bool:
@@ -50,7 +50,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A kept note, and the older ones that were dropped to make room for it."""
+    """A stored note, and the older ones that were dropped to make room for it."""
 
     note: Note
     dropped: tuple[Note, ...] = ()
@@ -68,25 +68,25 @@ class Notes(Protocol):
         sources: Collection[str] = (),
         audience: Audience = None,
     ) -> Added:
-        """Keep `text` as learned from `about` and the `sources`; says which old notes had to go.
+        """Store `text` as learned from `about` and the `sources`. Return it with the old notes that were dropped.
 
-        ToolFailed when it cannot fit.
+        Raises ToolFailed when it cannot fit.
         """
         ...
 
     async def search(self, query: str, limit: int = 5, *, about_id: str | None = None) -> Sequence[Note]:
-        """At most `limit` notes that fit `query` best; with `about_id` only those that came from them or from nobody.
+        """Return at most `limit` notes that fit `query` best; an empty query fits everything, newest first.
 
-        An empty query fits everything, newest first.
+        With `about_id`, only notes that came from that principal or from nobody.
         """
         ...
 
     async def about(self, principal_id: str) -> Sequence[Note]:
-        """Every note that came from this principal, newest first: what a player may see."""
+        """Return every note that came from this principal, newest first: what a player may see."""
         ...
 
     async def forget(self, principal_id: str) -> int:
-        """How many notes came from this principal; they are gone."""
+        """Delete the notes that came from this principal. Return how many there were."""
         ...
 
 
@@ -108,7 +108,7 @@ class MemoryNotes:
         sources: Collection[str] = (),
         audience: Audience = None,
     ) -> Added:
-        """Keep `text`; the same note again only becomes newer. The oldest notes go when there is no room."""
+        """Store `text`; the same note again only becomes newer. The oldest notes are dropped when there is no room."""
         whose, name = (about.id, about.name) if about else ("", "")
         note = Note(text, whose, name, self._now(), trust, frozenset(sources) - {whose}, audience)
         if note.size_bytes > self._max_bytes:
@@ -121,21 +121,21 @@ class MemoryNotes:
         return Added(note, self._make_room())
 
     async def search(self, query: str, limit: int = 5, *, about_id: str | None = None) -> Sequence[Note]:
-        """The notes that share most words with `query`, newest first among equals."""
+        """Return the notes that share most words with `query`, newest first among equals."""
         return best_fitting(concerning(self._notes[::-1], about_id), query, limit)
 
     async def about(self, principal_id: str) -> Sequence[Note]:
-        """Every note that came from this principal, newest first."""
+        """Return every note that came from this principal, newest first."""
         return [note for note in reversed(self._notes) if note.is_from(principal_id)]
 
     async def forget(self, principal_id: str) -> int:
-        """How many notes came from this principal; they are gone."""
+        """Delete the notes that came from this principal. Return how many there were."""
         kept = [note for note in self._notes if not note.is_from(principal_id)]
         gone, self._notes = len(self._notes) - len(kept), kept
         return gone
 
     def _make_room(self) -> tuple[Note, ...]:
-        """The oldest notes, removed until the rest fits."""
+        """Remove the oldest notes until the rest fits. Return them."""
         size = sum(note.size_bytes for note in self._notes)
         over = 0
         while len(self._notes) - over > self._max_notes or size > self._max_bytes:
@@ -151,16 +151,16 @@ def concerning(notes: Sequence[Note], principal_id: str | None) -> list[Note]:
 
 
 def best_fitting(newest_first: Sequence[Note], query: str, limit: int) -> Sequence[Note]:
-    """At most `limit` notes that share words with `query`, most words first; an empty query fits everything."""
+    """Return at most `limit` notes that share words with `query`, most words first; an empty query fits everything."""
     wanted = _words(query)
     if not wanted:
         return newest_first[:limit]
     scored = [(len(wanted & _words(f"{note.text} {note.about_name}")), note) for note in newest_first]
     fitting = [pair for pair in scored if pair[0]]
-    fitting.sort(key=lambda pair: -pair[0])  # stable: newest stay first among equals
+    fitting.sort(key=lambda pair: -pair[0])  # stable: the newest stay first among equals
     return [note for _, note in fitting[:limit]]
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of `text` in lower case."""
+    """Return the words of `text` in lower case."""
     return frozenset(re.findall(r"\w+", text.casefold()))

@@ -1,7 +1,7 @@
-"""Whether a call may happen. Pure: the decision depends on these values only, and no text can change it.
+"""Decides whether a call may happen. Pure: the decision depends on these values only, and no text can change it.
 
-The values come from the game (permissions), from the owner (grant, caps, deny list) and from counting. A model's
-words, and whatever it read, are no input of `decide` but through one number: the lowest level of all it has in view.
+The values come from the game (permissions), from the owner (grant, caps, deny list) and from counting. A model's words
+and the texts it read enter `decide` only through one number: the lowest level of all it has in view.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from tools.principal import Kind, Principal
 from tools.tool import Category, Tool
 from tools.trust import bounded, label_of
 
-#: Commands that nobody can allow an assistant, by the names of Evennia 6.1 and their kin elsewhere: code, passwords,
-#: permissions, the server, accounts and sessions, acting through somebody else, and what rewrites later commands
-#: (reference: "Policy kernel to build"). A `*` at the end stands for any ending.
+#: Commands that nobody can allow an assistant, by the names of Evennia 6.1 and similar ones elsewhere: code, passwords,
+#: permissions, the server, accounts and sessions, acting through another person, and what rewrites later commands
+#: (docs/policy.md, "Never, for nobody"). A `*` at the end stands for any ending.
 DENIED = frozenset({
     "py", "batch*", "perm", "userpassword", "password", "force", "shutdown", "reload", "reset", "reboot", "server*",
     "service*", "quell", "unquell", "nick*", "alias*", "setobjalias*", "account*", "charcreate", "chardelete", "ic",
     "ooc", "quit", "sessions", "option*", "connect", "create_account",
-    # Locks are permissions by another name; these start code by its path or its number, or make a new account of a bot.
+    # Locks are a form of permissions; the others start code by its path or number, or make a new account for a bot.
     "lock", "typeclass*", "spawn", "olc", "script*", "task*", "irc2chan", "rss2chan", "grapevine2chan", "discord2chan",
-    # Our own: over other assistants, and over what they remember of people.
+    # Our own commands: for other assistants, and for what they remember of people.
     "assistant", "assistants", "mute", "unmute", "forget me", "what do you remember",
-    # Speech that has no speaker; and the steps of a batch file that runs code.
+    # Speech without a speaker, and the steps of a batch file that runs code.
     "emit", "abort", "bb", "bl", "cc", "hh", "jj", "jl", "ll", "nl", "nn", "pp", "qq", "rr", "rrr", "sl", "ss",
 })  # fmt: skip
-#: What the steps of the ladder are called.
+#: The names of the steps of the ladder.
 RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
 
 
@@ -49,7 +49,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """What a call may draw on: the assistant's own permission, its requester's, and the lowest level in view."""
+    """The levels a call may draw on: the assistant's own permission, its requester's, and the lowest level in view."""
 
     actor: int
     requester: int
@@ -57,13 +57,13 @@ class Authority:
 
     @property
     def level(self) -> int:
-        """The least of the three: nobody's wish is granted above their own rank, nor above the assistant's."""
+        """The lowest of the three: no wish is granted above the requester's own rank, nor above the assistant's."""
         return min(self.actor, self.requester, self.sight)
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How much one run may do, and one step of it; `same` is how often it may do exactly the same thing."""
+    """How much one run, and one step of it, may do; `same` is how often it may do exactly the same thing."""
 
     calls: int = 20
     spoken: int = 3
@@ -77,7 +77,7 @@ class Caps:
 class SoFar:
     """What came before the call: `place` in its step, counts of its run; `same` and `echo` are about this very act.
 
-    `echo` says that another assistant asks for what this one has done just now.
+    `echo` says that another assistant asks for what this one has just done.
     """
 
     place: int = 0
@@ -103,7 +103,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class NeedsApproval:
-    """The call may happen once somebody of the needed rank has approved it; `reason` says which rank."""
+    """The call may happen once a person of the needed rank has approved it; `reason` says which rank."""
 
     reason: str
 
@@ -121,7 +121,7 @@ def decide(
     caps: Caps = Caps(),
     so_far: SoFar = SoFar(),
 ) -> Decision:
-    """The decision on one call of `tool`. `denied` adds to DENIED. Only a lack of authority can be approved."""
+    """Decide on one call of `tool`. `denied` adds to DENIED. Only a lack of authority can be lifted by an approval."""
     reason = (
         not_granted(tool, grant)
         or _denied(requirement, denied)
@@ -137,12 +137,12 @@ def decide(
 
 
 def authority_of(actor: Principal, requester: Principal | None, sight: int, world_text: int = 1) -> Authority:
-    """What a call by `actor` for `requester` may draw on, with `sight` as the lowest level in view."""
+    """Return what a call by `actor` for `requester` may draw on, with `sight` as the lowest level in view."""
     return Authority(bounded(actor.permission), level_of(requester, world_text), sight)
 
 
 def level_of(requester: Principal | None, world_text: int = 1) -> int:
-    """What `requester` may do in the game: 0 for nobody and for an assistant, whose wishes are somebody else's."""
+    """Return what `requester` may do in the game: 0 for none, and for an assistant, whose wishes are another's."""
     if requester is None:
         return 0
     level = label_of(requester, world_text).authority
@@ -150,7 +150,7 @@ def level_of(requester: Principal | None, world_text: int = 1) -> int:
 
 
 def base_need(tool: Tool, needs: Mapping[str, int]) -> int:
-    """The permission any call of `tool` needs: the owner's word, the tool's own, or what its category needs."""
+    """Return the permission any call of `tool` needs: the owner's setting, the tool's own, or that of its category."""
     own = needs.get(tool.name, tool.needs)
     if own is not None:
         return own
@@ -158,18 +158,18 @@ def base_need(tool: Tool, needs: Mapping[str, int]) -> int:
 
 
 def rank(permission: int) -> str:
-    """Who has this permission, with an article: 'a builder'."""
+    """Name the rank with this permission, with an article: 'a builder'."""
     name = RANKS[bounded(permission)]
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def not_granted(tool: Tool, grant: frozenset[str]) -> str:
-    """Why the tool may not be used at all, empty when it may."""
+    """Say why the tool may not be used at all; empty when it may."""
     return "" if tool.name in grant else f"You may not use {tool.name}."
 
 
 def is_denied(command: str, denied: frozenset[str]) -> bool:
-    """Whether `command`, a name with its switches as `name/switch`, is on the list, by its name or by a switch."""
+    """Tell whether `command`, a name with its switches as `name/switch`, is listed, by its name or by a switch."""
     name, *switches = plain_command(command).split("/")
     forms = {name, *(f"{name}/{switch}" for switch in switches)}
     listed = {plain_command(entry) for entry in denied}
@@ -179,7 +179,7 @@ def is_denied(command: str, denied: frozenset[str]) -> bool:
 
 
 def plain_command(name: str) -> str:
-    """`name` as it is compared: small letters, without the marks some games put before a command."""
+    """Return `name` as it is compared: lower case, without the marks some games put before a command."""
     return name.strip().casefold().lstrip("@+&/")
 
 

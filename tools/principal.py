@@ -1,4 +1,4 @@
-"""Who causes things: a principal with the permission the game gives them."""
+"""Principals: the causes of what happens, with the permission the game gives them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who caused something.
+    """The cause of something: a player, an assistant, the world or the operator.
 
     `id` is stable within the game; `permission` is the game's own ladder as a number: 0 guest, 1 player, 2 helper,
     3 builder, 4 admin, 5 developer (Evennia's `PERMISSION_HIERARCHY`). `trust` is the most that its words and its name
-    count for, where somebody else wrote them: a thing speaks in the words of who made it.
+    count for when another person wrote them: a thing speaks in the words of its maker.
     """
 
     id: str

@@ -1,7 +1,7 @@
-"""Whether a call would tell what is private to others than those who know it. Pure but for asking who is in the room.
+"""Tells whether a call would reveal private words to others. Pure, except that it asks the world who hears.
 
-In a run that answers somebody in private, the model has private words in view. Whatever it says then is said to them
-alone, or not at all: no model is trusted with that.
+In a run that answers a person in private, the model has private words in view. Whatever it says then is said to that
+person alone, or not at all: this is never left to the model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tools.trust import channel_id
 
 
 def told_to_others(tool: Tool, call: ToolCall, context: ToolContext, *, changed: bool = False) -> NoAnswer | None:
-    """Return what becomes of a call that would tell private words to others, None for a call that may go on.
+    """Return the result of a call that would reveal private words to others, None for a call that may go on.
 
     `call` has its checked arguments. `changed` says that the run has changed the game: it may be on an errand.
     """
@@ -43,7 +43,7 @@ def told_to_others(tool: Tool, call: ToolCall, context: ToolContext, *, changed:
 
 
 def _kept(context: ToolContext, *, changed: bool) -> NoAnswer:
-    """Return how a call ends that is not made, and what the model reads."""
+    """Return how a call that is not made ends, and what the model reads."""
     requester = context.requester
     if requester is None:
         return NoAnswer(Status.FAILED, "Others would notice this, and you know it in private. It was not done.")
@@ -59,7 +59,7 @@ def _kept(context: ToolContext, *, changed: bool) -> NoAnswer:
 
 
 def _people(context: ToolContext) -> Iterator[Principal]:
-    """Everybody whose words woke the run, each once."""
+    """Yield everybody whose words woke the run, each once."""
     seen: set[str] = set()
     for who in (*context.askers, *((context.requester,) if context.requester else ())):
         if who.id not in seen:

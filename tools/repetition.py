@@ -1,4 +1,4 @@
-"""Telling when the same is done again: an assistant that answers an assistant, or a model that turns in a circle."""
+"""Tells when an act is repeated: by an assistant that answers an assistant, or by a model that goes in circles."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ class Repetition:
         self._acts: tuple[str, ...] = ()
 
     def note(self, act: str) -> None:
-        """This act happened, or may have."""
+        """Note an act that happened, or may have."""
         self._acts = (*self._acts, act)[-self._remembered :]
 
     def has(self, act: str) -> bool:
-        """Whether this act is among the last ones."""
+        """Tell whether this act is among the last ones."""
         return act in self._acts
 
 
 def act_of(tool: str, arguments: JSONObject) -> str:
-    """The act as one text, equal for equal acts: white space and the case of letters make no other act of it."""
+    """Return the act as one text, equal for equal acts: white space and the case of letters make no difference."""
     return canonical(tool, _plain(arguments))
 
 
 def canonical(*values: object) -> str:
-    """JSON values as one text, the same however the keys were ordered."""
+    """Return JSON values as one text, the same however the keys were ordered."""
     return _CANONICAL.encode(values)
 
 
 def _plain(value: JSON) -> JSON:
-    """The value with every text in it in small letters and with single spaces."""
+    """Return the value with every text in it in lower case and with single spaces."""
     if isinstance(value, str):
         return " ".join(value.split()).casefold()
     if isinstance(value, Mapping):

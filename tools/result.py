@@ -1,4 +1,4 @@
-"""What a tool call came to, with what the loop needs to know of it beside the text for the model."""
+"""The result of a tool call: the text for the model, and what the loop needs to know beside it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Status(StrEnum):
     DONE = "done"
     FORMAT_ERROR = "format_error"  # unknown tool or arguments that do not fit; counts against the run
     FAILED = "failed"  # the world said no
-    UNHEARD = "unheard"  # speech that was dropped, because whoever it was for is gone
+    UNHEARD = "unheard"  # speech that was dropped, because the person it was for is gone
     REFUSED = "refused"  # policy said no
     TIMED_OUT = "timed_out"
     CRASHED = "crashed"  # a bug in the tool, logged
@@ -26,14 +26,14 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A call that was about to run when its process died: nobody knows whether it happened."""
+    """A call that was about to run when its process died: it is not known whether it happened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
     """One answered call. `category` is None when no such tool exists; `seconds` is how long it ran.
 
-    `authority` is the level of the result's text (`tools/trust.py`); 0, the lowest, for records that do not say.
+    `authority` is the level of the result's text (`tools/trust.py`); 0, the lowest, for records without a level.
     `sources` are the ids of those whose words a memory gave back.
     """
 

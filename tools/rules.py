@@ -1,4 +1,4 @@
-"""What the owner has decided about one assistant, as the dispatcher needs it."""
+"""The owner's decisions about one assistant, as the dispatcher needs them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tools.repetition import Repetition
 class Rules:
     """The rules for one assistant; `docs/policy.md` explains each.
 
-    `grant` is the names of the tools it may use. `denied` are commands nobody can allow, beside those that never are
-    (`tools/policy.py`, DENIED). `needs` replaces the permission that a tool needs, by its name. `world_text` is the
+    `grant` is the names of the tools it may use. `denied` are commands that nobody can allow, in addition to those in
+    DENIED (`tools/policy.py`). `needs` replaces the permission that a tool needs, by its name. `world_text` is the
     level of the game's own texts. `approvals` and `repetition` live as long as the assistant; without `approvals`
-    nothing can be approved. `on_request` is told of each new request for an approval.
+    nothing can be approved. `on_request` is called with each new request for an approval.
     """
 
     grant: frozenset[str]

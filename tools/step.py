@@ -1,4 +1,4 @@
-"""One step: the calls of one answer of the model, each answered, in order.
+"""One step: answers the calls of one answer of the model, in order.
 
 Neighbouring reads run together. An effect waits for everything before it and holds up everything after it, so the
 game sees effects in the model's order.
@@ -38,9 +38,9 @@ MAX_TOGETHER = 8
 UNKNOWN_OUTCOME = (
     "The game stopped while {tool} was under way: nobody knows whether it happened. Do not do it again by yourself."
 )
-#: What the model reads when it called nothing by name.
+#: What the model reads when its call has no name.
 NAMELESS_CALL = "The call does not name a tool."
-#: What an earlier process left of a step, by the place of the call in it.
+#: What an earlier process did of a step, by the place of the call in it.
 Past = Mapping[int, Executed | Begun]
 NOTHING_YET: Past = {}
 
@@ -48,17 +48,17 @@ T = TypeVar("T")
 
 
 class EffectLog(Protocol):
-    """Told of every call that is really executed, before and after. What it raises stops the step.
+    """Is told of every call that is really executed, before and after. An error it raises stops the step.
 
     `index` is the call's place in the step. An intent without a done is a call whose outcome is unknown.
     """
 
     async def intent(self, index: int, call: ToolCall) -> None:
-        """The call is about to run."""
+        """Note that the call is about to run."""
         ...
 
     async def done(self, index: int, executed: Executed) -> None:
-        """The call has run."""
+        """Note that the call has run."""
         ...
 
 
@@ -81,7 +81,7 @@ class Step:
         self._stopped = False
 
     def answer(self, calls: Sequence[ToolCall]) -> Deferred[tuple[Executed, ...]]:
-        """The answers to all calls; cancelling it is the one way this step is cancelled from outside."""
+        """Answer all calls. Cancelling the Deferred is the only way to cancel this step from outside."""
         work = Deferred.fromCoroutine(self._in_order(calls))
         if work.called:  # nothing had to be waited for, so there is nothing left to cancel
             return work
@@ -93,7 +93,7 @@ class Step:
         outcome: Deferred[tuple[Executed, ...]] = Deferred(stop)
 
         def settle(result: tuple[Executed, ...] | Failure) -> None:
-            if not outcome.called:  # else it was cancelled, and a tool that would not stop is over at last
+            if not outcome.called:  # else it was cancelled, and a tool that did not stop then has ended now
                 outcome.callback(result)
 
         work.addBoth(settle)
@@ -109,13 +109,13 @@ class Step:
         return tuple(answered)
 
     async def _together(self, first: int, group: Sequence[ToolCall]) -> list[Executed]:
-        """Every answer, once all are there; the first failure stops the rest and is then raised."""
+        """Return every answer, once all are there. The first failure stops the rest and is then raised."""
         work = [Deferred.fromCoroutine(self._answer(first + at, call)) for at, call in enumerate(group)]
         failures: list[Failure] = []
 
         def fail(failure: Failure) -> None:
             failures.append(failure)
-            self._stopped = True  # or those cancelled here would count as crashed
+            self._stopped = True  # otherwise the calls cancelled here would count as crashed
             for other in work:
                 other.cancel()
 
@@ -127,7 +127,7 @@ class Step:
         return [executed for _, executed in results]
 
     def _groups(self, calls: Sequence[ToolCall]) -> list[list[ToolCall]]:
-        """`calls` cut into runs that may run together: up to MAX_TOGETHER reads, or one effect."""
+        """Cut `calls` into groups that may run together: up to MAX_TOGETHER reads, or one effect."""
         groups: list[list[ToolCall]] = []
         joinable = False
         for call in calls:
@@ -141,7 +141,7 @@ class Step:
         return groups
 
     async def _answer(self, index: int, call: ToolCall) -> Executed:
-        """The answer to one call, executed if it may be."""
+        """Answer one call, by executing it if it may be."""
         if self._stopped:
             raise CancelledError
         tool, past = self._run.registry.get(call.name), self._past.get(index)
@@ -160,7 +160,7 @@ class Step:
         return executed
 
     async def _checked(self, index: int, call: ToolCall, tool: Tool) -> Executed:
-        """The tool's answer, told to the effect log before and after, or why it does not run."""
+        """Run the tool, with the effect log told before and after. Return its answer, or why it does not run."""
         gate = self._run.gate
         if reason := not_granted(tool, gate.rules.grant):
             return self._executed(call, tool, Status.REFUSED, reason)
@@ -177,7 +177,7 @@ class Step:
         decision = gate.ask(index, meant, tool, needed, self._context)
         if isinstance(decision, Refused):
             return self._executed(call, tool, Status.REFUSED, decision.reason)
-        # Before the intent: who dies while they wait for their turn to speak has said nothing, and says it later.
+        # Before the intent: if the process dies in the wait for the turn to speak, nothing was said; it is said later.
         if tool.takes_turn and (turn := self._context.room_turn()) is not None:
             await turn
         if self._effects is not None:
@@ -191,7 +191,7 @@ class Step:
         return executed
 
     async def _needed(self, index: int, call: ToolCall, tool: Tool, arguments: Arguments) -> Requirement | NoAnswer:
-        """What this call needs, as the tool found it out; and what it acts on, when it must be approved."""
+        """Return what this call needs, as the tool found it out, and what it acts on when it must be approved."""
         resolve, needed = tool.resolve, self._run.gate.needed(tool)
         if resolve is not None:
             found = await self._within(call, tool, lambda: resolve(arguments, self._context))
@@ -209,7 +209,7 @@ class Step:
         return covered
 
     async def _after_death(self, index: int, call: ToolCall, tool: Tool | None) -> Executed:
-        """The answer to an effect that was begun by a process that died: what is the case now, or that nobody knows."""
+        """Answer an effect that a dead process began: with the present state, or with UNKNOWN."""
         unknown = self._executed(call, tool, Status.UNKNOWN, UNKNOWN_OUTCOME.format(tool=one_line(call.name)))
         self._run.happened(unknown)
         if tool is None or (reconcile := tool.reconcile) is None:
@@ -227,7 +227,7 @@ class Step:
         return executed
 
     def _no_such_tool(self, call: ToolCall) -> Executed:
-        """The answer to a call of a tool that does not exist."""
+        """Answer a call of a tool that does not exist."""
         known = ", ".join(name for name in self._run.registry.names() if name in self._run.gate.rules.grant)
         name = one_line(call.name, max_chars=64)
         if not name:
@@ -235,14 +235,14 @@ class Step:
         return self._executed(call, None, Status.FORMAT_ERROR, f"There is no tool '{name}'. Use one of: {known}.")
 
     async def _run_tool(self, call: ToolCall, tool: Tool, arguments: Arguments, needed: Requirement) -> Executed:
-        """The answer of the tool itself."""
+        """Run the tool itself and return its answer."""
         began = self._run.clock.seconds()
         context = self._context
         if tool.resolve is not None or self._run.gate.has_changed:
             context = replace(context, allowed=needed, has_changed=self._run.gate.has_changed)
 
         async def execute() -> Answer | Labelled:
-            if needed.covers:  # it was approved, and since then the intent was written down
+            if needed.covers:  # it was approved; look again, because the intent was written down since then
                 check_unchanged(needed, await requirement_now(tool, exact(call, arguments), context))
             return await tool.execute(arguments, context)
 
@@ -257,7 +257,7 @@ class Step:
         return self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told, sources=sources)
 
     async def _within(self, call: ToolCall, tool: Tool, work: Callable[[], Awaitable[T]]) -> T | NoAnswer:
-        """What a tool's work gives in the time the tool has."""
+        """Return what a tool's work gives in the time the tool has."""
         run = self._run
         return await within(
             lambda: Deadline.after(run.clock, run.seconds_for(tool)),
@@ -278,7 +278,7 @@ class Step:
         told: int | None = None,
         sources: tuple[str, ...] = (),
     ) -> Executed:
-        """The answer to `call`, with its text cleaned, capped and labelled."""
+        """Make the answer to `call`, with its text cleaned, capped and labelled."""
         shown = clean_heard(self._run.scrub(text), MAX_RESULT_CHARS, keep_newlines=True)
         result = ToolResult(call.id, call.name, shown, failed=status is not Status.DONE)
         level = self._run.gate.level(tool, status, told)
@@ -286,5 +286,5 @@ class Step:
 
 
 def exact(call: ToolCall, arguments: Arguments) -> ToolCall:
-    """`call` with its arguments as they were understood: what policy counts, compares and has approved."""
+    """Return `call` with its arguments as they were understood: what policy counts, compares and has approved."""
     return ToolCall(call.id, call.name, arguments.model_dump(mode="json"))

@@ -24,7 +24,7 @@ ANNA = Principal("player:anna", "Anna")
 
 
 def now(awaitable: Awaitable[T]) -> T:
-    """The result of an awaitable that has nothing left to wait for; its error is raised, waiting is AssertionError."""
+    """Return the result of an awaitable that need not wait, or raise its error. Raises AssertionError if it waits."""
 
     async def wait() -> T:
         return await awaitable
@@ -55,8 +55,8 @@ class RecordingWorld:
 
     `beyond` is the scene behind each exit (an exit without one leads to a bare room). `refusals` maps a verb to the
     sentence this world refuses it with. `commands` maps the first word of a line to the command it is, whose line is
-    left empty; a test may change it while a run goes on. `elsewhere` are the names of those who are in the game and not
-    in the scene.
+    left empty; a test may change it during a run. `elsewhere` are the names of those who are in the game and not in the
+    scene.
     """
 
     def __init__(
@@ -80,12 +80,12 @@ class RecordingWorld:
         self._channels = channels
 
     async def look(self) -> Scene:
-        """The scene."""
+        """Return the scene."""
         self._check("look")
         return self.scene
 
     async def inspect(self, target: str) -> str:
-        """The description of a thing, a person or an exit of the scene."""
+        """Return the description of a thing, a person or an exit of the scene."""
         self._check("inspect")
         seen = [(thing.name, thing.description) for thing in self.scene.things]
         seen += [(thing.name, thing.description) for thing in self.scene.carried]
@@ -95,38 +95,38 @@ class RecordingWorld:
         return description or f"You see nothing special about {name}."
 
     async def who(self) -> Sequence[Person]:
-        """The actor and the people of the scene."""
+        """Return the actor and the people of the scene."""
         self._check("who")
         return (Person(self.actor.name, is_ai=self.actor.kind is Kind.ASSISTANT), *self.scene.people)
 
     async def say(self, text: str) -> None:
-        """Noted."""
+        """Note the speech."""
         self._act(Act("say", text))
 
     async def emote(self, text: str) -> None:
-        """Noted."""
+        """Note the act."""
         self._act(Act("emote", text))
 
     async def whisper(self, target: str, text: str) -> None:
-        """Noted, when somebody of that name is there."""
+        """Note the whisper, when a person of that name is there."""
         names = [person.name for person in self.scene.people]
         self._act(Act("whisper", text, names[pick(target, names, what="Here are")]))
 
     def hears(self, who: Principal) -> bool:
-        """Whether somebody of that name is in the scene."""
+        """Tell whether a person of that name is in the scene."""
         return who.name in {person.name for person in self.scene.people}
 
     async def page(self, target: str, text: str) -> None:
-        """Noted, when somebody of that name is in the scene or `elsewhere`."""
+        """Note the page, when a person of that name is in the scene or `elsewhere`."""
         names = list(dict.fromkeys([*(person.name for person in self.scene.people), *self._elsewhere]))
         self._act(Act("page", text, names[pick(target, names, what="In the game are")]))
 
     async def speak_on(self, channel: str, text: str) -> None:
-        """Noted, when there is such a channel."""
+        """Note the speech, when there is such a channel."""
         self._act(Act("channel", text, self._channels[pick(channel, self._channels, what="Your channels")]))
 
     async def move(self, direction: str) -> Scene:
-        """The scene behind the exit, which is the scene from now on."""
+        """Make the scene behind the exit the present scene, and return it."""
         way = self.scene.exits[pick(direction, self.scene.exits, what="Exits")]
         self._act(Act("move", target=way))
         self._elsewhere = (*self._elsewhere, *(person.name for person in self.scene.people))
@@ -134,7 +134,7 @@ class RecordingWorld:
         return self.scene
 
     async def go_home(self) -> Scene:
-        """Noted; the scene that the character began in is the scene from now on."""
+        """Make the first scene the present scene again, and return it."""
         if self.scene.room == self.home.room:
             raise ToolFailed("You are at home already.")
         self._act(Act("home"))
@@ -142,11 +142,11 @@ class RecordingWorld:
         return self.scene
 
     def is_left_alone(self) -> bool:
-        """Whether it is another scene than the first, with nobody but assistants in it."""
+        """Tell whether this is another scene than the first, with only assistants in it."""
         return self.scene.room != self.home.room and all(person.is_ai for person in self.scene.people)
 
     async def resolve(self, line: str) -> GameCommand:
-        """The command whose word the line begins with."""
+        """Return the command whose word the line begins with."""
         self._check("resolve")
         word, _, text = line.strip().partition(" ")
         command = self.commands.get(word)
@@ -155,7 +155,7 @@ class RecordingWorld:
         return replace(command, line=" ".join(filter(None, (command.line or command.name, text))))
 
     async def execute(self, command: GameCommand) -> str:
-        """Noted, under the command's name."""
+        """Note the line, under the command's name."""
         self._act(Act("execute", command.line, command.name))
         self.scene = _handed_over(self.scene, command)
         return f"{command.name}: done."
@@ -190,13 +190,13 @@ def _handed_over(scene: Scene, command: GameCommand) -> Scene:
 def tool_context(
     world: World | None = None, notes: Notes | None = None, requester: Principal | None = ANNA
 ) -> ToolContext:
-    """A context for Sage, in a recording world with nobody but Anna and with empty notes unless given."""
+    """Return a context for Sage; by default in a recording world with only Anna, and with empty notes."""
     world = world or RecordingWorld(Scene("A bare room", "There is nothing here.", people=(Person(ANNA.name),)))
     return ToolContext(SAGE, world, notes or MemoryNotes(lambda: 0.0), requester, "run-1")
 
 
 def tool_call(name: str, **arguments: JSON) -> ToolCall:
-    """A call of `name` whose id is made of the name."""
+    """Return a call of `name` whose id is made of the name."""
     return ToolCall(f"call_{name}", name, arguments)
 
 
@@ -206,12 +206,12 @@ def simple_tool(
     category: Category = Category.SAFE_CHAIN,
     timeout_seconds: float = 10.0,
 ) -> Tool:
-    """A tool without arguments round a function."""
+    """Return a tool without arguments around a function."""
     return Tool(name, f"The tool {name}.", NoArguments, category, execute, timeout_seconds)
 
 
 def crashing_tool(name: str, error: Exception, category: Category = Category.SAFE_CHAIN) -> Tool:
-    """A tool that raises `error`."""
+    """Return a tool that raises `error`."""
 
     async def crash(_: Arguments, __: ToolContext) -> str:
         raise error
@@ -220,9 +220,9 @@ def crashing_tool(name: str, error: Exception, category: Category = Category.SAF
 
 
 class WaitingTool:
-    """A tool whose calls wait until the test answers them; one that is never answered stalls.
+    """A tool whose calls wait until the test answers them; a call that is never answered stalls.
 
-    `waiting` holds the calls that run, oldest first; `most` is how many ever ran at once; `cancelled` counts.
+    `waiting` holds the running calls, oldest first; `most` is how many ever ran at once; `cancelled` counts.
     """
 
     def __init__(self, name: str, category: Category = Category.SAFE_CHAIN, timeout_seconds: float = 10.0) -> None:
@@ -249,18 +249,18 @@ class WaitingTool:
 
 
 class RecordingLog:
-    """An effect log that keeps what it is told, as ("intent" or "done", index, tool name); `fail_on` makes it raise."""
+    """An effect log that keeps each call as ("intent" or "done", index, tool name); `fail_on` makes it raise."""
 
     def __init__(self, *, fail_on: str = "") -> None:
         self.lines: list[tuple[str, int, str]] = []
         self._fail_on = fail_on
 
     async def intent(self, index: int, call: ToolCall) -> None:
-        """Noted."""
+        """Note the intent."""
         self._note("intent", index, call.name)
 
     async def done(self, index: int, executed: Executed) -> None:
-        """Noted."""
+        """Note the done."""
         self._note("done", index, executed.call.name)
 
     def _note(self, what: str, index: int, name: str) -> None:
@@ -270,5 +270,5 @@ class RecordingLog:
 
 
 def numbered(calls: Sequence[ToolCall]) -> list[ToolCall]:
-    """`calls` with ids that tell equal ones apart."""
+    """Return `calls` with ids that tell equal ones apart."""
     return [replace(call, id=f"call_{at}") for at, call in enumerate(calls)]

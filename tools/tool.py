@@ -1,4 +1,4 @@
-"""What a tool is: a name, a description, typed arguments, a category, a time-out and `execute`."""
+"""The tool contract: a name, a description, typed arguments, a category, a time-out and `execute`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Category(StrEnum):
-    """How the loop treats a call (design 4.3)."""
+    """How the loop treats a call."""
 
     SAFE_CHAIN = "safe_chain"  # reads; chain freely, may run concurrently
     TERMINAL = "terminal"  # speaks; the run ends after this step's calls
@@ -44,7 +44,7 @@ class Reach(StrEnum):
     NOBODY = "nobody"  # it says nothing
     NEARBY = "nearby"  # the person in the room whom its argument `target` names
     PERSON = "person"  # the person anywhere whom its argument `target` names
-    CHANNEL = "channel"  # whoever listens to what its argument `channel` names
+    CHANNEL = "channel"  # everybody who listens to the channel that its argument `channel` names
     EVERYBODY = "everybody"
 
 
@@ -58,7 +58,7 @@ class NoArguments(Arguments):
     """A tool that takes nothing."""
 
 
-#: What a model is told: a pydantic model reaches it as JSON, a string as it is.
+#: An answer for a model: a pydantic model reaches it as JSON, a string as it is.
 Answer = BaseModel | str
 
 
@@ -79,15 +79,15 @@ class Tool:
     """One thing the model may do.
 
     `execute(arguments, context)` gets an instance of `arguments`; it is async or returns a Deferred. It raises
-    `ToolRetry` when the model should try differently and `ToolFailed` when the world said no; anything else is a
+    `ToolRetry` when the model should try differently and `ToolFailed` when the world said no; any other error is a
     bug, logged and told to the model as a failure. `timeout_seconds` cancels it.
 
-    `needs` is the permission a call needs, None for what is usual in its category; `resolve` says what one particular
-    call needs beyond that. `targets` are the arguments that name somebody or something here: an approval is bound to
-    who or what that is. `source` is who writes the texts it answers with. `reconcile` is the answer when nobody
-    knows whether the call happened, for a tool that can find out. An `idle` tool does nothing at all, so that doing it
-    again is never a repeat. `reach` is who may notice what a call says, None for what is usual in its category: nobody
-    for a read, everybody else for the rest.
+    `needs` is the permission a call needs, None for the default of its category; `resolve` says what one particular
+    call needs beyond that. `targets` are the arguments that name a person or a thing here: an approval is bound to
+    what they name. `source` is the author of the texts it answers with. `reconcile` gives the answer when it is not
+    known whether the call happened, for a tool that can find out. An `idle` tool does nothing at all, so doing it again
+    is never a repeat. `reach` is who may notice what a call says, None for the default of its category: nobody for a
+    read, everybody else for the rest.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Tool:
 
     @property
     def takes_turn(self) -> bool:
-        """Whether a call is a line that the whole room hears, of which characters leave some time between two."""
+        """Whether the whole room hears a call, so that characters leave some time between two such calls."""
         return self.category is Category.TERMINAL and self.heard_by is Reach.EVERYBODY
 
     @property
@@ -125,12 +125,12 @@ class Tool:
 
 @cache
 def _schema_of(arguments: type[Arguments]) -> dict[str, Any]:
-    """The schema, made once for each kind of arguments there is: pydantic takes its time, and assistants are many."""
+    """Return the schema, made only once for each type of arguments: pydantic is slow, and assistants are many."""
     return plain_schema(arguments.model_json_schema())
 
 
 def plain_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without pydantic's titles and docstrings: fewer tokens, and byte-stable."""
+    """Return the schema without pydantic's titles and docstrings: fewer tokens, and byte-stable."""
     plain = {key: value for key, value in schema.items() if key not in {"title", "description"}}
     plain["properties"] = {
         name: {key: value for key, value in prop.items() if key != "title"}

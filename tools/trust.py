@@ -1,10 +1,10 @@
 """How far a text is to be trusted: who wrote it, and the most that may be done because of it.
 
-A level is a step of the game's own ladder (`Principal.permission`): what a text of level 1 asks for may at most need
-what every player may do. No text says its own level; it follows from where the text came from.
+A level is a step of the game's own ladder (`Principal.permission`). A text of level 1 may ask at most for things that
+every player may do. No text says its own level; it follows from where the text came from.
 
-A text also has an audience: who may be told of it. What was said to one person in private is for that person alone,
-and so is everything that was made of it.
+A text also has an audience: who may be told of it. Words said to one person in private are for that person alone, and
+so is everything that is made of them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tools.principal import Kind, Principal
 
 #: The level of the operator and of our own words: the top of the ladder.
 TOP = 5
-#: The ids of those who may be told of a text, principals and private channels; None is everybody, no id is nobody.
+#: The ids of the principals and private channels that may be told of a text; None is everybody, no id is nobody.
 Audience = frozenset[str] | None
 
 
 class Source(StrEnum):
-    """Who wrote a text."""
+    """The author of a text."""
 
     OPERATOR = "operator"  # also our own words, such as confirmations and refusals
     PLAYER = "player"
@@ -35,7 +35,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Where a text came from, its level and its audience; `who` is a principal's id, empty for nobody."""
+    """The source of a text, its level and its audience; `who` is a principal's id, empty for nobody."""
 
     source: Source
     authority: int
@@ -44,7 +44,7 @@ class Label:
 
 
 def label_of(who: Principal, world_text: int = 1) -> Label:
-    """The label of what `who` says; `world_text` is the level of the game's own texts."""
+    """Return the label of what `who` says; `world_text` is the level of the game's own texts."""
     match who.kind:
         case Kind.OPERATOR:
             return Label(Source.OPERATOR, TOP, who.id)
@@ -59,7 +59,7 @@ def label_of(who: Principal, world_text: int = 1) -> Label:
 
 
 def bounded(level: int) -> int:
-    """`level` as a step of the ladder."""
+    """Return `level`, limited to the steps of the ladder."""
     return max(0, min(level, TOP))
 
 
@@ -86,35 +86,35 @@ def _nobody(_: str) -> frozenset[str]:
 
 @dataclass(slots=True)
 class Sight:
-    """What the model has in view during one run: the lowest level of it counts, and never rises again.
+    """What the model has in view during one run: its lowest level counts, and never rises again.
 
     `audience` is who may be told of all of it, so it only narrows. `sources_of` finds the ids of those in view whose
-    words a text repeats. `look_up` finds who or what a level comes from that was in view before the run.
+    words a text repeats. `look_up` names the cause of a level that was in view before the run.
     """
 
     lowest: int = TOP
     audience: Audience = None
     sources_of: Callable[[str], frozenset[str]] = _nobody
     look_up: Callable[[int], str] | None = None
-    #: What the run itself lowered each level by.
+    #: What lowered the sight to each level during the run itself.
     _why: dict[int, str] = field(default_factory=dict)
 
     def read(self, label: Label) -> None:
-        """The model sees a text with this label from now on."""
+        """Note that the model sees a text with this label from now on."""
         self.lower(label.authority)
         self.narrow(label.audience)
 
     def narrow(self, audience: Audience) -> None:
-        """The model sees a text of which only these may be told from now on."""
+        """Note that the model sees a text with this audience from now on."""
         self.audience = common(self.audience, audience)
 
     def lower(self, authority: int, why: str = "") -> None:
-        """The model sees a text of this level from now on; `why` names it."""
+        """Note that the model sees a text of this level from now on; `why` names it."""
         if why:
             self._why.setdefault(authority, why)
         self.lowest = min(self.lowest, authority)
 
     def because(self) -> str:
-        """Name who or what the lowest level comes from; empty when nobody knows."""
+        """Name who or what the lowest level comes from; empty when that is not known."""
         before = self.look_up(self.lowest) if self.look_up is not None else ""
         return "; ".join(filter(None, (before, self._why.get(self.lowest, ""))))

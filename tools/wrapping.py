@@ -1,6 +1,6 @@
-"""A model's words as they come: how many are heard, and what small models wrap round them.
+"""Removes what small models wrap around their words, and limits how many words are heard.
 
-Conservative on purpose: a wrapping goes only when it holds the whole text and is the speaker's own.
+Conservative on purpose: a wrapping is removed only when it holds the whole text and is the speaker's own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-#: Characters that may be said at once.
+#: The most characters that may be said at once.
 MAX_WORDS = 2000
 #: Opening and closing marks. Single quotes are left alone: they are apostrophes too often.
 _QUOTES = (('"', '"'), ("“", "”"), ("«", "»"), ("„", "“"))
@@ -18,9 +18,9 @@ _SPEAKS = r"(?:says?|said|asks?|asked|replies|replied|answers?|answered)"
 
 
 def spoken(text: str, speaker_name: str) -> str:
-    """The bare words: 'Sage: Hello', 'Sage says, "Hello"' and '"Hello"' are all 'Hello'.
+    """Return the bare words: 'Sage: Hello', 'Sage says, "Hello"' and '"Hello"' are all 'Hello'.
 
-    Quotation marks go only when they hold everything and none stands inside.
+    Quotation marks are removed only when they hold everything and none stands inside.
     """
     while (bare := _unquoted(_unnamed(text.strip(), speaker_name))) != text:
         text = bare
@@ -28,14 +28,14 @@ def spoken(text: str, speaker_name: str) -> str:
 
 
 def acted(text: str, actor_name: str) -> str:
-    """The bare act, as it follows the actor's name: 'Sage smiles' and '*smiles*' are both 'smiles'."""
+    """Return the bare act, as it follows the actor's name: 'Sage smiles' and '*smiles*' are both 'smiles'."""
     while (bare := _nameless(_unstarred(text.strip()), actor_name)) != text:
         text = bare
     return text
 
 
 def _unnamed(text: str, name: str) -> str:
-    """`text` without a leading `name:` or a `name says` before a quotation that runs to its end."""
+    """Return `text` without a leading `name:`, or a `name says` before a quotation that runs to its end."""
     if not name:
         return text
     own = re.escape(name)
@@ -49,7 +49,7 @@ def _unnamed(text: str, name: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """`text` without the one pair of quotation marks that holds all of it."""
+    """Return `text` without the one pair of quotation marks that holds all of it."""
     for opening, closing in _QUOTES:
         inner = text[1:-1]
         if len(text) > 1 and text[0] == opening and text[-1] == closing and not {opening, closing} & set(inner):
@@ -58,13 +58,13 @@ def _unquoted(text: str) -> str:
 
 
 def _unstarred(text: str) -> str:
-    """`text` without the asterisks that hold all of it."""
+    """Return `text` without the asterisks that hold all of it."""
     held = re.fullmatch(r"(\*+)([^*]+)\1", text)
     return held.group(2).strip() if held else text
 
 
 def _nameless(text: str, name: str) -> str:
-    """`text` without the leading name, when words follow it."""
+    """Return `text` without the leading name, when words follow it."""
     own = re.match(rf"{re.escape(name)}\s+(?=\S)", text, re.IGNORECASE) if name else None
     return text[own.end() :] if own else text
 
@@ -73,5 +73,5 @@ def _cut(value: object) -> object:
     return value[:MAX_WORDS] if isinstance(value, str) else value
 
 
-#: Words to be said. A model that says more is heard as far as that goes: what it said is not refused for its length.
+#: Text to be said. A longer text is cut after MAX_WORDS characters, not refused.
 Words = Annotated[str, BeforeValidator(_cut)]

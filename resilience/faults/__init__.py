@@ -1,1 +1,1 @@
-"""A proxy that misbehaves as asked, in front of a server that behaves; the public names are in `resilience.testing`."""
+"""A proxy that misbehaves on demand, in front of a server that behaves; `resilience.testing` has its public names."""

@@ -1,4 +1,4 @@
-"""What a server in trouble answers: faults that are whole HTTP answers. The real server is not asked.
+"""Faults that are whole HTTP answers, as a server in trouble gives them. The real server is not asked.
 
 Durations are float seconds, sizes bytes.
 """
@@ -15,14 +15,14 @@ _JSON = ("Content-Type", "application/json")
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """An answer with this status code (200 to 599), body and headers, each a pair of name and value."""
+    """An answer with this status code (200 to 599), body and headers; each header is a pair of name and value."""
 
     code: int
     body: bytes = field(default=b"", repr=False)
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what is no final status."""
+        """Reject a code that is not a final status."""
         require(200 <= self.code <= 599, "give the status as a number from 200 to 599")  # noqa: PLR2004  (as said)
 
 
@@ -33,7 +33,7 @@ class HtmlPage:
 
 @dataclass(frozen=True, slots=True)
 class HalfEvent:
-    """200 with half a server-sent event, whose end is a good one as HTTP sees it."""
+    """200 with half a server-sent event; the HTTP body itself ends correctly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class EndlessEvents:
     interval_seconds: float
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be waited for."""
+        """Reject an interval below zero."""
         require(self.interval_seconds >= 0, "give the time between two events as 0 or more seconds")
 
 
@@ -55,7 +55,7 @@ class HugeHeader:
     line_bytes: int = 1000
 
     def __post_init__(self) -> None:
-        """Refuse lines without room for a name and a value."""
+        """Reject a size below 1, and lines without room for a name and a value."""
         require(self.bytes >= 1, "give the size of the headers as 1 or more bytes")
         require(self.line_bytes > _PADDING_BYTES, f"give the size of a header line as more than {_PADDING_BYTES} bytes")
 
@@ -67,18 +67,18 @@ class GzipBomb:
     decoded_bytes: int
 
     def __post_init__(self) -> None:
-        """Refuse less than nothing."""
+        """Reject a size below zero."""
         require(self.decoded_bytes >= 0, "give the size of the decoded body as 0 or more bytes")
 
 
 Answer = Status | HtmlPage | HalfEvent | EndlessEvents | HugeHeader | GzipBomb
 
-#: Bytes of a padding header line that are not padding: its name, colon, blank and line end.
+#: Bytes of a padding header line that are not padding: its name, colon, space and line end.
 _PADDING_BYTES = len("X-Padding: \r\n")
 
 
 def throttled(retry_after_seconds: float) -> Status:
-    """429 with Retry-After (seconds) and an error in the shape of OpenAI's."""
+    """Return a 429 with Retry-After (seconds) and an error in the shape of OpenAI's."""
     require(retry_after_seconds >= 0, "give the time to wait as 0 or more seconds")
     error = {"message": "Rate limit reached", "type": "requests", "param": None, "code": "rate_limit_exceeded"}
     headers = (_JSON, ("Retry-After", f"{retry_after_seconds:g}"))
@@ -86,13 +86,13 @@ def throttled(retry_after_seconds: float) -> Status:
 
 
 def overloaded() -> Status:
-    """529 with an error in the shape of Anthropic's."""
+    """Return a 529 with an error in the shape of Anthropic's."""
     error = {"type": "overloaded_error", "message": "Overloaded"}
     return Status(529, json.dumps({"type": "error", "error": error}).encode(), (_JSON,))
 
 
 def server_error(code: int = 500) -> Status:
-    """A 5xx with an error in the shape of OpenAI's."""
+    """Return a 5xx with an error in the shape of OpenAI's."""
     require(500 <= code <= 599, "give the status of a server error as a number from 500 to 599")  # noqa: PLR2004  (as said)
     error = {"message": "The server had an error", "type": "server_error", "param": None, "code": None}
     return Status(code, json.dumps({"error": error}).encode(), (_JSON,))

@@ -1,4 +1,4 @@
-"""The bytes of the answers that the proxy gives by itself, made piece by piece as they are wanted."""
+"""The bytes of the answers that the proxy gives itself, made piece by piece as they are needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import assert_never
 
 from resilience.faults.answers import Answer, EndlessEvents, GzipBomb, HalfEvent, HtmlPage, HugeHeader, Status
 
-#: Zeros that are packed at once; a piece of a bomb on the wire is a thousandth of it.
+#: Zeros that are compressed at once; on the wire they are a thousandth of it.
 BLOCK_BYTES = 1024 * 1024
 #: Bytes of headers that are written at once.
 _HEADER_PIECE_BYTES = 64 * 1024
@@ -21,7 +21,7 @@ _EVENTS = ("Content-Type", "text/event-stream")
 
 
 def pieces(answer: Answer) -> Iterator[bytes]:
-    """The answer as it goes over the wire; never an empty piece, and no end for EndlessEvents."""
+    """Return the answer as it goes over the wire. No piece is empty; EndlessEvents has no end."""
     match answer:
         case Status(code, body, headers):
             return iter((_whole(code, body, *headers),))
@@ -40,12 +40,12 @@ def pieces(answer: Answer) -> Iterator[bytes]:
 
 
 def interval_seconds(answer: Answer) -> float:
-    """Seconds between two pieces of the answer."""
+    """Return the seconds between two pieces of the answer."""
     return answer.interval_seconds if isinstance(answer, EndlessEvents) else 0.0
 
 
 def bomb(decoded_bytes: int) -> Iterator[bytes]:
-    """A gzip stream of that many zeros. Blocks that forget what was before them are packed once and repeated."""
+    """Yield a gzip stream of that many zeros. Full blocks are compressed independently, so one is made and repeated."""
     yield b"\x1f\x8b\x08" + bytes(6) + b"\xff"
     block = _packed(BLOCK_BYTES)
     checksum = 0
@@ -68,14 +68,14 @@ def _whole(code: int, body: bytes, *headers: tuple[str, str]) -> bytes:
 
 
 def _streamed(body: Iterable[bytes], *headers: tuple[str, str]) -> Iterator[bytes]:
-    """A head and a chunked body with its end."""
+    """Return a head and a chunked body with its end."""
     head = _head(200, *headers, ("Transfer-Encoding", "chunked"))
     chunks = (b"%x\r\n%b\r\n" % (len(piece), piece) for piece in body)
     return chain((head,), chunks, (b"0\r\n\r\n",))
 
 
 def _padded(size: int, line_bytes: int) -> Iterator[bytes]:
-    """A head with `size` bytes of padding lines; the last one is as short as a header can be, at least."""
+    """Yield a head with `size` bytes of padding lines. The last line has at least the bytes of an empty header."""
     yield b"HTTP/1.1 200 OK\r\n"
     line = b"X-Padding: " + b"x" * (line_bytes - 13) + b"\r\n"
     together = max(1, _HEADER_PIECE_BYTES // line_bytes)

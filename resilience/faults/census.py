@@ -1,4 +1,4 @@
-"""Which connections are open."""
+"""The open connections of a proxy."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from twisted.internet.defer import Deferred, succeed
 
 
 class Connected(Protocol):
-    """What has a connection that can be reset."""
+    """An object with a connection that can be reset."""
 
     def abort(self) -> None:
-        """Reset it."""
+        """Reset the connection."""
         ...
 
 
 class Census:
-    """Counts connections, and ends them."""
+    """Counts open connections, and can end them all."""
 
     def __init__(self) -> None:
         self._open: dict[Connected, None] = {}
         self._empty: Deferred[None] | None = None
 
     def __len__(self) -> int:
-        """The number of open connections."""
+        """Return the number of open connections."""
         return len(self._open)
 
     def add(self, connection: Connected) -> None:
-        """Count a connection that was made."""
+        """Count a connection that was made. After `close`, reset it at once."""
         self._open[connection] = None
         if self._empty is not None:
             connection.abort()
@@ -39,7 +39,7 @@ class Census:
             self._empty.callback(None)
 
     def close(self) -> Deferred[None]:
-        """Reset every connection, those made later too; fires when all are gone. Call it once."""
+        """Reset every connection, later ones too; the Deferred fires when all are gone. Call it once."""
         self._empty = Deferred()
         if not self._open:
             return succeed(None)

@@ -1,4 +1,4 @@
-"""Several faults of one answer together, and what they amount to."""
+"""Several faults on one answer together, and their combined effect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from resilience.faults.toxics import (
 
 @dataclass(frozen=True, slots=True, init=False)
 class Faults:
-    """Faults that act together on one answer: one of each kind, one that cuts it and one that is an answer at most."""
+    """Faults that act together on one answer: one of each kind, at most one that cuts and one that is an answer."""
 
     faults: tuple[Toxic | Answer, ...]
 
@@ -45,7 +45,7 @@ PASS = Faults()
 
 
 class Ending(Enum):
-    """What is done with the client's connection when its answer has gone out, or as much of it as shall."""
+    """What happens to the client's connection once its answer, or the part of it that is sent, has gone out."""
 
     KEEP = auto()
     CLOSE = auto()
@@ -55,7 +55,7 @@ class Ending(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How an answer goes out. `cut_bytes` None: whole; 0: not at all. `answer` None: what the real server answers."""
+    """How an answer goes out. `cut_bytes` None: whole; 0: not at all. `answer` None: the real server's answer."""
 
     latency: Latency = Latency(0.0)  # noqa: RUF009  (frozen)
     bytes_per_second: float | None = None
@@ -72,12 +72,12 @@ class Shape:
 
 
 def parts(fault: Fault) -> tuple[Toxic | Answer, ...]:
-    """The simple faults that a fault is made of; none for PASS."""
+    """Return the simple faults that a fault is made of; none for PASS."""
     return fault.faults if isinstance(fault, Faults) else (fault,)
 
 
 def shape_of(fault: Fault) -> Shape:
-    """What a fault amounts to."""
+    """Return the combined effect of a fault."""
     given: dict[str, object] = {}
     for part in parts(fault):
         given |= _given(part)
@@ -85,7 +85,7 @@ def shape_of(fault: Fault) -> Shape:
 
 
 def _given(fault: Toxic | Answer) -> dict[str, object]:
-    """The fields of a shape that a fault sets."""
+    """Return the fields of a shape that a fault sets."""
     match fault:
         case Latency():
             return {"latency": fault}

@@ -1,4 +1,4 @@
-"""One client's connection: its requests one after the other, each with the fault that is planned for it."""
+"""One client's connection: its requests in order, each with its planned fault."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TEXT = ("Content-Type", "text/plain; charset=utf-8")
 
 
 class House(Interface):
-    """What all connections of a proxy share."""
+    """State shared by all connections of a proxy."""
 
     reactor: IReactorTime
     host: str
@@ -48,18 +48,18 @@ class House(Interface):
     servers: Census
 
     def begin(self, head: bytes) -> Record:
-        """The record of a request that begins, with its fault."""
+        """Return the record of a new request, with its fault."""
         ...
 
     def complain(self, error: str, record: Record | None) -> None:
-        """Note why a request was not served; without a record it never began."""
+        """Note why a request was not served. Without a record, the request never began."""
         ...
 
 
 class Connection(Protocol):
     """A connection from a client, and the one to the real server that belongs to it.
 
-    `_outlet` is there while an answer is under way. A client that sends its next request before that has it wait.
+    `_outlet` is set while an answer is under way. A client that sends its next request before it ends has to wait.
     """
 
     transport: Any
@@ -77,12 +77,12 @@ class Connection(Protocol):
         self._deaf = False
 
     def connectionMade(self) -> None:
-        """Be counted."""
+        """Register the connection in the census."""
         self.transport.setTcpNoDelay(True)
         self._house.clients.add(self)
 
     def dataReceived(self, data: bytes) -> None:
-        """Take what the client sends."""
+        """Take what the client sends. Pause the client when too much of later requests is waiting."""
         if self._deaf:
             return
         self._requests.feed(data)
@@ -91,7 +91,7 @@ class Connection(Protocol):
             self.transport.pauseProducing()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """The client has left: let the real server know."""
+        """Let the real server know that the client has left."""
         is_idle = self._outlet is None
         self._deaf = True
         if self._outlet is not None:
@@ -105,11 +105,11 @@ class Connection(Protocol):
         self.transport.abortConnection()
 
     def _is_waiting(self) -> bool:
-        """Whether what the client sends now is a request that must wait for the answer to the one before."""
+        """Tell whether what the client sends now is a request that must wait for the answer to the one before."""
         return self._requests.is_between and self._outlet is not None
 
     def _take(self) -> None:
-        """Go on with the request."""
+        """Handle the parts of requests that have arrived."""
         try:
             while not self._deaf and not self._is_waiting() and (part := self._requests.next()) is not None:
                 self._handle(part)
@@ -148,14 +148,14 @@ class Connection(Protocol):
         self._upstream.write(head)
 
     def _answer(self) -> None:
-        """Answer without the real server, if that is the fault and the whole request is here."""
+        """Answer without the real server, if the fault says so and the whole request is here."""
         answer = self._shape.answer
         if answer is not None and self._request_ended and self._outlet is not None:
             ending = Ending.CLOSE if self._is_last else Ending.KEEP
             self._outlet.pour(pieces(answer), interval_seconds(answer), ending)
 
     def _received(self, data: bytes) -> None:
-        """Pass on what the real server says, also what nobody asked for, such as a time-out of the connection."""
+        """Pass on what the real server says, even if no request asked for it, such as a time-out of the connection."""
         outlet = self._outlet
         if outlet is None:
             self.transport.write(data)
@@ -166,12 +166,12 @@ class Connection(Protocol):
             self._has_room()
 
     def _has_room(self) -> None:
-        """Let the real server go on, or wait while the client does not take what it said already."""
+        """Let the real server go on, or let it wait while the client does not take what it has sent."""
         if self._upstream is not None and self._outlet is not None:
             self._upstream.read(is_wanted=not self._outlet.is_full)
 
     def _is_whole(self, data: bytes) -> bool:
-        """Whether the answer of the real server ends with this data; one that cannot be followed never does."""
+        """Tell whether the real server's answer ends with this data. An answer that cannot be followed never does."""
         if self._answers is None:
             return False
         self._answers.feed(data)
@@ -184,7 +184,7 @@ class Connection(Protocol):
         return False
 
     def _lost(self, reason: Failure) -> None:
-        """Do to the client what the real server did to us, after what it said."""
+        """End the client's connection the way the real server ended ours, after what it sent."""
         self._upstream = None
         if self._outlet is None:
             self.transport.loseConnection()
@@ -199,7 +199,7 @@ class Connection(Protocol):
         self._answer()
 
     def _misunderstood(self, error: str) -> None:
-        """Answer a request that cannot be followed, unless the answer has begun, and hang up."""
+        """Refuse a request that cannot be followed, unless its answer has begun, and hang up."""
         self._deaf = True
         record = self._record if self._outlet is not None else None
         self._house.complain(error, record)
@@ -213,7 +213,7 @@ class Connection(Protocol):
         self.transport.loseConnection()
 
     def _over(self, ending: Ending) -> None:
-        """Go on with the connection as the end of the answer wants it."""
+        """Keep, close, reset or leave hanging the client's connection, as the ending of the answer says."""
         is_orphan = self._shape.asks and self._upstream is None
         self._outlet = None
         if ending is Ending.KEEP and not is_orphan:

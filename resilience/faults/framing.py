@@ -1,4 +1,4 @@
-"""Where HTTP/1.1 messages begin and end in a stream of bytes. Pure: no byte is changed, none is waited for.
+"""Finds where HTTP/1.1 messages begin and end in a stream of bytes. Pure: no byte is changed, none is waited for.
 
 Bodies are counted (Content-Length), chunked, or go on until the connection closes.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
-#: Bytes of a head; more is no HTTP that we know.
+#: The most bytes a head may have; no HTTP that we know has more.
 MAX_HEAD_BYTES = 256 * 1024
 _MAX_LINE_BYTES = 16 * 1024
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
@@ -20,7 +20,7 @@ _FINAL = 200
 
 
 class FramingError(ValueError):
-    """The bytes are no HTTP/1.1 that could be followed; the message says why."""
+    """The bytes are not HTTP/1.1 that could be followed; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some bytes of a body as they are on the wire, a chunked body's sizes and trailers among them."""
+    """Some bytes of a body as they are on the wire, including the sizes and trailers of a chunked body."""
 
     data: bytes
 
@@ -46,7 +46,7 @@ Part = Head | Piece | End
 
 
 class Body(Enum):
-    """How a body ends that is not counted. INTERIM: this head has no body and another head follows (100 Continue)."""
+    """How a body without a length ends. INTERIM: this head has no body and another head follows (100 Continue)."""
 
     CHUNKED = auto()
     UNTIL_CLOSE = auto()
@@ -54,7 +54,7 @@ class Body(Enum):
 
 
 class Framing:
-    """Cuts a stream into messages: `feed` it bytes and take `next` until that is None.
+    """Cuts a stream into messages: `feed` it bytes and call `next` until it returns None.
 
     `length_of` says from a head how long the body is. Both raise FramingError.
     """
@@ -68,7 +68,7 @@ class Framing:
 
     @property
     def held_bytes(self) -> int:
-        """How much was fed and not taken yet."""
+        """How many bytes were fed and not taken yet."""
         return len(self._held)
 
     @property
@@ -81,7 +81,7 @@ class Framing:
         self._held += data
 
     def next(self) -> Part | None:
-        """The next part, None when it takes more bytes."""
+        """Return the next part; None when it needs more bytes."""
         return self._next()
 
     def _head(self) -> Part | None:
@@ -101,7 +101,7 @@ class Framing:
         return Head(head)
 
     def _begin(self, length: int | Body) -> None:
-        """Turn to the body."""
+        """Switch to reading the body."""
         match length:
             case Body.CHUNKED:
                 self._next = self._chunk_size
@@ -145,11 +145,11 @@ class Framing:
         if line is None:
             return None
         if not line.strip():
-            self._next = self._counted  # of which nothing is left
+            self._next = self._counted  # `_left` is 0, so the next part is the end
         return Piece(line)
 
     def _some(self) -> Part | None:
-        """What is there of the counted bytes."""
+        """Return the available bytes of the counted body, up to what is left of it."""
         if not self._held:
             return None
         data = self._taken(min(self._left, len(self._held)))
@@ -169,7 +169,7 @@ class Framing:
 
 
 def request_length(head: bytes) -> int | Body:
-    """How long the body of a request is; none when the head says nothing."""
+    """Return how long the body of a request is; 0 when the head does not say. Raises FramingError."""
     fields = _fields(head)
     if b"transfer-encoding" in fields:
         if not _is_chunked(fields):
@@ -179,9 +179,9 @@ def request_length(head: bytes) -> int | Body:
 
 
 def response_length(head: bytes, method: bytes) -> int | Body:
-    """How long the body of the response to a request with this method is.
+    """Return how long the body of the response to a request with this method is. Raises FramingError.
 
-    A server that says it will close is believed: its response ends with the connection.
+    When a server says it will close, its response ends with the connection.
     """
     fields = _fields(head)
     version, status = _status(head)
@@ -198,7 +198,7 @@ def response_length(head: bytes, method: bytes) -> int | Body:
 
 
 def wants_close(head: bytes) -> bool:
-    """Whether a request is the last one of its connection."""
+    """Tell whether a request is the last one of its connection."""
     return _closes(_fields(head), head.split(b"\n", 1)[0].split()[-1])
 
 
@@ -215,7 +215,7 @@ def _status(head: bytes) -> tuple[bytes, int]:
 
 
 def _fields(head: bytes) -> dict[bytes, bytes]:
-    """The header fields, their names in lower case; of several with one name the last."""
+    """Return the header fields, with names in lower case. Of several with one name the last counts."""
     pairs = (line.partition(b":") for line in head.split(b"\n")[1:])
     return {name.strip().lower(): value.strip() for name, colon, value in pairs if colon}
 

@@ -1,4 +1,4 @@
-"""What faults are called on a command line: `latency`, `latency=0.5`, `latency=0.5,0.1`, `latency=0.5+slicer=10`."""
+"""The names of faults on a command line: `latency`, `latency=0.5`, `latency=0.5,0.1`, `latency=0.5+slicer=10`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from resilience.faults.toxics import (
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A fault that can be asked for by name. `defaults` are its values, whole numbers where only those are right."""
+    """A fault that can be asked for by name. `defaults` are its values, integers where only whole numbers are valid."""
 
     make: Callable[..., Toxic | Answer]
     does: str
@@ -67,20 +67,20 @@ _SEE = "`--list` names all"
 
 
 def fault_named(text: str) -> Fault:
-    """The fault that the text names; raises ValueError with one sentence that says what to type instead."""
+    """Return the fault that the text names. Raises ValueError with one sentence that says what to type instead."""
     made = [_made(part) for part in text.split("+")]
     return made[0] if len(made) == 1 else Faults(*made)
 
 
 def describe(fault: Fault) -> str:
-    """The fault in the form in which it is asked for, its values included."""
+    """Return the text that names the fault, its values included."""
     if fault == PASS:
         return "pass"
     return "+".join(_described(part) for part in parts(fault))
 
 
 def listing() -> str:
-    """One line for each fault: its name and values as they may be typed, and what happens."""
+    """Return one line for each fault: its name and values as they may be typed, and what happens."""
     lines = []
     for name, named in NAMES.items():
         usage = f"{name}[={named.values}]" if named.values else name

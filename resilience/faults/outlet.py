@@ -13,15 +13,15 @@ from resilience.faults.combined import Ending
 from resilience.faults.record import Record
 from resilience.faults.schedule import Due, Schedule
 
-#: With more than this many bytes waiting to go out, no more should be fed. Late bytes wait too, hence so many.
+#: With more than this many bytes waiting to go out, no more should be fed. It is large because delayed bytes wait too.
 HIGH_WATER_BYTES = 1024 * 1024
 
 
 @implementer(IPullProducer)
 class Outlet:
-    """The way of one answer to its client. It is `fed` from a server, or pours out pieces as they are asked for.
+    """Writes one answer to its client. The answer is fed in from a server, or poured from pieces on demand.
 
-    `transport` is the client's: it says by `resumeProducing` that all it was given is on its way, and only then gets
+    `transport` is the client's: it calls `resumeProducing` when all it was given is on its way, and only then gets
     the next piece. `over` is called with the ending when that is due; `has_room` after each piece that went out.
     """
 
@@ -56,7 +56,7 @@ class Outlet:
         return self._queued > HIGH_WATER_BYTES
 
     def start(self) -> None:
-        """Begin to write."""
+        """Begin to write the answer."""
         self._transport.registerProducer(self, False)
         self.feed(b"")  # an answer that is cut before its first byte has its ending now
 
@@ -65,11 +65,11 @@ class Outlet:
         self._add(self._schedule.of(data, self._clock.seconds()))
 
     def finish(self, ending: Ending) -> None:
-        """Take note that the answer is complete."""
+        """Note that the answer is complete."""
         self._add(self._schedule.end(ending, self._clock.seconds()))
 
     def pour(self, pieces: Iterator[bytes], interval_seconds: float, ending: Ending) -> None:
-        """Write the pieces, each when the one before it is on its way and the interval is over."""
+        """Write the pieces, each once the one before it is on its way and the interval is over."""
         self._poured, self._interval, self._poured_ending = pieces, interval_seconds, ending
         self._pull(0.0)
         self._advance()
@@ -99,7 +99,7 @@ class Outlet:
         self._queued += sum(len(item) for _, item in due if isinstance(item, bytes))
 
     def _advance(self) -> None:
-        """Do what is due, if the client is ready for it."""
+        """Write or end what is due, if the client is ready for it."""
         if self._stopped or not self._flushed or self._timer is not None or not self._queue:
             return
         due, item = self._queue[0]

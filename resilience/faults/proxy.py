@@ -18,21 +18,21 @@ from resilience.faults.connection import Connection
 from resilience.faults.plans import Plan
 from resilience.faults.record import Record
 
-#: How many clients may connect within one turn of the reactor; another one tries again after a second.
+#: How many clients may connect within one turn of the reactor; further ones try again after a second.
 _BACKLOG = 1024
 _WRITE_LIKE = "write the model server's address like http://127.0.0.1:11434/v1"
 
 
 def _silent(_record: Record) -> None:
-    """Nothing."""
+    """Do nothing: the default `on_request`."""
 
 
 class FaultProxy:
     """Passes HTTP/1.1 on to `upstream_host`:`upstream_port`, each request with the fault that `plan` has for it.
 
     Bytes pass unchanged, the Host header too. `requests` are the records of all requests; `url`, empty before
-    `listen`, has the `path` that is given here. `on_request` is called when a request begins and when its record gets
-    an error. `reactor` must be a real one; time is its, chance is `random`'s.
+    `listen`, ends with the `path` that is given here. `on_request` is called when a request begins and when its record
+    gets an error. `reactor` must be a real one; it gives the time, and `random` all that is random.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class FaultProxy:
 
     @property
     def plan(self) -> Plan:
-        """What decides the fault of the requests from now on; a new plan counts them from 0."""
+        """The plan for the requests from now on. A new plan counts them from 0."""
         return self._plan
 
     @plan.setter
@@ -84,13 +84,13 @@ class FaultProxy:
         self.url = f"http://127.0.0.1:{self._listening.getHost().port}{self._path}"
 
     async def close(self) -> None:
-        """Close the port and reset every connection; nothing of them is left on the reactor."""
+        """Close the port and reset every connection. Nothing of them is left on the reactor."""
         await self._listening.stopListening()
         await self.clients.close()
         await self.servers.close()
 
     def begin(self, head: bytes) -> Record:
-        """The record of a request that begins, with its fault."""
+        """Return the record of a new request, with its fault."""
         fault = self._plan(len(self.requests) - self._plan_begins, head)
         record = Record(len(self.requests), self.reactor.seconds(), fault)
         self.requests.append(record)
@@ -98,7 +98,7 @@ class FaultProxy:
         return record
 
     def complain(self, error: str, record: Record | None) -> None:
-        """Note why a request was not served; one without a record never began."""
+        """Note why a request was not served. Without a record, the request never began."""
         if record is None:
             record = Record(len(self.requests), self.reactor.seconds(), PASS)
             self.requests.append(record)
@@ -107,7 +107,10 @@ class FaultProxy:
 
 
 def upstream_of(url: str) -> tuple[str, int, str]:
-    """Host, port and path (with a query) of a server's address; raises ValueError with what to write instead."""
+    """Return host, port and path (with a query) of a server's address.
+
+    Raises ValueError that says what to write instead.
+    """
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -132,11 +135,11 @@ async def proxied(
     port: int = 0,
     on_request: Callable[[Record], None] = _silent,
 ) -> AsyncIterator[FaultProxy]:
-    """A proxy in front of the server at `url`, whose `url` has the same path; `port` 0 takes a free one.
+    """Run a proxy in front of the server at `url` for a block. Its `url` has the same path; `port` 0 takes a free one.
 
-    `reactor` must be a real one. Without `random` chance is the same each time. At the end of the block the port is
-    closed and every connection reset, and nothing of them is left on the reactor. Raises ValueError for an address
-    that cannot be passed on to.
+    `reactor` must be a real one. Without `random` the random choices are the same each time. At the end of the block
+    the port is closed and every connection reset, and nothing of them is left on the reactor. Raises ValueError for an
+    address that the proxy cannot pass requests on to.
     """
     host, upstream_port, path = upstream_of(url)
     chance = random or Random(0)  # noqa: S311  (no secret)

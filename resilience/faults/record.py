@@ -11,9 +11,9 @@ from resilience.faults.combined import Fault
 class Record:
     """One request.
 
-    `index` counts all requests of the proxy from 0, `at` is when it began in clock seconds, `fault` what befell it.
-    `sent_bytes` of the answer have gone to the client so far, the head's included. `error` is empty, or says why the
-    proxy could not do its work: the real server cannot be reached, or the request could not be followed.
+    `index` counts all requests of the proxy from 0, `at` is when it began in clock seconds, `fault` is its fault.
+    `sent_bytes` of the answer have gone to the client so far, including the head. `error` is empty, or says why the
+    proxy failed: the real server cannot be reached, or the request could not be followed.
     """
 
     index: int

@@ -1,4 +1,4 @@
-"""When which bytes of an answer go out. Pure: the time is told, the chance is given."""
+"""When which bytes of an answer go out. Pure: time and randomness are passed in."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Due = tuple[float, bytes | Ending]
 
 
 class Schedule:
-    """The timetable of one answer: what is given to it comes back with the time, in clock seconds, when it is due.
+    """The timetable of one answer: it returns what it is given with the time, in clock seconds, when each part is due.
 
-    `is_over` once the answer has its ending; nothing comes after it.
+    `is_over` is True once the answer has its ending; nothing comes after it.
     """
 
     def __init__(self, shape: Shape, random: Random) -> None:
@@ -27,7 +27,7 @@ class Schedule:
         self.is_over = False
 
     def of(self, data: bytes, now: float) -> list[Due]:
-        """The data in pieces, up to the cut, and the ending if the cut is reached."""
+        """Return the data in pieces, up to the cut, and the ending if the cut is reached."""
         if self.is_over:
             return []
         if self._left is not None:
@@ -37,7 +37,7 @@ class Schedule:
         return due if self._left != 0 else due + self.end(self._shape.cut_ending, now)
 
     def end(self, ending: Ending, now: float) -> list[Due]:
-        """The ending, unless there was one."""
+        """Return the ending, unless there was one before."""
         if self.is_over:
             return []
         self.is_over = True
@@ -47,7 +47,7 @@ class Schedule:
         return [(max(self._last, now) + slow, ending)]
 
     def _pieces(self, data: bytes, now: float) -> Iterator[tuple[float, bytes]]:
-        """The data as it is sliced, each piece with the earliest time for it."""
+        """Yield the data in slices, each with the earliest time for it."""
         size = self._size(len(data))
         arrival = now + self._delay() if data else now
         for start in range(0, len(data), size):
@@ -62,7 +62,7 @@ class Schedule:
         return min(sizes)
 
     def _due(self, size: int, arrival: float) -> float:
-        """When a piece of this size has come through, after those before it."""
+        """Return when a piece of this size has come through, after those before it."""
         begin = arrival
         if self._last is not None:
             begin = max(arrival, self._last + (self._shape.slicer.delay_seconds if self._shape.slicer else 0.0))
@@ -73,5 +73,5 @@ class Schedule:
     def _delay(self) -> float:
         latency = self._shape.latency
         if latency.jitter_seconds == 0:
-            return latency.seconds  # no chance is used up for nothing: its order stays the same on every run
+            return latency.seconds  # draw no random number without need: the sequence stays the same on every run
         return max(0.0, latency.seconds + latency.jitter_seconds * (2 * self._random.random() - 1))

@@ -1,8 +1,9 @@
-"""What can go wrong with the bytes of an answer on their way: faults of the connection, whatever it carries.
+"""Faults of the connection, whatever it carries: what can go wrong with the bytes of an answer on their way.
 
-Durations are float seconds, sizes bytes, rates bytes per second. They act on what goes to the client. Those that cut
-an answer count its bytes, the head's included; an answer of fewer bytes is not cut. A cut before the first byte (Hang,
-Refuse, or a size of 0) happens at once and the real server is not asked; from 1 on it is asked, and its work is lost.
+Durations are float seconds, sizes bytes, rates bytes per second. The faults act on what goes to the client. Those that
+cut an answer count its bytes, including the head; an answer of fewer bytes is not cut. A cut before the first byte
+(Hang, Refuse, or a size of 0) happens at once and the real server is not asked. From 1 byte on it is asked, and its
+work is lost.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ from dataclasses import dataclass
 
 
 def require(is_right: bool, sentence: str) -> None:
-    """Nothing; raises ValueError with the sentence when something is not right."""
+    """Raise ValueError with the sentence when `is_right` is False."""
     if not is_right:
         raise ValueError(sentence)
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Each piece of the answer comes `seconds` later, give or take up to `jitter_seconds`; the order is kept."""
+    """Each piece of the answer comes `seconds` later, plus or minus up to `jitter_seconds`; the order is kept."""
 
     seconds: float
     jitter_seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be waited for."""
+        """Reject times below zero."""
         require(self.seconds >= 0 and self.jitter_seconds >= 0, "give latency and jitter as 0 or more seconds")
 
 
@@ -35,18 +36,18 @@ class Bandwidth:
     bytes_per_second: float
 
     def __post_init__(self) -> None:
-        """Refuse a rate at which nothing would ever come; that is Hang."""
+        """Reject a rate at which nothing would ever come; that is Hang."""
         require(self.bytes_per_second > 0, "give the bandwidth as more than 0 bytes per second")
 
 
 @dataclass(frozen=True, slots=True)
 class SlowClose:
-    """When the connection is to be closed after the answer, that happens `seconds` later."""
+    """The connection, when it is to be closed after the answer, is closed `seconds` later."""
 
     seconds: float
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be waited for."""
+        """Reject a time below zero."""
         require(self.seconds >= 0, "give the delay of the close as 0 or more seconds")
 
 
@@ -58,7 +59,7 @@ class Slicer:
     delay_seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse pieces without bytes."""
+        """Reject pieces without bytes, and delays below zero."""
         require(self.size >= 1, "give the size of a slice as 1 or more bytes")
         require(self.delay_seconds >= 0, "give the delay between slices as 0 or more seconds")
 
@@ -75,7 +76,7 @@ class HangAfter:
     bytes: int
 
     def __post_init__(self) -> None:
-        """Refuse less than nothing."""
+        """Reject a size below zero."""
         require(self.bytes >= 0, "give the place of the silence as 0 or more bytes")
 
 
@@ -86,18 +87,18 @@ class Reset:
     after_bytes: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse less than nothing."""
+        """Reject a size below zero."""
         require(self.after_bytes >= 0, "give the place of the reset as 0 or more bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """The connection is closed, in good order as TCP sees it, after `after_bytes` bytes of the answer."""
+    """The connection is closed normally (TCP FIN) after `after_bytes` bytes of the answer."""
 
     after_bytes: int
 
     def __post_init__(self) -> None:
-        """Refuse less than nothing."""
+        """Reject a size below zero."""
         require(self.after_bytes >= 0, "give the place of the end as 0 or more bytes")
 
 

@@ -15,13 +15,13 @@ from twisted.python.failure import Failure
 from resilience.exchange import head_error
 from resilience.faults.census import Census
 
-#: How long the real server may take to accept a connection.
+#: How long the real server may take to accept a connection, in seconds.
 CONNECT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who is told what the real server does: its bytes, its end, and that it cannot be reached and why."""
+    """The callbacks for what the real server does: its bytes, its end, and why it cannot be reached."""
 
     received: Callable[[bytes], None]
     lost: Callable[[Failure], None]
@@ -29,7 +29,7 @@ class Listener:
 
 
 class Upstream(Protocol):
-    """A connection to the real server. What is written before it is there waits, and so does the client."""
+    """A connection to the real server. Until it is made, writes are held back and the client is paused."""
 
     transport: Any
 
@@ -52,7 +52,7 @@ class Upstream(Protocol):
         self._connecting.addErrback(self._failed, f"http://{host}:{port}")
 
     def write(self, data: bytes) -> None:
-        """Send, at once or when connected."""
+        """Send the data, at once or when connected."""
         if self.transport is None:
             self._unsent.append(data)
         else:
@@ -72,7 +72,7 @@ class Upstream(Protocol):
         self.transport.abortConnection()
 
     def drop(self, *, is_idle: bool = False) -> None:
-        """Hang up and tell nobody: with a reset, or in good order when it is idle."""
+        """Hang up without telling the listener: with a reset, or with a normal close when idle."""
         self._dropped = True
         if self.transport is None:
             if self._connecting is not None:
@@ -85,7 +85,7 @@ class Upstream(Protocol):
             self.transport.abortConnection()
 
     def connectionMade(self) -> None:
-        """Send what waited; from now on the client sends no faster than the server reads."""
+        """Send what was held back. From now on the client sends no faster than the server reads."""
         self._census.add(self)
         self.transport.setTcpNoDelay(True)
         self.transport.registerProducer(self._client, True)

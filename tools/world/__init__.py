@@ -17,18 +17,18 @@ from tools.world.walking import FOLLOW, HOME, STAY
 from tools.world.whisper import WHISPER
 from tools.world.who import WHO
 
-#: What changes the game.
+#: The verbs that change the game.
 ACT_TOOLS: tuple[Tool, ...] = (MOVE, TAKE, DROP, GIVE, FOLLOW, STAY, HOME)
 
 #: Every game verb, in the order a model reads them: small models favour what comes first.
 WORLD_TOOLS: tuple[Tool, ...] = (SAY, LOOK, INSPECT, EMOTE, WHISPER, *ACT_TOOLS, WHO, REMEMBER, RECALL, NOOP)
 
-#: The game's own commands, for models and owners that can be trusted with them; apart, because a tool more makes the
-#: smallest models worse.
+#: The game's own commands, for models and owners that can be trusted with them. Apart from the others, because each
+#: further tool makes the smallest models worse.
 GAME_COMMAND_TOOLS: tuple[Tool, ...] = (EXECUTE_COMMAND,)
 ALL_WORLD_TOOLS: tuple[Tool, ...] = (*WORLD_TOOLS, *GAME_COMMAND_TOOLS)
 
-#: Speech beyond the room, for worlds in which the character can do that; no part of ALL_WORLD_TOOLS.
+#: Speech beyond the room, for worlds in which the character can do that; not in ALL_WORLD_TOOLS.
 ACCOUNT_TOOLS: tuple[Tool, ...] = (PAGE, CHANNEL)
 
 __all__ = [

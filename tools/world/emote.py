@@ -19,7 +19,7 @@ class EmoteArguments(Arguments):
 
 
 async def emote(arguments: EmoteArguments, context: ToolContext) -> str:
-    """Confirmation; ToolRetry when nothing is left after cleaning."""
+    """Act visibly and confirm it. Raises ToolRetry when nothing is left after cleaning."""
     act = one_line(acted(arguments.text, context.actor.name))
     if not act:
         raise ToolRetry("There was no act in 'text'. Say what you do.")

@@ -1,7 +1,7 @@
 """The tool `execute_command`: a line as a player would type it.
 
-What counts is not the line but what the game takes it for: aliases, nicks and switches are the game's to resolve, and
-policy decides on the command that comes of it (`tools/policy.py`).
+The typed line does not count, but the command the game takes it for: the game resolves aliases, nicks and switches, and
+policy decides on the resulting command (`tools/policy.py`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from tools.policy import Requirement
 from tools.tool import Arguments, Category, Labelled, Tool
 
 MAX_COMMAND_CHARS = 500
-#: What a command prints is trusted as a player's words at most: it may show what any player wrote.
+#: What a command prints is trusted at most as a player's words: it may show what any player wrote.
 MOST_TRUST = 1
-#: NFC makes three characters of one at most; the line must never be cut into another command.
+#: NFC makes at most three characters of one; the line must never be cut into another command.
 _ROOM = 4 * MAX_COMMAND_CHARS
 
 
@@ -30,7 +30,10 @@ class ExecuteCommandArguments(Arguments):
 
 
 async def execute_command(arguments: ExecuteCommandArguments, context: ToolContext) -> Labelled:
-    """What the game printed; ToolFailed when the line has become another command since it was allowed."""
+    """Run the line and return what the game printed.
+
+    Raises ToolFailed when the line has become another command since it was allowed.
+    """
     command = await _resolved(arguments, context)
     allowed = context.allowed
     if allowed is None or (allowed.commands, allowed.shown) != (_names(command), command.line):
@@ -43,13 +46,13 @@ async def execute_command(arguments: ExecuteCommandArguments, context: ToolConte
 
 
 async def requirement(arguments: ExecuteCommandArguments, context: ToolContext) -> Requirement:
-    """What the game asks for the command that this line is."""
+    """Return what the game requires for the command that this line is."""
     command = await _resolved(arguments, context)
     return Requirement(command.permission, _names(command), command.line, affects=command.affects)
 
 
 async def _resolved(arguments: ExecuteCommandArguments, context: ToolContext) -> GameCommand:
-    """The command that the line is; ToolRetry when it is more than one line or none."""
+    """Return the command that the line is. Raises ToolRetry when it is more than one line or empty."""
     lines = arguments.command.strip().splitlines()
     if len(lines) > 1:
         raise ToolRetry("'command' must be one line: one command at a time.")
@@ -60,7 +63,7 @@ async def _resolved(arguments: ExecuteCommandArguments, context: ToolContext) ->
 
 
 def _names(command: GameCommand) -> tuple[str, ...]:
-    """The command with its switches, as policy compares it."""
+    """Return the command with its switches, as policy compares it."""
     return ("/".join((command.name, *command.switches)),)
 
 

@@ -1,8 +1,8 @@
 """The tools `take`, `drop` and `give`: things change hands by the game's own commands, with its locks and its words.
 
-Each call becomes the line that a player would type, `get map` or `give map to Ann`, and goes the way of
+Each call becomes the line that a player would type, `get map` or `give map to Ann`, and is handled like
 `execute_command`: the game says what the line is, policy decides on that, and exactly that is run. The names in the
-line are those of the scene, so no words of the model's reach the game.
+line are those of the scene, so none of the model's words reach the game.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tools.names import candidates, pick
 from tools.policy import Requirement
 from tools.tool import Arguments, Category, Labelled, Reach, Tool
 
-#: What a command prints is trusted as a player's words at most: it may show what any player wrote.
+#: What a command prints is trusted at most as a player's words: it may show what any player wrote.
 MOST_TRUST = 1
 
 
@@ -43,14 +43,14 @@ class Belongings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Handling:
-    """The commands that a call comes to, in order, and the thing they are about."""
+    """The commands that a call becomes, in order, and the thing they are about."""
 
     thing: Thing
     commands: tuple[GameCommand, ...]
 
     @property
     def requirement(self) -> Requirement:
-        """What the game asks for all of the commands together."""
+        """What the game requires for all of the commands together."""
         return Requirement(
             max(command.permission for command in self.commands),
             tuple("/".join((command.name, *command.switches)) for command in self.commands),
@@ -78,7 +78,7 @@ async def _drop(arguments: ThingArguments, context: ToolContext) -> _Handling:
 
 
 async def _give(arguments: GiveArguments, context: ToolContext) -> _Handling:
-    """Give what is carried; what only lies in the room is taken first."""
+    """Prepare to give what is carried; a thing that only lies in the room is taken first."""
     scene = await context.world.look()
     person = person_meant(arguments.person, scene)
     things = (*scene.carried, *scene.things)
@@ -90,17 +90,17 @@ async def _give(arguments: GiveArguments, context: ToolContext) -> _Handling:
 
 
 async def take(arguments: ThingArguments, context: ToolContext) -> Labelled:
-    """What the game printed; ToolFailed when the character does not have the thing then."""
+    """Take the thing and return what the game printed. Raises ToolFailed when the character does not have it then."""
     return await _done(await _take(arguments, context), context)
 
 
 async def drop(arguments: ThingArguments, context: ToolContext) -> Labelled:
-    """What the game printed; ToolFailed when the character still has the thing."""
+    """Drop the thing and return what the game printed. Raises ToolFailed when the character still has it."""
     return await _done(await _drop(arguments, context), context)
 
 
 async def give(arguments: GiveArguments, context: ToolContext) -> Labelled:
-    """What the game printed; ToolFailed when the person did not get the thing."""
+    """Give the thing and return what the game printed. Raises ToolFailed when the person did not get it."""
     return await _done(await _give(arguments, context), context)
 
 
@@ -124,7 +124,7 @@ async def _reconcile(_: ThingArguments, context: ToolContext) -> str:
 
 
 async def _done(handling: _Handling, context: ToolContext) -> Labelled:
-    """Run the commands in order. One that changes nothing ends it: ToolFailed, unless something was done before."""
+    """Run the commands in order. Raises ToolFailed when the first changes nothing; a later failure is only told."""
     now, allowed = handling.requirement, context.allowed
     if allowed is None or (allowed.commands, allowed.shown) != (now.commands, now.shown):
         raise ToolFailed("This means something else now. It was not done.")
@@ -158,7 +158,7 @@ def _whereabouts(thing: Thing, scene: Scene) -> tuple[int, int]:
 async def _found(
     wanted: str, things: Sequence[Thing], scene: Scene, context: ToolContext, *, verb: str, what: str
 ) -> Thing:
-    """Find the thing meant, by its name or by another that the game knows it by. ToolFailed that says what there is."""
+    """Find the thing meant, by its name or by another the game knows. Raises ToolFailed that says what there is."""
     meant = _meant(wanted, things) or await _by_another_name(wanted, things, verb, context)
     if meant and len({one.name for one in meant}) == 1:
         return meant[0]
@@ -181,13 +181,13 @@ async def _by_another_name(wanted: str, things: Sequence[Thing], verb: str, cont
     try:
         command = await context.world.resolve(f"{verb} {name}")
     except ToolFailed:
-        return []  # the sentence that says what there is helps more
+        return []  # the caller's sentence that says what there is helps more
     found = {target.id for target in command.affects()} if command.affects else set()
     return [thing for thing in things if thing.id and thing.id in found]
 
 
 def person_meant(wanted: str, scene: Scene) -> Person:
-    """Find the person meant. ToolFailed that says who is here."""
+    """Find the person meant. Raises ToolFailed that says who is here."""
     if not scene.people:
         raise ToolFailed("Nobody else is here.")
     try:

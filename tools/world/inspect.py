@@ -16,7 +16,7 @@ class InspectArguments(Arguments):
 
 
 async def inspect(arguments: InspectArguments, context: ToolContext) -> str:
-    """The description of the target."""
+    """Return the description of the target."""
     return await context.world.inspect(one_line(arguments.target))
 
 

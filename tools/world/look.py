@@ -1,4 +1,4 @@
-"""The tool `look`: the scene round the character."""
+"""The tool `look`: the scene around the character."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tools.world.sight import View, seen
 
 
 async def look(_: NoArguments, context: ToolContext) -> View | Labelled:
-    """The room with its exits, people and things."""
+    """Return the room with its exits, people and things."""
     return seen(await context.world.look())
 
 

@@ -17,7 +17,7 @@ class MoveArguments(Arguments):
 
 
 async def move(arguments: MoveArguments, context: ToolContext) -> View | Labelled:
-    """The scene at the other end."""
+    """Walk through the exit and return the scene at the other end."""
     there = await context.world.move(one_line(arguments.direction))
     if context.following is not None:
         context.following.look_for_leader(there.people)
@@ -25,7 +25,7 @@ async def move(arguments: MoveArguments, context: ToolContext) -> View | Labelle
 
 
 async def reconcile(_: MoveArguments, context: ToolContext) -> str:
-    """Where the character is now, when nobody knows whether it walked."""
+    """Tell where the character is now, when it is not known whether it walked."""
     there = view(await context.world.look())
     return f"You were interrupted while walking. Now you see:\n{there.model_dump_json()}"
 

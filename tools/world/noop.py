@@ -1,4 +1,4 @@
-"""The tool `noop`: nothing, for a reason."""
+"""The tool `noop`: does nothing, for a reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NoopArguments(Arguments):
 
 
 async def noop(_: NoopArguments, __: ToolContext) -> str:
-    """Confirmation; nothing happens."""
+    """Do nothing and confirm it."""
     return "You did nothing."
 
 

@@ -19,7 +19,7 @@ class PageArguments(Arguments):
 
 
 async def page(arguments: PageArguments, context: ToolContext) -> str:
-    """Confirmation; ToolRetry when no word is left after cleaning."""
+    """Send the words and confirm it. Raises ToolRetry when no word is left after cleaning."""
     words = one_line(spoken(arguments.text, context.actor.name))
     if not words:
         raise ToolRetry("There were no words in 'text'. Page something.")

@@ -39,10 +39,10 @@ class SomeMemories(Memories):
 
 
 async def recall(arguments: RecallArguments, context: ToolContext) -> Labelled:
-    """The notes that fit the query, the newest when it is empty; trusted as the least trusted of them.
+    """Return the notes that fit the query, the newest when it is empty; trusted as the least trusted of them.
 
-    Only notes that came from the requester or from nobody: what Ann told is not for Bob. What only she may hear comes
-    back when she is answered in private; else its number is told.
+    Only notes that came from the requester or from nobody: what Ann told is not for Bob. Notes that only Ann may hear
+    come back when she is answered in private; otherwise only their number is told.
     """
     requester = context.requester
     whose = requester.id if requester else ""

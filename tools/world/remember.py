@@ -19,10 +19,10 @@ class RememberArguments(Arguments):
 
 
 async def remember(arguments: RememberArguments, context: ToolContext) -> str:
-    """Confirmation that says when old notes had to go; the note is kept as learned from the requester.
+    """Store a note as learned from the requester, and confirm it. The confirmation says when old notes were dropped.
 
-    It is trusted as little as the least of what was in view, and never more than the requester. It carries everybody
-    whose words it repeats, and is for those only who may be told of all that was in view.
+    It is trusted as little as the least trusted text in view, and never more than the requester. Its sources are all
+    whose words it repeats, and its audience is only those who may be told of all that was in view.
     """
     text = one_line(arguments.text, max_chars=500)
     if not text:

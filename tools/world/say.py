@@ -12,7 +12,8 @@ from tools.tool import Arguments, Category, Tool
 from tools.trust import Source
 from tools.wrapping import MAX_WORDS, Words, spoken
 
-#: Who may have gone away before the answer came; the game's own people and assistants are not waited for.
+#: The kinds that may have gone away before the answer came. For the game's own people and assistants this is not
+#: checked.
 _PEOPLE = frozenset({Kind.PLAYER, Kind.OPERATOR})
 
 
@@ -23,9 +24,9 @@ class SayArguments(Arguments):
 
 
 async def say(arguments: SayArguments, context: ToolContext) -> str:
-    """Confirmation; ToolRetry when no word is left after cleaning, or when the answer belongs elsewhere.
+    """Speak and confirm it. Raises ToolRetry when no word is left after cleaning, or the answer belongs elsewhere.
 
-    Unheard when nobody who asked would hear it, and it cannot be told them where they are.
+    Raises Unheard when none of those who asked would hear it, and it cannot be told them where they are.
     """
     words = clean_speech(spoken(arguments.text, context.actor.name))
     if not words:
@@ -36,7 +37,10 @@ async def say(arguments: SayArguments, context: ToolContext) -> str:
 
 
 def _check_heard(context: ToolContext) -> None:
-    """Nothing, when somebody who asked would hear it, when nobody in particular asked, or on an errand."""
+    """Raise ToolRetry or Unheard when a person asked and none of those who asked would hear the answer.
+
+    Unheard is not raised on an errand, that is when the run has changed the game.
+    """
     requester = context.requester
     if requester is None or requester.kind not in _PEOPLE:
         return

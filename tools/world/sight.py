@@ -1,4 +1,4 @@
-"""What a character sees and meets, as a model reads it."""
+"""The scene and the people around a character, as a model reads them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class View(BaseModel):
 
 
 def seen(scene: Scene) -> View | Labelled:
-    """Show the scene, with the level of the least trusted who wrote any of it."""
+    """Return the scene as a model reads it, with the level of the least trusted author of any part."""
     level = scene.lowest
     return view(scene) if level is None else Labelled(view(scene), level)
 
 
 def view(scene: Scene) -> View:
-    """`scene` with every text cleaned: names and descriptions are written by strangers."""
+    """Return `scene` with every text cleaned: names and descriptions are written by strangers."""
     return View(
         room=one_line(scene.room),
         description=clean_heard(scene.description),
@@ -46,5 +46,5 @@ def view(scene: Scene) -> View:
 
 
 def somebody(person: Person) -> Somebody:
-    """`person` by name."""
+    """Return `person` by name."""
     return Somebody(name=one_line(person.name), is_ai=person.is_ai)

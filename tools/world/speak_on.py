@@ -19,7 +19,7 @@ class ChannelArguments(Arguments):
 
 
 async def speak_on(arguments: ChannelArguments, context: ToolContext) -> str:
-    """Confirmation; ToolRetry when no word is left after cleaning."""
+    """Speak on the channel and confirm it. Raises ToolRetry when no word is left after cleaning."""
     words = one_line(spoken(arguments.text, context.actor.name))
     if not words:
         raise ToolRetry("There were no words in 'text'. Say something.")

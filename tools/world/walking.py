@@ -1,7 +1,7 @@
 """The tools `follow`, `stay` and `home`: where a character goes without being told each step.
 
-`follow` only notes whom; the walks come of it by rule when that person leaves (`assistant/following.py`), each of them
-a `move` that policy judges on behalf of who asked.
+`follow` only notes the person. When that person leaves, a rule makes the character walk after them
+(`assistant/following.py`). Each walk is a `move` that policy judges on behalf of the requester.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ class FollowArguments(Arguments):
 
 
 async def follow(arguments: FollowArguments, context: ToolContext) -> str | Labelled:
-    """Confirmation; ToolFailed for who is not here, for another assistant, and where nobody is ever followed."""
+    """Follow the person and confirm it.
+
+    Raises ToolFailed for a person who is not here, for another assistant, and where following is switched off.
+    """
     scene = await context.world.look()
     person = person_meant(arguments.person, scene)
     name = one_line(person.name)
@@ -39,14 +42,14 @@ async def follow(arguments: FollowArguments, context: ToolContext) -> str | Labe
 
 
 async def stay(_: NoArguments, context: ToolContext) -> str:
-    """Confirmation."""
+    """Stop following and confirm it."""
     if context.following is not None:
         context.following.end()
     return "You stay here, and follow nobody."
 
 
 async def home(_: NoArguments, context: ToolContext) -> View | Labelled:
-    """The scene at home; ToolFailed for a character that is there already, or has no home."""
+    """Go home and return the scene there. Raises ToolFailed if the character is there already or has no home."""
     scene = await context.world.go_home()
     if context.following is not None:
         context.following.end()
@@ -54,7 +57,7 @@ async def home(_: NoArguments, context: ToolContext) -> View | Labelled:
 
 
 async def _reconcile_follow(_: FollowArguments, __: ToolContext) -> str:
-    """Tell that nobody is followed: that is lost with the process."""
+    """Tell that the character follows no one: following is lost with the process."""
     return "You were interrupted, and follow nobody."
 
 

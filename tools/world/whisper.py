@@ -19,7 +19,7 @@ class WhisperArguments(Arguments):
 
 
 async def whisper(arguments: WhisperArguments, context: ToolContext) -> str:
-    """Confirmation; ToolRetry when no word is left after cleaning."""
+    """Whisper the words and confirm it. Raises ToolRetry when no word is left after cleaning."""
     words = one_line(spoken(arguments.text, context.actor.name))
     if not words:
         raise ToolRetry("There were no words in 'text'. Whisper something.")

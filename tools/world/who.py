@@ -16,7 +16,7 @@ class Present(BaseModel):
 
 
 async def who(_: NoArguments, context: ToolContext) -> Present | Labelled:
-    """Everybody in the game, AIs marked; trusted as the least trusted of those who chose these names."""
+    """Return everybody in the game, AIs marked; trusted as the least trusted author of these names."""
     people = await context.world.who()
     present = Present(people=[somebody(person) for person in people])
     levels = [person.authority for person in people if person.authority is not None]
