@@ -6,12 +6,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assistant.talk.attend import PLAIN_WORDS, Notes, Turn, View, answer_from, content_words
+from assistant.talk.attend import Notes, Turn, View, answer_from
 from assistant.talk.check import COPIED_WORDS, Heard, fault_of
 from assistant.talk.languages import SPEAKS_A_LITTLE, common_words
 from assistant.talk.persons import asks_of_self, to_second, unmirrored
 from assistant.talk.things import invented_numbers, invented_things, known_words
-from assistant.talk.words import is_open_question, is_question, likeness, names_in, runs, sentences_of, words_of
+from assistant.talk.words import (
+    PLAIN_WORDS,
+    content_words,
+    is_open_question,
+    is_question,
+    likeness,
+    names_in,
+    runs,
+    sentences_of,
+    words_of,
+)
 
 #: The most sentences of one answer.
 MAX_SENTENCES = 3
@@ -158,6 +168,8 @@ def _of_the_scene(sentence: str, line: Line, known: frozenset[str]) -> str | Non
         return "claims what it did not do"
     if is_question(line.text) and invented_numbers(sentence, _known_texts(line)):
         return "invents a number"
+    if _returns_insult(sentence, line.text):
+        return "says what it was called"
     if _takes_new_part(sentence, line):
         return "takes another part"
     if line.notes.absent and not _DENIES.search(sentence):
@@ -187,14 +199,18 @@ def _claims_deed(sentence: str, line: Line) -> bool:
 
 
 def _echoes(sentence: str, text: str) -> bool:
-    """Tell whether a sentence says the line back: a statement, an insult, or a question as a question."""
+    """Tell whether a sentence says the line back: a statement, or a question as a question."""
     if "?" in text and not sentence.endswith("?"):
         return False
     words, theirs = words_of(sentence), words_of(to_second(text))
-    is_told_what = _YOU_ARE.search(sentence) or (_I_AM.search(sentence) and not _DENIES.search(sentence))
-    if _YOU_ARE.search(text) and is_told_what and len(content_words(sentence) & content_words(text)) > 1:
-        return True
     return len(theirs) > 3 and likeness(words, theirs) > _ECHO  # noqa: PLR2004
+
+
+def _returns_insult(sentence: str, text: str) -> bool:
+    """Tell whether a sentence says of the speaker, or owns up to, what the line says that the character is."""
+    is_told_what = _YOU_ARE.search(sentence) or (_I_AM.search(sentence) and not _DENIES.search(sentence))
+    is_statement = "?" not in text and _YOU_ARE.search(text) is not None
+    return is_statement and bool(is_told_what) and len(content_words(sentence) & content_words(text)) > 1
 
 
 def _is_empty(said: str, line: Line) -> bool:

@@ -10,9 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assistant.talk.languages import language_of
-from assistant.talk.persons import asks_of_self, facts_told, to_second
+from assistant.talk.persons import asks_of_self, facts_told, to_second, told_about
 from assistant.talk.things import absent_things, known_words, numbers_in
-from assistant.talk.words import is_question, names_in, runs, sentences_of, singular, words_of
+from assistant.talk.words import (
+    PLAIN_WORDS,
+    content_words,
+    is_question,
+    names_in,
+    runs,
+    sentences_of,
+    singular,
+    words_of,
+)
 
 #: How many facts the speaker told are shown again, and how many absent things are named.
 MAX_TOLD, MAX_ABSENT = 4, 2
@@ -136,14 +145,6 @@ _COLOURS_TEXT = """
     red green blue yellow black white brown grey gray golden silver orange purple violet pink scarlet crimson
 """
 _COLOURS = frozenset(_COLOURS_TEXT.split())
-#: Words that say nothing of what a line is about.
-_PLAIN_WORDS_TEXT = """
-    the a an is are was were do does did can could will would what which who where why how when your you my me i
-    we it its this that there here of in on at to from with and or not no any some one have has had be been many
-    much tell know think like see look go come please about into hello lead leads stand good name say said for
-    by as so very more than then now yes
-"""
-PLAIN_WORDS = frozenset(_PLAIN_WORDS_TEXT.split())
 
 
 def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> Notes:
@@ -165,6 +166,8 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> Notes:
         facts.append(f"Here are {', '.join(view.people) or 'nobody else'}.")
     if asks and _OF_SELF.search(line):
         facts += facts_told([turn.heard for turn in earlier if turn.who == who])[-MAX_TOLD:]
+    if asks and not facts:
+        facts += told_about(line, [turn.heard for turn in earlier if turn.who == who])
     if asks and len(words_of(line)) > _LONG_LINE:
         facts += _of_the_line(line)
     absent = _absent(line, view, earlier) if asks or _ORDER.search(line) else ()
@@ -187,11 +190,6 @@ def answer_from(line: str, notes: Notes) -> str:
             if score > best and (meets or not notes.wanted):
                 best, found = score, sentence
     return found.replace(_SEEN, "I see")
-
-
-def content_words(text: str) -> set[str]:
-    """Return the words of `text`, in the singular, that say what it is about."""
-    return {singular(word) for word in words_of(text)} - PLAIN_WORDS
 
 
 def _meant_by_pronoun(line: str, view: View, earlier: Sequence[Turn]) -> list[str]:

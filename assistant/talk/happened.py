@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from assistant.classify import is_unspoken
 from assistant.events import Arrived, Emoted, Event, Gave, quoted_in, spoken_text, told
-from assistant.talk.attend import PLAIN_WORDS, Turn
-from assistant.talk.words import sentences_of, singular, words_of
+from assistant.talk.attend import Turn
+from assistant.talk.words import PLAIN_WORDS, sentences_of, singular, words_of
 from tools.clean import one_line
 
 #: How many deeds are told at once, the latest.

@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assistant.talk.attend import PLAIN_WORDS
-from assistant.talk.words import sentences_of, words_of
+from assistant.talk.words import PLAIN_WORDS, sentences_of, words_of
 from tools import Executed, Status
 from tools.clean import one_line
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assistant.talk.words import sentences_of, words_of
+from assistant.talk.words import content_words, sentences_of, words_of
 
 _PAIRS = (
     (r"\bI am\b", "you are"), (r"\bI['\u2019]m\b", "you are"), (r"\bI was\b", "you were"),
@@ -71,6 +71,14 @@ def facts_told(lines: Sequence[str]) -> list[str]:
     """Return what each line tells of its speaker, in the second person: no questions, and no lines about others."""
     stated = [[one for one in sentences_of(line) if not one.endswith("?")] for line in lines]
     return [" ".join(map(to_second, line)) for line in stated if any(_ABOUT_ME.search(one) for one in line)]
+
+
+def told_about(line: str, lines: Sequence[str]) -> list[str]:
+    """Return what `lines` tell of their speaker that shares most with a question, if any of it shares something."""
+    asked = content_words(line)
+    told = facts_told(lines)
+    shared = [len(asked & content_words(one)) for one in told]
+    return [told[shared.index(max(shared))]] if any(shared) else []
 
 
 def unmirrored(answer: str, line: str, earlier: Sequence[str]) -> str:

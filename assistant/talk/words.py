@@ -20,6 +20,14 @@ _TO_TELL = re.compile(
     rf"\b(?:tell|say|explain|describe|show|let)\b[^?.!]*\b{_QUESTION_WORDS}\b|\btell (?:me|us) (?:about|of)\b",
     re.IGNORECASE,
 )
+#: Words that say nothing of what a line is about.
+_PLAIN_WORDS_TEXT = """
+    the a an is are was were do does did can could will would what which who where why how when your you my me i
+    we it its this that there here of in on at to from with and or not no any some one have has had be been many
+    much tell know think like see look go come please about into hello lead leads stand good name say said for
+    by as so very more than then now yes
+"""
+PLAIN_WORDS = frozenset(_PLAIN_WORDS_TEXT.split())
 
 
 def is_question(line: str) -> bool:
@@ -98,3 +106,8 @@ def singular(word: str) -> str:
     if len(word) > _SHORT and word.endswith(("ches", "shes", "xes", "sses")):
         return word[:-2]
     return word[:-1] if len(word) >= _SHORT and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+def content_words(text: str) -> set[str]:
+    """Return the words of `text`, in the singular, that say what it is about."""
+    return {singular(word) for word in words_of(text)} - PLAIN_WORDS
