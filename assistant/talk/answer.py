@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assistant.talk.attend import Notes, Turn, View, answer_from
+from assistant.talk.attend import MY_NAME, Notes, Turn, View, answer_from
 from assistant.talk.check import COPIED_WORDS, Heard, fault_of
 from assistant.talk.languages import SPEAKS_A_LITTLE, common_words
 from assistant.talk.persons import asks_of_self, to_second, unmirrored
@@ -105,6 +105,8 @@ def fallback(line: Line) -> str:
     """Return what is said when no try was good: what is known of the matter, else that it is not known."""
     if line.notes.absent:
         return f"I see no {line.notes.absent[0]} here."
+    if any(fact.startswith(MY_NAME) for fact in line.notes.facts):
+        return f"My name is {line.view.name}."
     if known := answer_from(line.text, line.notes):
         return shortened(known, _long_lines(line))
     if line.notes.language:

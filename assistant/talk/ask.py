@@ -178,7 +178,7 @@ def _heard(asked: Asked) -> Heard:
     return Heard(
         now=tuple(dict.fromkeys((asked.heard, text))),
         earlier=[turn.heard for turn in earlier if len(words_of(turn.heard)) > 0],
-        own=[turn.said for turn in earlier if turn.said][-OWN_LINES:],
+        own=[turn.said for turn in earlier if turn.said and not _is_asked_again(turn, text)][-OWN_LINES:],
         examples=[
             *(one for turn in example_turns(view) for one in turn),
             *(said for line, said in view.voice.items() if likeness(words_of(line), words_of(text)) < ALIKE),
@@ -187,6 +187,11 @@ def _heard(asked: Asked) -> Heard:
         name=view.name,
         people=view.people,
     )
+
+
+def _is_asked_again(turn: Turn, text: str) -> bool:
+    """Tell whether a line was asked before in about the same words: then the same answer is right again."""
+    return likeness(words_of(turn.heard), words_of(text)) > ASKED_AGAIN
 
 
 def _only_thought(response: LLMResponse) -> bool:

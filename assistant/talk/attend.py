@@ -125,6 +125,11 @@ _ORDER = re.compile(
     r"(?:read|show|give|take|open|close|bring|hand|pass|look at|play|fetch|get|lend|use|light|ring|pick up)\b",
     re.IGNORECASE,
 )
+#: How the character is told its name, and which questions it answers.
+MY_NAME = "Your name is"
+_ABOUT_SELF = re.compile(
+    r"\b(?:your name|who are you|who you are|are you called|call you|introduce yourself)\b", re.IGNORECASE
+)
 _CARRYING = re.compile(
     r"\b(?:carry(?:ing)?|carried|hold(?:ing)?|hands?|pockets?|bag|inventory|with you|on you)\b"
     r"|\bwhat (?:do|have) you (?:have|got)\b",
@@ -152,6 +157,8 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> Notes:
     named = names_in(line, view.details) or _meant_by_pronoun(line, view, earlier)
     facts = [f"The {name}: {view.details[name]}" if name not in view.people else view.details[name] for name in named]
     asks = is_question(line)
+    if asks and _ABOUT_SELF.search(line):
+        facts.append(f"{MY_NAME} {view.name}.")
     if view.carried and (_CARRYING.search(line) or names_in(line, view.carried)):
         facts.append(f"You carry: {', '.join(view.carried)}.")
     if not named and _WHAT_HERE.search(line):

@@ -79,6 +79,7 @@ def test_what_the_speaker_told_of_themselves_is_told_back_in_the_second_person()
     ("text", "earlier", "words"),
     [
         ("Where is your piano?", (), "I see no piano here."),
+        ("And who are you?", (), "My name is Marlo."),
         ("What is in the barrel?", (), "It is full of salted herring from Norden."),
         ("How can I reach Harbour Street?", (), "The way to Harbour Street is north."),
         (
