@@ -34,6 +34,8 @@ MAX_TOKENS, STOP = 60, ("\n",)
 TEMPERATURES = (0.2, 0.7)
 #: From this likeness on, a line counts as one whose answer the owner wrote, and may be answered with it.
 ALIKE = 0.5
+#: From this likeness on two lines ask the same.
+ASKED_AGAIN = 0.8
 #: How many of its own last lines an answer must not repeat.
 OWN_LINES = 6
 #: Tools whose success shows by itself, so nothing need be said of it.

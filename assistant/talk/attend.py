@@ -125,7 +125,6 @@ _ORDER = re.compile(
     r"(?:read|show|give|take|open|close|bring|hand|pass|look at|play|fetch|get|lend|use|light|ring|pick up)\b",
     re.IGNORECASE,
 )
-#: How the character is told its name, and which questions it answers.
 MY_NAME = "Your name is"
 _ABOUT_SELF = re.compile(
     r"\b(?:your name|who are you|who you are|are you called|call you|introduce yourself)\b", re.IGNORECASE
@@ -157,10 +156,7 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> Notes:
     named = names_in(line, view.details) or _meant_by_pronoun(line, view, earlier)
     facts = [f"The {name}: {view.details[name]}" if name not in view.people else view.details[name] for name in named]
     asks = is_question(line)
-    if asks and _ABOUT_SELF.search(line):
-        facts.append(f"{MY_NAME} {view.name}.")
-    if view.carried and (_CARRYING.search(line) or names_in(line, view.carried)):
-        facts.append(f"You carry: {', '.join(view.carried)}.")
+    facts += _of_oneself(line, view)
     if not named and _WHAT_HERE.search(line):
         facts.append(f"{_SEEN}: {', '.join(view.things) or 'nothing'}.")
     if _WAYS.search(line) and view.ways:
@@ -206,6 +202,14 @@ def _meant_by_pronoun(line: str, view: View, earlier: Sequence[Turn]) -> list[st
             if named := names_in(turn.heard, view.details) or names_in(turn.said, view.details):
                 return named[-1:]
     return []
+
+
+def _of_oneself(line: str, view: View) -> list[str]:
+    """Return the character's name, and what it carries, where a line is about them."""
+    facts = [f"{MY_NAME} {view.name}."] if is_question(line) and _ABOUT_SELF.search(line) else []
+    if view.carried and (_CARRYING.search(line) or names_in(line, view.carried)):
+        facts.append(f"You carry: {', '.join(view.carried)}.")
+    return facts
 
 
 def _leading(line: str, view: View) -> list[tuple[str, str]]:
