@@ -23,6 +23,8 @@ WHOLE_EXAMPLE = 4
 GREETING_WORDS, SHORT_WORDS = 5, 3
 #: From this likeness on, an answer is the same as an earlier one.
 _SAME = 0.9
+#: From this likeness on the letters of two short lines are the same, as in "7 7 7 blub" and "7 7 7 blubb".
+_SAME_LETTERS = 0.92
 
 _YES_OR_NO = re.compile(
     r"(?:^|[,.;:!] *)(?:is|are|am|was|were|do|does|did|can|could|will|would|shall|should|may|have|has|had)\b"
@@ -32,7 +34,8 @@ _YES_OR_NO = re.compile(
 _MODEL_VOICE = re.compile(
     r"(?:can['\u2019]t|cannot|can not|unable to) (?:assist|help) (?:you )?with|how (?:can|may) I (?:help|assist)"
     r"|assist you|more context|language model|\b(?:as )?an ai\b|clarify your|provide more (?:information|details)"
-    r"|any other questions|let me know if|code snippet|ability to access|\bopenai\b|\balibaba\b|\bqwen\b|\bchatgpt\b"
+    r"|any other questions|enough information|here to help|let me know if"
+    r"|code snippet|ability to access|\bopenai\b|\balibaba\b|\bqwen\b|\bchatgpt\b"
     r"|system prompt|my instructions|\btyp(?:ed|ing|o)\b|text.based game|text game|\bprompts?\b"
     r"|I am (?:just )?an? (?:ai|assistant|program|bot|computer)\b",
     re.IGNORECASE,
@@ -126,6 +129,8 @@ def _repeats_heard(answer: str, words: list[str], heard: Heard) -> bool:
     for line in heard.now:
         theirs = words_of(line)
         if len(theirs) < GREETING_WORDS:
+            if len(theirs) >= SHORT_WORDS and likeness([*" ".join(words)], [*" ".join(theirs)]) > _SAME_LETTERS:
+                return True
             continue
         answers = is_yes_or_no(line) and not answer.rstrip().endswith("?")
         if not answers and likeness(words, theirs) > MAX_LIKENESS:
