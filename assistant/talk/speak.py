@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from zlib import crc32
 
 from assistant.talk.attend import Notes, Turn, View
 from assistant.talk.words import words_of
 from llm import Message, system, user
 from llm.messages import Role, Text
 
-#: The most earlier turns that are shown.
-MAX_TURNS = 6
+#: The fewest earlier turns that are shown, where there are so many, and the most.
+LEAST_TURNS, MAX_TURNS = 4, 8
 RULES = """{persona}
 Your name is {name}. You talk with a visitor. Answer what they say in one or two short sentences, as {name}, \
 in your own words.
@@ -70,11 +71,23 @@ def front(view: View) -> list[Message]:
 def last_turns(line: str, view: View, notes: Notes, earlier: Sequence[Turn]) -> list[Message]:
     """Return the turns at the end: the latest earlier ones, and the line with its notes before it."""
     messages: list[Message] = []
-    for turn in earlier[-MAX_TURNS:]:
+    for turn in _shown(earlier):
         messages += [user(without_name(turn.heard, view.name)), _said(turn.said or _DEED)]
     told = notes.text()
     bare = without_name(line, view.name)
     return [*messages, user(f"({told})\n{bare}".rstrip() if told else bare)]
+
+
+def _shown(earlier: Sequence[Turn]) -> Sequence[Turn]:
+    """Return the latest turns, from one that stays the first of them for a while: a server then keeps them read.
+
+    Which one it is follows from its words, so it is found again when newer turns have come.
+    """
+    if len(earlier) <= MAX_TURNS:
+        return earlier
+    latest = earlier[-MAX_TURNS:]
+    starts = range(MAX_TURNS - LEAST_TURNS + 1)
+    return latest[min(starts, key=lambda at: crc32(f"{latest[at].heard}{latest[at].said}".encode())) :]
 
 
 def without_name(line: str, name: str) -> str:

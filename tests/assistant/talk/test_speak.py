@@ -1,0 +1,33 @@
+"""The prompt of a small model: which earlier turns stand in it, and that its beginning stays the same for a while."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.talk.attend import Notes, Turn, View
+from assistant.talk.speak import LEAST_TURNS, MAX_TURNS, last_turns
+
+MARLO = View("Marlo", "You are the ferryman.")
+TURNS = [Turn("Petra", f"This is matter number {number}.", f"So it is, matter {number}.") for number in range(60)]
+
+
+def shown(earlier: list[Turn]) -> list[str]:
+    """The lines of the earlier turns that the model is shown."""
+    return [message.text for message in last_turns("And now?", MARLO, Notes(), earlier)[:-1:2]]
+
+
+@given(st.lists(st.integers(0, 999), max_size=30))
+def test_some_of_the_latest_turns_are_shown_and_none_is_left_out_between(lines: list[int]) -> None:
+    earlier = [Turn("Petra", f"Matter {line} of {number}.", "Yes.") for number, line in enumerate(lines)]
+    count = len(shown(earlier))
+    assert min(len(earlier), LEAST_TURNS) <= count <= MAX_TURNS
+    assert shown(earlier) == [turn.heard for turn in earlier][len(earlier) - count :]
+
+
+def test_the_first_turn_stays_the_first_for_some_turns_so_that_a_server_keeps_them_read() -> None:
+    firsts = [shown(TURNS[:count])[0] for count in range(MAX_TURNS + 1, len(TURNS))]
+    changes = sum(one != other for one, other in pairwise(firsts))
+    assert changes * 2 < len(firsts)
