@@ -56,8 +56,7 @@ def _turn(line: dict[str, Any]) -> Turn:
 
 def shares(item: Item, record: dict[str, Any]) -> tuple[float, float, list[str]]:
     """Return how many of a hundred judged lines are right at the beginning and at the end, and what was wrong."""
-    ends = len(item.turns) - sum(not turn["expect"] for turn in item.turns)
-    size = ends // 2
+    size = sum(bool(turn["expect"]) for turn in item.turns) // 2
     wrong = judged_turns(item, record)
     if not wrong:
         return 0.0, 0.0, [str(record.get("error", "not played"))]

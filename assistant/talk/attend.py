@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from assistant.talk.check import COPIED_WORDS
 from assistant.talk.languages import language_of
 from assistant.talk.persons import asks_of_self, facts_told, to_second, told_about
 from assistant.talk.things import absent_things, known_words, numbers_in
@@ -19,7 +20,6 @@ from assistant.talk.words import (
     names_in,
     runs,
     sentences_of,
-    singular,
     words_of,
 )
 
@@ -31,8 +31,8 @@ _SHORT_LINE = 12
 _LONG_LINE = 30
 #: This many first letters of a word tell what it is about: "fall" and "falls", but not "fell".
 _STEM = 4
-#: This many words of a line in a row count as the line itself.
-_COPIED = 6
+#: Stands for what the character did without words.
+DEED = "Yes."
 _SEEN = "Here you see"
 
 
@@ -224,7 +224,7 @@ def _of_the_room(line: str, view: View) -> list[str]:
     found = ""
     best = 0
     for clause in re.split(r"[.;,]\s*", view.description):
-        words = {singular(word) for word in words_of(clause)}
+        words = known_words(clause)
         if len(asked & words) > best:
             best = len(asked & words)
             leads = [f"{way} is {room}" for way, room in view.ways if room and way.casefold() in words]
@@ -257,10 +257,10 @@ def _of_the_line(line: str) -> list[str]:
 
 def _core(words: list[str], stems: set[str], line: str) -> str:
     """Return the words round the first that has one of the stems, in a piece too short to repeat the line."""
-    theirs = runs(words_of(line), _COPIED)
+    theirs = runs(words_of(line), COPIED_WORDS)
 
     def is_own(part: list[str]) -> bool:
-        return not runs(words_of(" ".join(part)), _COPIED) & theirs
+        return not runs(words_of(" ".join(part)), COPIED_WORDS) & theirs
 
     stem_of = [next((word[:_STEM] for word in content_words(word)), "") for word in words]
     first = next((at for at, stem in enumerate(stem_of) if stem in stems), 0)

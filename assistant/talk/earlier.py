@@ -10,7 +10,8 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from assistant.talk.attend import Turn
+from assistant.repeats import SPEECH
+from assistant.talk.attend import DEED, Turn
 from assistant.talk.happened import as_turn, is_deed
 from llm.messages import Message, Role
 from llm.packed import Joined, Part
@@ -18,9 +19,6 @@ from llm.packed import Joined, Part
 #: How many parts of the stream are read, from its end.
 MAX_PARTS = 40
 _LINE = re.compile(r'^(?P<who>.+?) (?P<how>says(?: to you)?|whispers to you|pages you|says on [^:]+): "(?P<text>.*)"$')
-_SPEECH = {"say": "text", "whisper": "text", "page": "text", "channel": "text"}
-#: Stands for what the character did without words.
-DEED = "Yes."
 
 
 def earlier_turns(parts: Sequence[Part], names: Sequence[str], now: Collection[str]) -> list[Turn]:
@@ -68,7 +66,7 @@ def _heard(line: str, called: re.Pattern[str], names: Sequence[str]) -> _Waiting
 
 def _said(message: Message) -> str:
     """Return the words of a message, or what stands for its deeds; empty for neither."""
-    words = [str(call.arguments.get(_SPEECH[call.name], "")) for call in message.tool_calls if call.name in _SPEECH]
+    words = [str(call.arguments.get(SPEECH[call.name], "")) for call in message.tool_calls if call.name in SPEECH]
     if words or not message.tool_calls:
         return " ".join(filter(None, [*words, message.text if not words else ""]))
     return DEED

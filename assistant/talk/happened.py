@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 from assistant.classify import is_unspoken
 from assistant.events import Arrived, Emoted, Event, Gave, quoted_in, spoken_text, told
 from assistant.talk.attend import Turn
-from assistant.talk.words import PLAIN_WORDS, sentences_of, singular, words_of
+from assistant.talk.things import known_words
+from assistant.talk.words import content_words, sentences_of, words_of
 from tools.clean import one_line
 
 #: How many deeds are told at once, the latest.
@@ -83,8 +84,8 @@ def fit_to_say(said: str, who: str, deed: str, examples: Iterable[str]) -> str:
     first = next(iter(sentences_of(said)), "")
     if any(len(words_of(line)) >= _RECOGNISED and words_of(line) == words_of(first) for line in examples):
         return ""
-    told_again = {singular(word) for word in words_of(first)} - PLAIN_WORDS - {singular(word) for word in words_of(who)}
-    is_told_again = bool(told_again) and told_again <= {singular(word) for word in words_of(deed)}
+    told_again = content_words(first) - known_words(who)
+    is_told_again = bool(told_again) and told_again <= known_words(deed)
     return "" if is_told_again or _RETELLS.match(first) else first
 
 

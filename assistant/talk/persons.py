@@ -13,10 +13,10 @@ from assistant.talk.words import content_words, sentences_of, words_of
 _PAIRS = (
     (r"\bI am\b", "you are"), (r"\bI['\u2019]m\b", "you are"), (r"\bI was\b", "you were"),
     (r"\bI['\u2019]ve\b", "you have"), (r"\bI['\u2019]ll\b", "you will"), (r"\bI['\u2019]d\b", "you would"),
-    (r"\bam I\b", "are you"), (r"\bwas I\b", "were you"), (r"\bwe\b", "you"), (r"\bwe were\b", "you were"),
+    (r"\bam I\b", "are you"), (r"\bwas I\b", "were you"), (r"\bwe\b", "you"),
     (r"\bI\b", "you"), (r"\bmy\b", "your"), (r"\bmine\b", "yours"), (r"\bmyself\b", "yourself"), (r"\bme\b", "you"),
+    (r"\bour\b", "your"), (r"\bours\b", "yours"), (r"\bus\b", "you"),
 )  # fmt: skip
-_OUR = ((r"\bwe\b", "you"), (r"\bour\b", "your"), (r"\bours\b", "yours"), (r"\bus\b", "you"))
 _ABOUT_ME = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Ww]e|us|[Oo]ur)\b")
 _ABOUT_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 #: "Do you still know what my dog is called?" is about the dog.
@@ -35,7 +35,7 @@ _COMMON = frozenset(_COMMON_TEXT.split())  # fmt: skip
 
 def to_second(text: str) -> str:
     """Return `text` with its first person made the second, and each sentence beginning with a capital."""
-    for pattern, other in (*_PAIRS, *_OUR):
+    for pattern, other in _PAIRS:
         text = re.sub(pattern, other, text, flags=re.IGNORECASE if pattern[2] in "mwo" else 0)
     return re.sub(r"(^|[.!?]\s+)([a-z])", lambda match: match[1] + match[2].upper(), text)
 

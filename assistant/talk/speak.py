@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from zlib import crc32
 
-from assistant.talk.attend import Notes, Turn, View
+from assistant.talk.attend import DEED, Notes, Turn, View
 from assistant.talk.words import words_of
 from llm import Message, system, user
 from llm.messages import Role, Text
@@ -24,9 +24,6 @@ Speak only of what is told here; when you are asked about anything else, say tha
 Place: {room}. {description}
 Things here, and nothing else: {things}.
 Ways out: {ways}."""
-#: Stands for what the character did without words.
-_DEED = "Yes."
-
 #: Nouns to choose from for the examples: those in the scene are passed over, so no example can be true of it.
 _NOUNS = (("mules", "mule"), ("windows", "window"), ("fences", "fence"), ("yaks", "yak"))
 _SMALL = (("pebble", "thimble"), ("walnut", "shoelace"), ("acorn", "bobbin"))
@@ -72,7 +69,7 @@ def last_turns(line: str, view: View, notes: Notes, earlier: Sequence[Turn]) -> 
     """Return the turns at the end: the latest earlier ones, and the line with its notes before it."""
     messages: list[Message] = []
     for turn in _shown(earlier):
-        messages += [user(without_name(turn.heard, view.name)), _said(turn.said or _DEED)]
+        messages += [user(without_name(turn.heard, view.name)), _said(turn.said or DEED)]
     told = notes.text()
     bare = without_name(line, view.name)
     return [*messages, user(f"({told})\n{bare}".rstrip() if told else bare)]
