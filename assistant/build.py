@@ -136,11 +136,8 @@ def _mind(
     provider, model = models[0].provider, models[0].config
     history = History(provider.count_tokens, MIN_STREAM_TOKENS)
     client = ModelChain([_link(chosen, around) for chosen in models], around.clock)
-    least = min((chosen.config for chosen in models), key=lambda each: each.context_tokens - each.max_answer_tokens)
     fronts = _fronts(settings, models[0], around.registry, grant)
-    # A run of a few steps must not use up its tokens before it has answered, however large the window is.
-    window_tokens = max(MIN_WINDOW, min(least.context_tokens, settings.max_run_tokens // PROMPTS_A_RUN))
-    window = Window(fronts, client, history, min(window_tokens, least.context_tokens), least.max_answer_tokens)
+    window = _window(settings, models, fronts, client, history)
     now = around.clock.seconds
     approvals = Approvals(now) if around.approvals is None else around.approvals
     history.load(around.storage.stream)
@@ -182,6 +179,20 @@ def _mind(
         repeats=Repeats(example_sayings(grant) if model.examples else ()),
         following=Following(now, settings.follow_minutes),
     )
+
+
+def _window(
+    settings: AssistantConfig,
+    models: Sequence[ChosenModel],
+    fronts: Sequence[Front],
+    client: ModelChain,
+    history: History,
+) -> Window:
+    """Return the window that fits every one of the models."""
+    least = min((chosen.config for chosen in models), key=lambda each: each.context_tokens - each.max_answer_tokens)
+    # A run of a few steps must not use up its tokens before it has answered, however large the window is.
+    wanted = max(MIN_WINDOW, min(least.context_tokens, settings.max_run_tokens // PROMPTS_A_RUN))
+    return Window(fronts, client, history, min(wanted, least.context_tokens), least.max_answer_tokens)
 
 
 def _fronts(settings: AssistantConfig, chosen: ChosenModel, registry: Registry, grant: frozenset[str]) -> list[Front]:
