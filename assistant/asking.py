@@ -17,7 +17,7 @@ from assistant.mind import Mind, Run
 from assistant.purse import A_MINUTE
 from assistant.repeats import SPEECH, words_said
 from assistant.talk.answer import words_for_nothing
-from assistant.talk.ask import ask_plainly, spoken_call, variety
+from assistant.talk.ask import ask_plainly, spoken_call
 from llm import BudgetReached, LLMResponse, Message, user
 from llm import assistant as assistant_message
 from llm.packed import Joined, parts_of
@@ -36,7 +36,7 @@ _log = Logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Completion:
     """One answer, with the prompt it answers and the prompt's estimated tokens."""
 
     prompt: Sequence[Message]
@@ -44,7 +44,7 @@ class Asked:
     response: LLMResponse
 
 
-async def ask(mind: Mind, run: Run) -> Asked | None:
+async def ask(mind: Mind, run: Run) -> Completion | None:
     """Ask for the next answer within the run's remaining time; return None when the run has nothing left to do.
 
     Raises LLMError. Cancelling closes the connection.
@@ -54,7 +54,7 @@ async def ask(mind: Mind, run: Run) -> Asked | None:
     if not mind.is_asked_plainly:
         return await _ask_with_tools(mind, run)
     asked = await ask_plainly(mind, run)
-    return None if asked is None else Asked(asked[0], asked[1], discreet(mind, asked[2]))
+    return None if asked is None else Completion(asked[0], asked[1], discreet(mind, asked[2]))
 
 
 def discreet(mind: Mind, response: LLMResponse) -> LLMResponse:
@@ -63,7 +63,7 @@ def discreet(mind: Mind, response: LLMResponse) -> LLMResponse:
     return kept(response, mind.scrub, most_chars, mind.pieces)
 
 
-async def _ask_with_tools(mind: Mind, run: Run) -> Asked:
+async def _ask_with_tools(mind: Mind, run: Run) -> Completion:
     """Ask once, and once more when the answer only repeats. A second repetition is not said.
 
     The first sentence may have been spoken before the answer is complete (`early.py`); it was checked before that.
@@ -95,23 +95,24 @@ def _saying(mind: Mind, run: Run, response: LLMResponse, said: str) -> LLMRespon
     return replace(response, message=assistant_message(*calls))
 
 
-async def _answer(mind: Mind, run: Run, again: str = "") -> Asked:
+async def _answer(mind: Mind, run: Run, again: str = "") -> Completion:
     """Make one model call. `again` says why it is a second one; nothing of a second one is spoken early."""
     nudges = [user(text) for text in (NUDGE if run.nudge else "", again) if text]
     prompt = Joined([*parts_of(mind.front), *mind.history.parts(run.hearers), *nudges])
     ears = None if again else early_ears(mind, run)
-    freer = {"temperature": FREER, "extra_params": variety(mind)} if again else {}
+    freer = {"temperature": FREER} if again else {}
     answer = mind.client.chat_completion(
         prompt,
         mind.registry.specs(mind.window.front.tools),
         deadline=run.meter.deadline,
         listener=ears,
         caller=mind.purse.caller(mind.me, run.requester),
+        vary=bool(again),
         **freer,
     )
     response = await (answer if ears is None else heard_out(ears, answer))
     mind.waking.answered()  # its server has read the beginning of every prompt by now, so no warming is needed
-    return Asked(prompt, mind.window.fixed_tokens() + mind.history.tokens, discreet(mind, response))
+    return Completion(prompt, mind.window.fixed_tokens() + mind.history.tokens, discreet(mind, response))
 
 
 def _count_asker(mind: Mind, run: Run) -> None:

@@ -59,6 +59,14 @@ class Link:
     client: UnifiedLLMClient
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def varied(self) -> Mapping[str, Any]:
+        """The options with the server's parameters that make another try another answer; the owner's come first."""
+        return {
+            **self.options,
+            "extra_params": {**self.client.provider.variety, **self.options.get("extra_params", {})},
+        }
+
 
 class ModelChain:
     """A chain that asks the first of `links` that can answer. The response names the provider and model that did."""
@@ -88,17 +96,19 @@ class ModelChain:
         deadline: Deadline | None = None,
         listener: Listener | None = None,
         caller: Caller | None = None,
+        vary: bool = False,
         **options: Any,
     ) -> Deferred[LLMResponse]:
         """Return one complete answer of one model. `options` take precedence over those of its link.
 
+        `vary` adds what makes another try another answer, in the words of the server that is asked.
         Fails with an LLMError: that of the first model that may recover later, else that of the last model, with what
         the others said. Once the listener acted on something, no other model is asked. Cancelling closes the
         connection.
         """
         until = deadline or Deadline.after(self._clock, DEFAULT_SECONDS)
         more = {**options, "caller": caller, "listener": acting(listener)}
-        return Deferred.fromCoroutine(self._first(messages, tools, until, more))
+        return Deferred.fromCoroutine(self._first(messages, tools, until, more, vary=vary))
 
     async def warm(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, name: str, seconds: float
@@ -120,15 +130,16 @@ class ModelChain:
         tools: Sequence[ToolSpec] | None,
         deadline: Deadline,
         more: Mapping[str, Any],
+        *,
+        vary: bool,
     ) -> LLMResponse:
         failures: list[LLMError] = []
         for link in self.links:
             is_last = link is self.links[-1]
             share = deadline if is_last else deadline.part(SHARE)
+            options = {**(link.varied if vary else link.options), **more}
             try:
-                response = await link.client.chat_completion(
-                    messages, tools, deadline=share, **{**link.options, **more}
-                )
+                response = await link.client.chat_completion(messages, tools, deadline=share, **options)
             except _ELSEWHERE as error:
                 failures.append(error)
                 if is_last or (more["listener"] is not None and more["listener"].acted):

@@ -5,9 +5,8 @@ A run goes on as with any model: each step is recorded, judged by policy and mad
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from assistant.events import Left, Noticed
 from assistant.mind import Mind, Run
@@ -144,7 +143,7 @@ async def _speak(mind: Mind, run: Run, asked: Asked) -> tuple[Sequence[Message],
             temperature=temperature,
             stop=() if thinks_first else STOP,
             think=bool(mind.model.think),
-            extra_params=variety(mind) if number else mind.model.extra_params,
+            vary=number > 0,
         )
         usage += response.usage
         first_line = mind.scrub(response.content).strip().partition("\n")[0]
@@ -199,11 +198,6 @@ def _is_asked_again(turn: Turn, text: str) -> bool:
 def _only_thought(response: LLMResponse) -> bool:
     """Tell whether the model used up its answer with thinking, which this server does not turn off."""
     return bool(response.message.reasoning) and not response.content.strip()
-
-
-def variety(mind: Mind) -> Mapping[str, Any]:
-    """Return this server's parameters that make another try give another answer, with the owner's own."""
-    return {**mind.client.provider.variety, **mind.model.extra_params}
 
 
 def spoken_call(mind: Mind, run: Run, said: str) -> ToolCall | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import pytest
@@ -280,3 +280,21 @@ async def test_a_lasting_cause_is_told_even_when_the_next_one_has_no_credit() ->
 def test_a_chain_of_none_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
         ModelChain([], reactor)
+
+
+@pytest.mark.parametrize("vary", [False, True])
+async def test_each_model_is_asked_with_its_own_parameters(vary: bool) -> None:
+    """A fallback gets neither the first model's own parameters nor what varies the answers of its server."""
+    async with row([HttpError(503)], [OTHER]) as models:
+        first, second = models.chain.links
+        own = [
+            replace(first, options={"extra_params": {"top_k": 7}}),
+            replace(second, options={"extra_params": {"seed": 3}}),
+        ]
+        answer = await ModelChain(own, reactor).chat_completion(ASKED, vary=vary)
+        assert answer.content == "Hello from B."
+        one, other = (fake.chats[0].body for fake in models.fakes)
+        assert (one["top_k"], other["seed"]) == (7, 3)
+        assert "seed" not in one
+        assert "top_k" not in other
+        assert ("min_p" in one, "min_p" in other) == (vary, vary)
