@@ -90,10 +90,7 @@ class History:
         return self._scene is not None and self._scene[0] == scene
 
     def lowest(self) -> int:
-        """Return the lowest authority of anything in the stream, `TOP` when it is empty.
-
-        The cost does not grow with length.
-        """
+        """Return the lowest authority in the stream, `TOP` when it is empty. The cost does not grow with length."""
         return self._authority.lowest
 
     def parts(self, hearers: Audience = None) -> list[Part]:
@@ -208,10 +205,7 @@ class History:
         return True
 
     def squeeze(self, needed: Sequence[str], keep: Collection[str]) -> None:
-        """Cut inside the last entries as well.
-
-        Among the `needed` lines of the events `keep`, the last line is cut last.
-        """
+        """Cut inside the last entries as well; of the `needed` lines of the events `keep`, the last is cut last."""
         if self.tokens > self.budget:
             squeeze(self, self._shelf.opened(), self._of_run, needed, keep)
             self._shelf.put_away()

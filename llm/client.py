@@ -51,10 +51,7 @@ DEFAULT_ANSWER_TOKENS = 500
 
 
 class UnifiedLLMClient:
-    """A client of one model of one provider.
-
-    It is cheap to make; the exchange and the capabilities are shared by the process.
-    """
+    """A client of one model. It is cheap to make; the exchange and the capabilities are shared by the process."""
 
     def __init__(
         self,
@@ -75,11 +72,10 @@ class UnifiedLLMClient:
     ) -> None:
         """Make a client. `is_local`: the server reads long prompts silently and slowly, so calls hold the deadline.
 
-        `wall` gives seconds since 1970, for dates in headers of a server that does not date its responses.
-
-        `pipeline` is shared by all clients of a process. `retry` says how this client's calls are retried, and
-        `upstream` how its server is treated when no client has asked it before. `reread_key` is called when the key in
-        use is refused. It returns the current key, empty when there is none.
+        `wall` gives seconds since 1970, for dates in headers of a server that does not date its responses. `pipeline`
+        is shared by all clients of a process. `retry` says how this client's calls are retried, and `upstream` how its
+        server is treated when no client has asked it before. `reread_key` is called when the key in use is refused. It
+        returns the current key, empty when there is none.
         """
         self.provider = provider
         self._exchange = exchange

@@ -130,10 +130,7 @@ class Household:
             self._journal.release(member_id)
 
     async def erase(self, member_id: str) -> None:
-        """Stop this assistant, and delete from the journal all that it heard, did and remembered.
-
-        Raises JournalError.
-        """
+        """Stop this assistant, and delete all that the journal has of it. Raises JournalError."""
         await self.stop(member_id)
         await self._ready()
         await self._journal.erase(member_id)
