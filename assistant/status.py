@@ -8,7 +8,7 @@ from assistant.events import told
 from assistant.journal import Parked, UnknownEffect
 from resilience import Amount, Snapshot, State
 from resilience.amounts import Allowance
-from resilience.budget import AccountState
+from resilience.budget.ledger import AccountState
 from resilience.snapshot import QuotaState, UpstreamState
 from tools.clean import clean_heard
 

@@ -41,7 +41,7 @@ from llm.fakes.script import (
 )
 from llm.fakes.server import FakeServer
 from llm.fakes.serving import serve
-from resilience.foreground import serve_until_interrupted
+from resilience.testing.foreground import serve_until_interrupted
 
 __all__ = [
     "AnthropicReply",

@@ -3,13 +3,13 @@
 Knows nothing of language models or games.
 """
 
-from resilience.allowance import Told
+from resilience.admission.rate_limit_window import Told
 from resilience.amounts import Account, Allowance, Amount
 from resilience.backoff import RetryConfig
-from resilience.breaker import CircuitBreaker
-from resilience.budget import Ledger
-from resilience.cache import Cache
-from resilience.circuit import BreakerConfig, State
+from resilience.admission.breaker import CircuitBreaker
+from resilience.budget.ledger import Ledger
+from resilience.cache.cache import Cache
+from resilience.admission.circuit import BreakerConfig, State
 from resilience.deadline import Deadline
 from resilience.errors import (
     Barred,
@@ -29,16 +29,16 @@ from resilience.errors import (
     TimedOut,
     TransportError,
 )
-from resilience.exchange import HttpExchange
-from resilience.in_flight import InFlightConfig
-from resilience.keeping import Keep
+from resilience.http.exchange import HttpExchange
+from resilience.admission.in_flight import InFlightConfig
+from resilience.budget.writer import Keep
 from resilience.launcher import Launcher
-from resilience.order import Attempt, Caller, Order, Target
+from resilience.call import Attempt, Caller, Order, Target
 from resilience.pipeline import Pipeline
-from resilience.quota import Credential
-from resilience.request import Collected, Limits, Request, Sink, host_of, origin_of
+from resilience.admission.quota import Credential
+from resilience.http.request import Collected, Limits, Request, Sink, host_of, origin_of
 from resilience.snapshot import Snapshot
-from resilience.upstream import Passage, Upstream, UpstreamConfig
+from resilience.admission.server import Passage, Upstream, UpstreamConfig
 from resilience.verdict import Verdict
 
 __all__ = [

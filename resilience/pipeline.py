@@ -28,17 +28,17 @@ from typing import TypeVar
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.budget import Ledger
+from resilience.budget.ledger import Ledger
 from resilience.deadline import Deadline
 from resilience.errors import BudgetUnkept, GaveWay
-from resilience.keeping import Keep, Keeping
-from resilience.learned_cost import LearnedCost
-from resilience.order import Attempt, Order, Target
-from resilience.payment import Payment
-from resilience.quota import Credential, Quota
+from resilience.budget.writer import Keep, Keeping
+from resilience.budget.learned_cost import LearnedCost
+from resilience.call import Attempt, Order, Target
+from resilience.budget.reservation import Payment
+from resilience.admission.quota import Credential, Quota
 from resilience.retry import RetriedCall
 from resilience.snapshot import Snapshot, quota_state, upstream_state
-from resilience.upstream import Upstream, UpstreamConfig
+from resilience.admission.server import Upstream, UpstreamConfig
 
 T = TypeVar("T")
 

@@ -15,11 +15,11 @@ from resilience.amounts import Amount
 from resilience.backoff import ceiling, delay
 from resilience.deadline import Deadline
 from resilience.errors import BudgetSpent, NotAdmitted
-from resilience.order import Attempt, Order
-from resilience.payment import Payment
-from resilience.quota import Quota
-from resilience.tickets import Errand
-from resilience.upstream import Passage, Upstream
+from resilience.call import Attempt, Order
+from resilience.budget.reservation import Payment
+from resilience.admission.quota import Quota
+from resilience.admission.queue_entry import Errand
+from resilience.admission.server import Passage, Upstream
 from resilience.verdict import Verdict
 
 T = TypeVar("T")

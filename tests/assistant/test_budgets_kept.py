@@ -18,7 +18,7 @@ from assistant.spending import Spending
 from llm import BudgetReached, Unavailable
 from llm.testing import FakeChat, Reply, serve
 from resilience import Account, Allowance, Amount, Ledger
-from resilience.keeping import Keeping
+from resilience.budget.writer import Keeping
 from tests.assistant.journal.keeping import NOON, opened, rows
 from tests.assistant.living import living
 from tests.assistant.paying import ACCOUNT, noon, paying

@@ -11,8 +11,8 @@ from assistant.status import account_text, key_refusals, status_text, trouble_te
 from llm.testing import Call, HttpError, Reply, Step
 from resilience import Amount, Snapshot, State
 from resilience.amounts import Allowance
-from resilience.budget import AccountState
-from resilience.circuit import Ended
+from resilience.budget.ledger import AccountState
+from resilience.admission.circuit import Ended
 from resilience.snapshot import QuotaState, UpstreamState
 from tests.assistant.living import ANN, SAGE, living
 

@@ -12,8 +12,8 @@ from math import inf
 from random import Random
 from statistics import fmean
 
-from resilience.breaker import PROBE_WAIT
-from resilience.circuit import BreakerConfig, State
+from resilience.admission.breaker import PROBE_WAIT
+from resilience.admission.circuit import BreakerConfig, State
 
 FORCES = {"force_open": State.FORCED_OPEN, "force_closed": State.FORCED_CLOSED, "unforce": State.CLOSED}
 NO_CALL = -1

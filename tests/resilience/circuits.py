@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from twisted.internet.task import Clock
 
-from resilience.breaker import CircuitBreaker, Permit
-from resilience.circuit import BreakerConfig, Change, State
+from resilience.admission.breaker import CircuitBreaker, Permit
+from resilience.admission.circuit import BreakerConfig, Change, State
 from resilience.errors import CircuitOpen
 
 NAME = "https://model.test:443"

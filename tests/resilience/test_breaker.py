@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from resilience.breaker import PROBE_WAIT, RECENT
-from resilience.circuit import BreakerConfig, Change, Ended, State
+from resilience.admission.breaker import PROBE_WAIT, RECENT
+from resilience.admission.circuit import BreakerConfig, Change, Ended, State
 from tests.resilience.circuits import ENDS, NAME, Circuit, End
 
 

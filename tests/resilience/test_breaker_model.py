@@ -19,10 +19,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from resilience.breaker import Permit
-from resilience.circuit import BreakerConfig, State
+from resilience.admission.breaker import Permit
+from resilience.admission.circuit import BreakerConfig, State
 from resilience.errors import CircuitOpen
-from resilience.window import Window
+from resilience.admission.window import Window
 from tests.resilience.breaker_model import Fact, Model, row
 from tests.resilience.circuits import Circuit
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from resilience.circuit import BreakerConfig, State
-from resilience.window import Window
+from resilience.admission.circuit import BreakerConfig, State
+from resilience.admission.window import Window
 from tests.resilience.circuits import Circuit
 
 FAILED = BreakerConfig(failure_threshold=None, failure_rate=0.5, minimum_calls=4, window=Window(calls=6))

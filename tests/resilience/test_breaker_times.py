@@ -6,8 +6,8 @@ from itertools import pairwise, product
 
 import pytest
 
-from resilience.breaker import PermitEndedError
-from resilience.circuit import BreakerConfig, State
+from resilience.admission.breaker import PermitEndedError
+from resilience.admission.circuit import BreakerConfig, State
 from tests.resilience.circuits import ENDS, Circuit, End
 
 ODD_SECONDS = 12.466488571724543

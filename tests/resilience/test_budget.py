@@ -8,7 +8,7 @@ from twisted.internet.task import Clock
 
 from resilience import ResilienceError
 from resilience.amounts import Account, Allowance, Amount
-from resilience.budget import AccountState, Ledger, ReservationEnded
+from resilience.budget.ledger import AccountState, Ledger, ReservationEnded
 from resilience.errors import BudgetSpent
 
 DAY = 86_400

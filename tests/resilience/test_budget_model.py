@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from twisted.internet.task import Clock
 
 from resilience.amounts import Account, Allowance, Amount
-from resilience.budget import Ledger, Reservation
+from resilience.budget.ledger import Ledger, Reservation
 from resilience.errors import BudgetSpent
 
 DAY = 86_400

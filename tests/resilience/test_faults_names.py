@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from resilience.faults.names import NAMES
-from resilience.faults.proxy import upstream_of
+from resilience.testing.faults.names import NAMES
+from resilience.testing.proxy import upstream_of
 from resilience.testing import (
     PASS,
     Fault,

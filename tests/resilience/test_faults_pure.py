@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from resilience import testing
-from resilience.faults import canned
-from resilience.faults.combined import Ending, shape_of
-from resilience.faults.schedule import Schedule
+from resilience.testing.faults import canned
+from resilience.testing.faults.combined import Ending, shape_of
+from resilience.testing.schedule import Schedule
 from resilience.testing import (
     PASS,
     Bandwidth,

@@ -4,7 +4,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from resilience import Barred, CoolingDown, Told
-from resilience.quota import Credential, Quota
+from resilience.admission.quota import Credential, Quota
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.retry_budget import RetryBudgetConfig
+from resilience.admission.retry_budget import RetryBudgetConfig
 from tests.resilience.quotas import Bucket, FixedWindow, Server
 
 TARGET = Target("https://model.example", "key", "model")

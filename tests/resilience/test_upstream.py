@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from resilience import Barred, BreakerConfig, CoolingDown, QueueFull, Told
-from resilience.breaker import PermitEndedError
+from resilience.admission.breaker import PermitEndedError
 from tests.resilience.door import SICK, THROTTLED, Door
 
 #: One failure opens the circuit for ten seconds; one success closes it.

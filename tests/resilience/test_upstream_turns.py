@@ -9,12 +9,12 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience.circuit import BreakerConfig
+from resilience.admission.circuit import BreakerConfig
 from resilience.errors import CircuitOpen
-from resilience.order import Target
+from resilience.call import Target
 from resilience.pipeline import Pipeline
-from resilience.tickets import Errand
-from resilience.upstream import Passage, Upstream, UpstreamConfig
+from resilience.admission.queue_entry import Errand
+from resilience.admission.server import Passage, Upstream, UpstreamConfig
 
 TARGET = Target("https://model.test:443", "key 1", "a")
 

@@ -15,8 +15,8 @@ from typing import Generic, TypeVar
 
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.cache import Cache, CacheStats
-from resilience.shelf import Shelf
+from resilience.cache.cache import Cache, CacheStats
+from resilience.cache.ttl_store import Shelf
 from tools.web.errors import Kind, WebError
 from tools.web.hosts import domain
 from tools.web.providers import ReadProvider, ReadResult, SearchProvider, SearchQuery, TimeRange

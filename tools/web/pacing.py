@@ -9,7 +9,7 @@
 
 A reader that fetches pages itself (`standing.CLIENTS`) is not held back by such wishes: they are one site's.
 
-The limits of a language model's server are learned from its headers (`resilience.quota`). The limits here are set by
+The limits of a language model's server are learned from its headers (`resilience.admission.quota`). The limits here are set by
 the operator, because search services tell nothing before they refuse.
 """
 

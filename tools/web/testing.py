@@ -18,7 +18,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import Clock
 
 from llm.fakes.serving import CountedConnections, serve
-from resilience.foreground import serve_until_interrupted
+from resilience.testing.foreground import serve_until_interrupted
 from tools.web.fakes.brave import FakeBrave
 from tools.web.fakes.perplexity import FakePerplexity
 from tools.web.fakes.proxy import MODES, FakeProxy, SearchPages

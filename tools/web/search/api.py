@@ -19,7 +19,7 @@ from twisted.web.http_headers import Headers
 from llm.messages import JSON, JSONObject
 from resilience.deadline import Deadline
 from resilience.errors import BodyTooLarge, ConnectFailed, DeadlineExceeded, ResilienceError, TimedOut
-from resilience.request import Collected, Limits, Request, Sink
+from resilience.http.request import Collected, Limits, Request, Sink
 from tools.web.errors import Kind, WebError
 from tools.web.search.refusals import Refusal, refusal_of
 

@@ -18,7 +18,7 @@ from assistant.worlds.evennia.commands.naming import named, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
 from assistant.worlds.evennia.commands.showing import counted, number, paragraph, table
 from assistant.worlds.evennia.game_wide import game_overrides, keep_game_overrides
-from resilience.budget import AccountState
+from resilience.budget.ledger import AccountState
 
 USAGE = "assistant/budget NAME (or: all, each, player) = 200 calls 100000 tokens 2.50 money (or: none)"
 MINUTE_USAGE = "assistant/budget player = 6 a minute"

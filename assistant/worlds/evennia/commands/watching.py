@@ -19,7 +19,7 @@ from assistant.worlds.evennia.commands.order import Answer, Order, Refused
 from assistant.worlds.evennia.commands.showing import counted, cut, in_game_words, sentence
 from assistant.worlds.evennia.commands.tracing import Watch, watch_of
 from llm.messages import Message
-from resilience.request import origin_of
+from resilience.http.request import origin_of
 
 _ENTRIES, _MOST_ENTRIES = 10, 100
 #: The most characters of one line of a history, and of one cause.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from resilience.faults.combined import Fault
+from resilience.testing.faults.combined import Fault
 
 
 @dataclass(slots=True)

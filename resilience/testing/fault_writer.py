@@ -9,9 +9,9 @@ from typing import Any
 from twisted.internet.interfaces import IDelayedCall, IPullProducer, IReactorTime
 from zope.interface import implementer
 
-from resilience.faults.combined import Ending
-from resilience.faults.record import Record
-from resilience.faults.schedule import Due, Schedule
+from resilience.testing.faults.combined import Ending
+from resilience.testing.record import Record
+from resilience.testing.schedule import Due, Schedule
 
 #: With more than this many bytes waiting to go out, no more should be fed. It is large because delayed bytes wait too.
 HIGH_WATER_BYTES = 1024 * 1024

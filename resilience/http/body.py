@@ -13,8 +13,8 @@ from twisted.web.http import PotentialDataLoss
 from twisted.web.iweb import IResponse
 
 from resilience.errors import BodyTooLarge, ConnectionLost, TimedOut
-from resilience.heads import HeadGuard
-from resilience.request import Limits, Sink
+from resilience.http.header_guard import HeadGuard
+from resilience.http.request import Limits, Sink
 
 #: Seconds the server has to end the body once the reader has all it needs; then we hang up.
 LINGER_SECONDS = 1.0

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from resilience.budget import Ledger
+from resilience.budget.ledger import Ledger
 from resilience.errors import BudgetUnkept
 
 _log = Logger()

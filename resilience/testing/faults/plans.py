@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from resilience.faults.combined import PASS, Fault
-from resilience.faults.toxics import require
+from resilience.testing.faults.combined import PASS, Fault
+from resilience.testing.faults.toxics import require
 
 Plan = Callable[[int, bytes], Fault]
 

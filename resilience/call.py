@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 
 from resilience.amounts import Account, Amount
 from resilience.backoff import RetryConfig
-from resilience.upstream import Passage, UpstreamConfig
+from resilience.admission.server import Passage, UpstreamConfig
 from resilience.verdict import Judge
 
 T = TypeVar("T")

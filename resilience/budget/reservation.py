@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 from twisted.internet.defer import CancelledError, Deferred
 
 from resilience.amounts import NOTHING, Amount
-from resilience.budget import Ledger, Reservation
+from resilience.budget.ledger import Ledger, Reservation
 from resilience.errors import BudgetSpent
-from resilience.keeping import Keeping
-from resilience.learned_cost import CAUTION, LearnedCost
-from resilience.order import Order
+from resilience.budget.writer import Keeping
+from resilience.budget.learned_cost import CAUTION, LearnedCost
+from resilience.call import Order
 
 T = TypeVar("T")
 

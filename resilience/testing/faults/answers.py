@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from resilience.faults.toxics import require
+from resilience.testing.faults.toxics import require
 
 _JSON = ("Content-Type", "application/json")
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
-from resilience.faults.answers import (
+from resilience.testing.faults.answers import (
     Answer,
     EndlessEvents,
     GzipBomb,
@@ -18,8 +18,8 @@ from resilience.faults.answers import (
     server_error,
     throttled,
 )
-from resilience.faults.combined import PASS, Fault, Faults, parts
-from resilience.faults.toxics import (
+from resilience.testing.faults.combined import PASS, Fault, Faults, parts
+from resilience.testing.faults.toxics import (
     Bandwidth,
     Hang,
     HangAfter,

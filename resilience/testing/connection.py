@@ -13,11 +13,11 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from resilience.faults.answers import Status
-from resilience.faults.canned import interval_seconds, pieces
-from resilience.faults.census import Census
-from resilience.faults.combined import PASS, Ending, Shape, shape_of
-from resilience.faults.framing import (
+from resilience.testing.faults.answers import Status
+from resilience.testing.faults.canned import interval_seconds, pieces
+from resilience.testing.census import Census
+from resilience.testing.faults.combined import PASS, Ending, Shape, shape_of
+from resilience.testing.framing import (
     End,
     Framing,
     FramingError,
@@ -27,10 +27,10 @@ from resilience.faults.framing import (
     response_length,
     wants_close,
 )
-from resilience.faults.outlet import Outlet
-from resilience.faults.record import Record
-from resilience.faults.schedule import Schedule
-from resilience.faults.upstream import Listener, Upstream
+from resilience.testing.fault_writer import Outlet
+from resilience.testing.record import Record
+from resilience.testing.schedule import Schedule
+from resilience.testing.server_side import Listener, Upstream
 
 #: With more than this many bytes of later requests waiting, a client is not read.
 _HIGH_WATER_BYTES = 64 * 1024

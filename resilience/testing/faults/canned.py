@@ -8,7 +8,7 @@ from http import HTTPStatus
 from itertools import chain, repeat
 from typing import assert_never
 
-from resilience.faults.answers import Answer, EndlessEvents, GzipBomb, HalfEvent, HtmlPage, HugeHeader, Status
+from resilience.testing.faults.answers import Answer, EndlessEvents, GzipBomb, HalfEvent, HtmlPage, HugeHeader, Status
 
 #: Zeros that are compressed at once; on the wire they are a thousandth of it.
 BLOCK_BYTES = 1024 * 1024

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.shared_work import SharedWork
-from resilience.shelf import Shelf
+from resilience.cache.shared_work import SharedWork
+from resilience.cache.ttl_store import Shelf
 
 K = TypeVar("K")
 V = TypeVar("V")

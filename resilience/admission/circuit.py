@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from resilience.window import Window
+from resilience.admission.window import Window
 
 
 class State(StrEnum):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from twisted.internet.defer import Deferred
 
 from resilience.errors import NotAdmitted
-from resilience.quota import Quota
+from resilience.admission.quota import Quota
 
 if TYPE_CHECKING:
-    from resilience.upstream import Passage
+    from resilience.admission.server import Passage
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from resilience.faults.combined import Ending, Shape
+from resilience.testing.faults.combined import Ending, Shape
 
 #: A limited rate is kept in steps of this many seconds.
 RATE_STEP_SECONDS = 0.05

@@ -26,10 +26,10 @@ from twisted.web.client import URI, Agent, HTTPConnectionPool
 from twisted.web.iweb import IAgentEndpointFactory, IBodyProducer, IResponse
 from zope.interface import implementer
 
-from resilience.body import BodyReceiver, HeadWatch
+from resilience.http.body import BodyReceiver, HeadWatch
 from resilience.errors import BodyTooLarge, ConnectFailed, ConnectionLost, TimedOut
-from resilience.heads import MAX_HEAD_BYTES, HeadGuards, HeadTooLongError
-from resilience.request import Limits, Request, Sink, origin_of
+from resilience.http.header_guard import MAX_HEAD_BYTES, HeadGuards, HeadTooLongError
+from resilience.http.request import Limits, Request, Sink, origin_of
 
 
 @implementer(IStreamClientEndpoint)

@@ -12,11 +12,11 @@ from twisted.internet.endpoints import TCP4ServerEndpoint
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Factory
 
-from resilience.faults.census import Census
-from resilience.faults.combined import PASS
-from resilience.faults.connection import Connection
-from resilience.faults.plans import Plan
-from resilience.faults.record import Record
+from resilience.testing.census import Census
+from resilience.testing.faults.combined import PASS
+from resilience.testing.connection import Connection
+from resilience.testing.faults.plans import Plan
+from resilience.testing.record import Record
 
 #: How many clients may connect within one turn of the reactor; further ones try again after a second.
 _BACKLOG = 1024

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from resilience.faults.answers import Answer
-from resilience.faults.toxics import (
+from resilience.testing.faults.answers import Answer
+from resilience.testing.faults.toxics import (
     Bandwidth,
     Hang,
     HangAfter,

@@ -12,8 +12,8 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from resilience.exchange import head_error
-from resilience.faults.census import Census
+from resilience.http.exchange import head_error
+from resilience.testing.census import Census
 
 #: How long the real server may take to accept a connection, in seconds.
 CONNECT_SECONDS = 10.0

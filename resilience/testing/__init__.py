@@ -14,7 +14,7 @@ from random import Random
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.faults.answers import (
+from resilience.testing.faults.answers import (
     EndlessEvents,
     GzipBomb,
     HalfEvent,
@@ -25,13 +25,13 @@ from resilience.faults.answers import (
     server_error,
     throttled,
 )
-from resilience.faults.combined import PASS, Fault, Faults
-from resilience.faults.names import describe, fault_named, listing
-from resilience.faults.plans import Plan, always, at_random, every, sequence
-from resilience.faults.proxy import FaultProxy, proxied, upstream_of
-from resilience.faults.record import Record
-from resilience.faults.toxics import Bandwidth, Hang, HangAfter, Latency, Refuse, Reset, Slicer, SlowClose, Truncate
-from resilience.foreground import serve_until_interrupted
+from resilience.testing.faults.combined import PASS, Fault, Faults
+from resilience.testing.faults.names import describe, fault_named, listing
+from resilience.testing.faults.plans import Plan, always, at_random, every, sequence
+from resilience.testing.proxy import FaultProxy, proxied, upstream_of
+from resilience.testing.record import Record
+from resilience.testing.faults.toxics import Bandwidth, Hang, HangAfter, Latency, Refuse, Reset, Slicer, SlowClose, Truncate
+from resilience.testing.foreground import serve_until_interrupted
 
 __all__ = [
     "PASS",

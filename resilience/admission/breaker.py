@@ -19,9 +19,9 @@ import random as random_module
 from collections import deque
 from collections.abc import Callable
 
-from resilience.circuit import BreakerConfig, Change, Ended, State
+from resilience.admission.circuit import BreakerConfig, Change, Ended, State
 from resilience.errors import CircuitOpen
-from resilience.window import Outcomes
+from resilience.admission.window import Outcomes
 
 #: How many outcomes are kept for an operator to read.
 RECENT = 20
