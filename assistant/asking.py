@@ -20,7 +20,7 @@ from assistant.talk.answer import words_for_nothing
 from assistant.talk.ask import ask_plainly, spoken_call
 from llm import BudgetReached, LLMResponse, Message, user
 from llm import assistant as assistant_message
-from llm.packed import Joined, parts_of
+from llm.packing.packed import Joined, parts_of
 
 #: Added to the prompt, not to the stream, after an answer with neither text nor a call.
 NUDGE = "(You answered nothing. Call one of your tools.)"

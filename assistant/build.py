@@ -31,8 +31,8 @@ from assistant.turnstile import Turnstile
 from assistant.warming import Warmer
 from assistant.window import MIN_STREAM_TOKENS, Front, Window
 from llm import CallOptions, Capabilities, Link, Message, ModelChain, UnifiedLLMClient
-from llm.packed import Joined, Part
-from llm.packing import pack
+from llm.packing.packed import Joined, Part
+from llm.packing.pack import pack
 from llm.prices import Prices
 from resilience import Deadline, HttpExchange, Pipeline, RetryConfig
 from tools import Approvals, Caps, Pending, Principal, Registry, Rules, World

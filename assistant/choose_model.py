@@ -28,7 +28,7 @@ from llm import (
 )
 from llm.discover import Look, OfferedModel, chat_models, looked, ollama_model, ollama_models
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.models import DEFAULT_MODEL, MODELS, pinned_path
+from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, pinned_path
 from llm.embedded.progress import Endpoint
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
 from llm.providers.ollama import OllamaProvider

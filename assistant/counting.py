@@ -9,7 +9,7 @@ from twisted.logger import Logger
 from assistant.config import ModelConfig
 from assistant.keys import KeySources
 from llm import LLMProvider
-from llm.token_tables import TableCounter, TableUnusable, load_counter, preferred
+from llm.tokens.tables import TableCounter, TableUnusable, load_counter, preferred
 from resilience import DeadlineExceeded
 
 _log = Logger()

@@ -21,7 +21,7 @@ from assistant.recovery import MAYBE_HEARD, SAY, Said
 from assistant.sentence import GrowingArgument, first_sentence
 from llm import ActingListener, FinishReason, LLMResponse, StreamEvent, ToolCall, Usage
 from llm import assistant as assistant_message
-from llm.accumulate import Accumulator
+from llm.wire.accumulate import Accumulator
 from llm.stream import CallDelta, ServerBlockSeen, TextDelta
 from tools import NOTHING_YET, Kind
 from tools.policy import base_need

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from assistant.journal import StreamEntry
 from llm.messages import Message, Role, ToolResult, tool_results, user
-from llm.packed import Cut
+from llm.packing.packed import Cut
 from tools.trust import TOP, Audience, bounded
 
 #: Replaces a tool output that was masked.

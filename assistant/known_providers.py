@@ -1,6 +1,6 @@
 """Lists the providers that an owner can choose, and what the settings must know of each.
 
-The facts come from the provider classes (`llm/provider.py`). Two names stand for a choice that is made here: "auto" for
+The facts come from the provider classes (`llm/providers/provider.py`). Two names stand for a choice that is made here: "auto" for
 an Ollama, another server of the owner's or the embedded model, and "embedded" for the bundled model.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from llm.embedded.models import MODELS
+from llm.embedded.fetching.models import MODELS
 from llm.errors import BadCredential, LLMError, Unavailable
 from llm.messages import JSONObject
-from llm.provider import LLMProvider
+from llm.providers.provider import LLMProvider
 from llm.providers import provider_classes
 
 AUTO, EMBEDDED = "auto", "embedded"

@@ -26,7 +26,7 @@ from assistant.trace import Observer
 from assistant.turnstile import Turnstile
 from assistant.window import Window
 from llm import Message, ModelChain
-from llm.call_record import is_hopeless
+from llm.modes.call_record import is_hopeless
 from tools import Approvals, Dispatcher, Executed, Kind, Notes, Pending, Principal, Registry, Rules, Scene, Sight, World
 from tools.following import Following
 from tools.trust import Audience

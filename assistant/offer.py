@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from llm.embedded.machine import BETTER_BYTES, BETTER_CORES, FAST_CORES, Machine, measured
-from llm.embedded.models import DEFAULT_MODEL, QWEN_CODER_BETTER, ModelFile, default_data_dir, pinned_path
+from llm.embedded.fetching.models import DEFAULT_MODEL, QWEN_CODER_BETTER, ModelFile, default_data_dir, pinned_path
 
 _GB = 1_000_000_000
 SMALL, BETTER = "small", "better"

@@ -12,8 +12,8 @@ from struct import Struct
 
 from assistant.entries import Entry
 from assistant.journal.shapes import MESSAGE
-from llm.packed import Part
-from llm.packing import cuts, pack
+from llm.packing.packed import Part
+from llm.packing.pack import cuts, pack
 from tools.trust import Audience, may_hear
 
 #: A packed entry: key, tokens, number in the journal; importance, authority, foreign authority; the counts of its

@@ -22,7 +22,7 @@ from assistant.settings import SettingsError
 from assistant.warming import beginning_of, read_ahead
 from assistant.web_config import WebConfig, WebProviderConfig
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.models import default_data_dir, pinned_name
+from llm.embedded.fetching.models import default_data_dir, pinned_name
 from llm.embedded.progress import Endpoint, Progress
 from llm.embedded.supervisor import EmbeddedModel
 from resilience import HttpExchange

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from llm.json_fallback import find_calls
+from llm.fallback.find import find_calls
 from llm.messages import ToolSpec
 
 LENGTH = 64 * 1024

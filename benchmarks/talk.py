@@ -34,7 +34,7 @@ from assistant.worlds.place_file import PlaceFileError
 from benchmarks.figures import Figure, percentile
 from benchmarks.talk_judge import Score, score
 from benchmarks.talk_stage import Item, Player, read_items
-from llm.embedded.models import default_data_dir
+from llm.embedded.fetching.models import default_data_dir
 from resilience import HttpExchange
 
 OWN_ITEMS = Path(__file__).parent / "talk_items.jsonl"

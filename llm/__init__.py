@@ -1,7 +1,7 @@
 """Talk to chat models: messages, providers, streams and tool calls. Knows nothing of the game."""
 
-from llm.call_record import CallRecord
-from llm.capabilities import Capabilities, ModelRecord
+from llm.modes.call_record import CallRecord
+from llm.modes.capabilities import Capabilities, ModelRecord
 from llm.chain import Link, ModelChain
 from llm.client import UnifiedLLMClient
 from llm.errors import (
@@ -46,7 +46,7 @@ from llm.messages import (
 )
 from llm.options import CallOptions, ToolChoice
 from llm.prices import Prices
-from llm.provider import LLMProvider
+from llm.providers.provider import LLMProvider
 from llm.providers import PROVIDER_NAMES, UnknownProviderError, get_provider, provider_classes
 from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
 from llm.stream import ActingListener, Listener, StreamEvent

@@ -9,10 +9,10 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 from twisted.web.http_headers import Headers
 
-from llm.accumulate import Accumulator
-from llm.error_bodies import excerpt
+from llm.wire.accumulate import Accumulator
+from llm.wire.error_bodies import excerpt
 from llm.errors import LLMError, ProtocolError, StreamBroken
-from llm.provider import LLMProvider, StreamParser
+from llm.providers.provider import LLMProvider, StreamParser
 from llm.stream import ActingListener, StreamEvent
 
 HTTP_OK = 200

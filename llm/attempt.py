@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.web.http_headers import Headers
 
-from llm.accumulate import Accumulator
+from llm.wire.accumulate import Accumulator
 from llm.answer import HTTP_OK, AnswerSink
 from llm.errors import (
     BadCredential,
@@ -24,8 +24,8 @@ from llm.errors import (
     Unavailable,
 )
 from llm.prices import Prices
-from llm.provider import LLMProvider
-from llm.rate_limits import Moment, heed, retry_wish
+from llm.providers.provider import LLMProvider
+from llm.wire.rate_limits import Moment, heed, retry_wish
 from llm.response import RateLimitInfo
 from resilience import (
     Amount,

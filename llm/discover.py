@@ -10,7 +10,7 @@ import orjson
 from twisted.internet.defer import Deferred
 
 from llm.errors import BadCredential, ProtocolError, Unavailable
-from llm.provider import LLMProvider
+from llm.providers.provider import LLMProvider
 from llm.providers import OllamaProvider
 from resilience import Collected, Credential, Deadline, HttpExchange, Request, ResilienceError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assistant.doctor.finding import Trouble, Unclear
 from llm.embedded.machine import free_bytes
-from llm.embedded.models import DEFAULT_MODEL, MODELS
+from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS
 
 _MB = 1_000_000
 

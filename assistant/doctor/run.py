@@ -21,7 +21,7 @@ from assistant.key_binding import KeyBinding
 from assistant.off_thread import in_daemon_thread
 from assistant.redaction import Secrets
 from assistant.wiring import key_sources
-from llm.embedded.models import default_data_dir
+from llm.embedded.fetching.models import default_data_dir
 from resilience import DeadlineExceeded, HttpExchange
 
 #: Seconds in which a journal of the largest usual size can be read, on a slow disk too.

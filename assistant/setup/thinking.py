@@ -33,7 +33,7 @@ from assistant.setup.toml_edit import Value
 from llm import LLMError, get_provider
 from llm.discover import offered_models
 from llm.embedded.machine import measured
-from llm.embedded.models import MODELS
+from llm.embedded.fetching.models import MODELS
 from resilience import Deadline, HttpExchange, origin_of
 
 _SHOWN = 20

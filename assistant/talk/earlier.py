@@ -14,7 +14,7 @@ from assistant.repeats import SPEECH
 from assistant.talk.attend import DEED, Turn
 from assistant.talk.happened import as_turn, is_deed
 from llm.messages import Message, Role
-from llm.packed import Joined, Part
+from llm.packing.packed import Joined, Part
 
 #: How many parts of the stream are read, from its end.
 MAX_PARTS = 40

@@ -11,7 +11,7 @@ from assistant.discretion import scrubbed
 from assistant.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
 from assistant.trace import StepTrace
 from llm import CallRecord, Usage
-from llm.call_record import Outcome as CallOutcome
+from llm.modes.call_record import Outcome as CallOutcome
 from llm.messages import JSON
 from tools import Executed, Person, Scene
 from tools.clean import clean_heard, clean_speech

@@ -41,7 +41,7 @@ class Commands:
     @classmethod
     def of(cls, python: str) -> Commands:
         """Return commands that run our own modules with the given Python."""
-        return cls(module_command(python, "llm.embedded.fetch"), module_command(python, "llm.embedded.server"))
+        return cls(module_command(python, "llm.embedded.fetching.fetch"), module_command(python, "llm.embedded.server"))
 
 
 def _ignore(_: object) -> None:

@@ -7,8 +7,8 @@ from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from llm.provider import LLMProvider
-from llm.providers.anthropic import AnthropicProvider
+from llm.providers.provider import LLMProvider
+from llm.providers.anthropic.provider import AnthropicProvider
 from llm.providers.chat import ChatProvider, LocalProvider
 from llm.providers.ollama import OllamaProvider
 from llm.providers.openai import OpenAIProvider

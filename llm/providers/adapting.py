@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 
 from llm.errors import Rejected
-from llm.ways import Amendment, Way
+from llm.modes.mode import Amendment, Way
 
 _LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 #: Fields a request can do without.

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from llm.error_bodies import excerpt, read_error, typed_error
+from llm.wire.error_bodies import excerpt, read_error, typed_error
 from llm.errors import LLMError, ProtocolError, StreamBroken
-from llm.lines import ServerSentEvent, SSEDecoder
+from llm.wire.lines import ServerSentEvent, SSEDecoder
 from llm.messages import RawTurn
 from llm.providers.chat_usage import read_usage
 from llm.providers.reasoning_details import REASONING_NAMES, ReasoningKept

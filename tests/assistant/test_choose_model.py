@@ -22,7 +22,7 @@ from assistant.keys import KeySources
 from assistant.off_thread import in_daemon_thread
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import Commands, EmbeddedModel
-from llm.fakes.server import FakeServer
+from llm.testing.server import FakeServer
 from llm.testing import FakeAnthropic, FakeChat, FakeOllama, OllamaModel, serve
 from resilience import HttpExchange
 from tests.assistant.living import reactor

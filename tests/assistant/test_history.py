@@ -11,7 +11,7 @@ from assistant.history import KEPT_ENTRIES, KEPT_IDS, History
 from assistant.journal import NO_CHANGE, StreamChange, StreamEntry
 from llm import Message, ToolCall, ToolResult, assistant, tool_results, user
 from llm.messages import Text
-from llm.packed import Packed
+from llm.packing.packed import Packed
 from llm.providers import LocalProvider
 from tools.trust import TOP, Label, Source
 

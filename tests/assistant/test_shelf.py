@@ -13,7 +13,7 @@ from assistant.journal import StreamEntry
 from assistant.shelf import Shelf
 from llm import Message, ToolCall, ToolResult, assistant, tool_results, user
 from llm.messages import Text
-from llm.packed import Packed
+from llm.packing.packed import Packed
 from llm.providers import LocalProvider
 from tests.benchmarks.weighing import weight
 from tools.trust import Label, Source

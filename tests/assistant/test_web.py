@@ -14,7 +14,7 @@ from assistant.settings import SettingsError
 from assistant.web import Web, WebProviders
 from assistant.web_config import WebConfig
 from assistant.web_policy import policy_of
-from llm.fakes.serving import serve
+from llm.testing.serving import serve
 from resilience import HttpExchange
 from tests.tools.web.fetching import Names
 from tests.tools.web.readers.services import PAGES, URL

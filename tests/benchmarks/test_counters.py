@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from benchmarks.village import ENDLESS, Tenant, Village, past
-from llm.packed import Packed
+from llm.packing.packed import Packed
 from llm.testing import Call, Reply
 from tests.benchmarks.counting import calls_of, own_calls, real, sends_to, village_of_one
 from tests.benchmarks.weighing import reached, weight

@@ -69,7 +69,7 @@ def test_a_key_for_the_web_is_enough_to_load_it() -> None:
 
 
 def test_who_uses_llm_alone_needs_no_pydantic() -> None:
-    assert [name for name in loaded("import llm, llm.providers, llm.structured") if name.startswith("pydantic")] == []
+    assert [name for name in loaded("import llm, llm.providers, llm.modes.structured") if name.startswith("pydantic")] == []
 
 
 def test_one_assistant_made_ready_loads_little_beyond_the_core() -> None:

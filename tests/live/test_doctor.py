@@ -13,8 +13,8 @@ import pytest
 
 from assistant.journal.files import create
 from assistant.journal.schema import SCHEMA
-from llm.fakes.answer import Answer
-from llm.fakes.ollama import OllamaModel
+from llm.testing.answer import Answer
+from llm.testing.ollama import OllamaModel
 from llm.messages import JSON
 from llm.testing import (
     Call,

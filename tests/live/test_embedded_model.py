@@ -20,7 +20,7 @@ from twisted.internet.threads import deferToThread
 
 from llm.embedded.child import child_environment
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.models import DEFAULT_MODEL
+from llm.embedded.fetching.models import DEFAULT_MODEL
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import EmbeddedModel
 from tests.live.conftest import ENVIRONMENT

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from llm.embedded.models import MODELS
+from llm.embedded.fetching.models import MODELS
 from tests.live.command import Result, run, start
 
 SMALL, BETTER = (MODELS[name].file_name for name in ("small", "better"))

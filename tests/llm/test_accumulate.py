@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from llm.accumulate import MAX_ARGUMENT_CHARS, Accumulator
+from llm.wire.accumulate import MAX_ARGUMENT_CHARS, Accumulator
 from llm.messages import (
     Citation,
     Message,

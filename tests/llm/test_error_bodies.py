@@ -20,7 +20,7 @@ from llm import (
     ToolsUnsupported,
     Unavailable,
 )
-from llm.error_bodies import read_error, read_error_body, typed_error
+from llm.wire.error_bodies import read_error, read_error_body, typed_error
 
 
 def error_of(status: int, data: Any) -> LLMError:

@@ -14,7 +14,7 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from twisted.web.server import Site
 
-from llm.fakes.server import pieces
+from llm.testing.server import pieces
 from llm.testing import (
     Call,
     DieMidStream,

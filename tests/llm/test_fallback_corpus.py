@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from llm.json_fallback import Found, find_calls
+from llm.fallback.find import Found, find_calls
 from llm.messages import JSON, ToolSpec
 
 TOOLS = [

@@ -7,9 +7,9 @@ from types import FrameType
 
 import pytest
 
-from llm.fallback_formats import Offer
-from llm.fallback_tokens import Budget
-from llm.json_fallback import READERS, find_calls
+from llm.fallback.drafts import Offer
+from llm.loose_json.tokens import Budget
+from llm.fallback.find import READERS, find_calls
 from llm.messages import ToolSpec
 
 TOOLS = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm.json_fallback import Found, find_calls
+from llm.fallback.find import Found, find_calls
 from llm.messages import ToolSpec
 
 TOOLS = [

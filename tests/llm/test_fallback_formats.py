@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from llm.fallback_formats import Candidate, Reading, merged
-from llm.json_fallback import Found, find_calls
+from llm.fallback.drafts import Candidate, Reading, merged
+from llm.fallback.find import Found, find_calls
 from llm.messages import JSON, ToolSpec
 
 

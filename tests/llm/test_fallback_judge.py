@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from llm.json_fallback import Found, find_calls
+from llm.fallback.find import Found, find_calls
 from llm.messages import ToolSpec
 
 TOOLS = [

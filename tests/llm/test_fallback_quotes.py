@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from llm.json_fallback import Found, find_calls
+from llm.fallback.find import Found, find_calls
 from llm.messages import ToolSpec
 
 TOOLS = [

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.fakes.obedient_formats import FORMATS
-from llm.fallback_formats import Draft
-from llm.fallback_traces import Traces, _Narrow
-from llm.json_fallback import Found, find_calls
+from llm.testing.obedient.formats import FORMATS
+from llm.fallback.drafts import Draft
+from llm.fallback.traces import Traces, _Narrow
+from llm.fallback.find import Found, find_calls
 from llm.messages import ToolSpec
 from llm.testing import Call
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.fallback_typed import typed
+from llm.fallback.typed import typed
 from llm.messages import JSON
 
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm.fallback_formats import Offer
-from llm.fallback_json import read_json
-from llm.fallback_tokens import Budget
-from llm.json_fallback import Found, find_calls
+from llm.fallback.drafts import Offer
+from llm.fallback.formats.json_calls import read_json
+from llm.loose_json.tokens import Budget
+from llm.fallback.find import Found, find_calls
 from llm.messages import JSON, ToolSpec
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm.errors import ProtocolError
-from llm.lines import MAX_EVENT_BYTES, LineDecoder, ServerSentEvent, SSEDecoder
+from llm.wire.lines import MAX_EVENT_BYTES, LineDecoder, ServerSentEvent, SSEDecoder
 
 
 def split(data: bytes, cuts: list[int]) -> list[bytes]:

@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 import pytest
 
-from llm.fakes.obedient import EVERY, NATIVE, PROSE, WAYS
-from llm.fakes.obedient_formats import FORMATS
-from llm.fakes.obedient_turns import Turn, turns_of
-from llm.json_fallback import find_calls
+from llm.testing.obedient.model import EVERY, NATIVE, PROSE, WAYS
+from llm.testing.obedient.formats import FORMATS
+from llm.testing.obedient.turns import Turn, turns_of
+from llm.fallback.find import find_calls
 from llm.messages import JSON, ToolSpec
 from llm.testing import Call, Goal, ObedientModel, RecordedRequest, Reply, dutiful, find_goals
 

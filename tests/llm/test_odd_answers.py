@@ -12,8 +12,8 @@ from twisted.web.http_headers import Headers
 
 from llm import FinishReason, LLMError, LLMProvider, ProtocolError, StreamBroken, get_provider
 from llm.answer import AnswerSink
-from llm.anthropic_events import AnthropicEvents
-from llm.error_bodies import read_error
+from llm.wire.anthropic_events import AnthropicEvents
+from llm.wire.error_bodies import read_error
 from llm.messages import Message, ToolResult, tool_results
 from llm.testing import Raw, Reply
 from resilience import RetryConfig

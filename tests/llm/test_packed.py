@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from assistant.journal.shapes import MESSAGE
 from llm import Message, RawTurn, Role, ToolCall, ToolResult, ToolSpec, assistant, system, tool_results, user
-from llm.fallback_prompt import with_instructions
+from llm.fallback.prompt import with_instructions
 from llm.messages import Block, Citation, JSONObject, Reasoning, ServerToolCall, ServerToolResult, Text
 from llm.options import CallOptions
-from llm.packed import Joined, Packed, Part
-from llm.packing import FULL, cuts, pack
-from llm.provider import LLMProvider
+from llm.packing.packed import Joined, Packed, Part
+from llm.packing.pack import FULL, cuts, pack
+from llm.providers.provider import LLMProvider
 from llm.providers import AnthropicProvider, LocalProvider, OllamaProvider
 
 PROVIDERS = {

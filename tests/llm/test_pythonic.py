@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm.fallback_formats import Offer
-from llm.json_fallback import find_calls
+from llm.fallback.drafts import Offer
+from llm.fallback.find import find_calls
 from llm.messages import JSON, ToolSpec
-from llm.pythonic import UnreadableCalls, parse_calls
+from llm.fallback.formats.pythonic import UnreadableCalls, parse_calls
 
 
 def tool(name: str, *required: str, optional: tuple[str, ...] = ()) -> ToolSpec:

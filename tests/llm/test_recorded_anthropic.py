@@ -26,7 +26,7 @@ from llm import (
 )
 from llm.answer import AnswerSink
 from llm.paused import MAX_CONTINUATIONS
-from llm.providers.anthropic import AnthropicProvider
+from llm.providers.anthropic.provider import AnthropicProvider
 from llm.testing import FakeAnthropic, Raw, serve
 from resilience import HttpExchange, Limits
 from tests.llm.test_client import ONCE, reactor

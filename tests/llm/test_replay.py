@@ -26,7 +26,7 @@ from llm import (
     tool_results,
     user,
 )
-from llm.fakes.anthropic import wrong_messages
+from llm.testing.anthropic import wrong_messages
 from llm.messages import JSONObject
 from llm.paused import without_unpaired
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from llm.json_fallback import find_calls
+from llm.fallback.find import find_calls
 from llm.messages import ToolCall, ToolSpec
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "small-model-outputs.jsonl"

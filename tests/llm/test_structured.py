@@ -14,7 +14,7 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 
 from llm import Capabilities, FinishReason, ToolSpec, UnifiedLLMClient, get_provider, system, user
 from llm.errors import SchemaMismatch
-from llm.structured import is_strict, problem
+from llm.modes.structured import is_strict, problem
 from llm.testing import Call, FakeChat, FakeOllama, FakeServer, HttpError, Raw, Reply, Script, serve
 from resilience import HttpExchange, Limits
 from tests.llm.test_client import ONCE

@@ -22,7 +22,7 @@ from llm import (
     Unavailable,
     UnpairedServerTool,
 )
-from llm.error_kinds import kind_of
+from llm.wire.error_kinds import kind_of
 from llm.verdicts import QUOTA_COOL_SECONDS, verdict_of
 from resilience import RetryConfig, Verdict
 

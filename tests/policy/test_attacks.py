@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from llm.fakes.obedient import EVERY, NATIVE, PROSE
+from llm.testing.obedient.model import EVERY, NATIVE, PROSE
 from llm.testing import ObedientModel, find_goals
 from tests.policy.attacks import OURS, Attack, MalformedAttacksError, load
 from tests.policy.channels import CHANNELS

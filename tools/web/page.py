@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from twisted.web.http_headers import Headers
 
-from llm.rate_limits import Moment, retry_wish
+from llm.wire.rate_limits import Moment, retry_wish
 from tools.clean import one_line
 from tools.web.errors import Kind, WebError
 from tools.web.media import charset_label, is_readable, media_type

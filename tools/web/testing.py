@@ -17,7 +17,7 @@ from twisted.internet.endpoints import TCP4ServerEndpoint
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import Clock
 
-from llm.fakes.serving import CountedConnections, serve
+from llm.testing.serving import CountedConnections, serve
 from resilience.testing.foreground import serve_until_interrupted
 from tools.web.fakes.brave import FakeBrave
 from tools.web.fakes.perplexity import FakePerplexity

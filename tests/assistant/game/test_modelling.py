@@ -14,7 +14,7 @@ import pytest
 from assistant.game.making import Wanted
 from assistant.game.modelling import with_model
 from llm.embedded import machine
-from llm.embedded.models import MODELS
+from llm.embedded.fetching.models import MODELS
 
 EMBEDDED = Wanted({"provider": "embedded"})
 

@@ -10,7 +10,7 @@ from assistant.talk.earlier import earlier_turns
 from assistant.talk.happened import by_rule, fit_to_say, happened, words_in
 from llm import Message, ToolCall, user
 from llm import assistant as assistant_message
-from llm.packed import Part
+from llm.packing.packed import Part
 from tools import Principal
 
 PETRA = Principal("player:1", "Petra")

@@ -9,7 +9,7 @@ from assistant.outcome import Outcome as RunOutcome
 from assistant.trace import StepTrace
 from assistant.trial.show import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
 from llm import FinishReason, LLMResponse, Reasoning, Text, ToolCall, ToolResult, Usage, assistant
-from llm.call_record import CallRecord, Outcome, Way, recorded
+from llm.modes.call_record import CallRecord, Outcome, Way, recorded
 from tools import Category, Executed, Person, Scene, Status, Thing
 
 CALL = ToolCall("c", "say", {"text": "Hello"})

@@ -12,8 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from llm.embedded.json_lines import Reporter
-from llm.embedded.models import ModelFile, Part
-from llm.embedded.store import ModelStore
+from llm.embedded.fetching.models import ModelFile, Part
+from llm.embedded.fetching.store import ModelStore
 
 CONTENT = bytes(range(256)) * 40
 PIECES = (CONTENT[:4000], CONTENT[4000:9000], CONTENT[9000:])

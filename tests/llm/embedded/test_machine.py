@@ -8,7 +8,7 @@ import pytest
 
 from assistant.offer import hint, kept, question
 from llm.embedded.machine import Machine, calculating_seconds, usable_cores
-from llm.embedded.models import DEFAULT_MODEL, MODELS, QWEN_CODER_BETTER, pinned_name, pinned_path
+from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, QWEN_CODER_BETTER, pinned_name, pinned_path
 
 GB = 1_000_000_000
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from llm.embedded.errors import SourceFailed
-from llm.embedded.parts import fetch_parts
+from llm.embedded.fetching.parts import fetch_parts
 from tests.llm.embedded.stage import CONTENT, PIECES, Stage
 
 

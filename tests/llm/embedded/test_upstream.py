@@ -14,7 +14,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import pytest
 
 from llm.embedded.errors import SourceFailed
-from llm.embedded.upstream import Answer, _HttpsRedirects, fetch_upstream, https_opener
+from llm.embedded.fetching.upstream import Answer, _HttpsRedirects, fetch_upstream, https_opener
 from tests.llm.embedded.stage import CONTENT, Stage
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from llm import FinishReason, Message
-from llm.accumulate import Accumulator
-from llm.providers.anthropic import AnthropicProvider
+from llm.wire.accumulate import Accumulator
+from llm.providers.anthropic.provider import AnthropicProvider
 from llm.stream import StreamEvent
 
 PROVIDER = AnthropicProvider(model="m")

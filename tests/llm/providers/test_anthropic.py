@@ -23,7 +23,7 @@ from llm import (
     user,
 )
 from llm.messages import JSONObject
-from llm.providers.anthropic import AnthropicProvider
+from llm.providers.anthropic.provider import AnthropicProvider
 
 PROVIDER = AnthropicProvider(model="m", key="planted")
 SAY = ToolSpec("say", "Speak.", {"type": "object", "properties": {}})

@@ -20,7 +20,7 @@ from llm import (
     Usage,
     get_provider,
 )
-from llm.accumulate import Accumulator
+from llm.wire.accumulate import Accumulator
 from llm.messages import JSON, JSONObject
 from llm.prices import Prices
 from llm.providers.openrouter import OpenRouterProvider

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm.fakes.answer import Answer
+from llm.testing.answer import Answer
 from llm.messages import JSON
 from tools.web.fakes.service import Asked, FakeService, Fault, Hit, answer, bearer, page
 

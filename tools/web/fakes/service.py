@@ -13,7 +13,7 @@ from twisted.web.http import Request
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET
 
-from llm.fakes.answer import Answer, Ending, Playing
+from llm.testing.answer import Answer, Ending, Playing
 from llm.messages import JSON, JSONObject
 
 HTML = "text/html; charset=utf-8"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from llm.fakes.answer import Answer
+from llm.testing.answer import Answer
 from llm.messages import JSON
 from tools.web.fakes.service import Asked, FakeService, Fault, answer, bearer, matching, number_in
 

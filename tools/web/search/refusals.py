@@ -8,9 +8,9 @@ from typing import Protocol
 
 from twisted.web.http_headers import Headers
 
-from llm.error_bodies import read_error_body
-from llm.error_kinds import BLOCKED
-from llm.rate_limits import Moment, retry_wish
+from llm.wire.error_bodies import read_error_body
+from llm.wire.error_kinds import BLOCKED
+from llm.wire.rate_limits import Moment, retry_wish
 from tools.clean import one_line
 from tools.web.errors import Kind
 

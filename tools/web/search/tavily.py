@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from llm.messages import JSON, JSONObject
-from llm.rate_limits import Moment, retry_wish
+from llm.wire.rate_limits import Moment, retry_wish
 from tools.clean import one_line
 from tools.web.errors import Kind
 from tools.web.providers import ReadResult, SearchQuery, SearchResult

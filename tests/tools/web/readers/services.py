@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from llm.fakes.serving import serve
+from llm.testing.serving import serve
 from resilience import HttpExchange
 from tools.web.errors import Kind, WebError
 from tools.web.fakes.serving import FakePage, FakeReader

@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from llm.fakes.serving import serve
+from llm.testing.serving import serve
 from resilience import HttpExchange, Limits, Request, Sink
 from tools.testing import now
 from tools.web.errors import WebError

@@ -15,7 +15,7 @@ from twisted.internet.task import deferLater
 from twisted.web.http import Request
 from twisted.web.resource import Resource
 
-from llm.fakes.serving import serve
+from llm.testing.serving import serve
 from resilience import HttpExchange
 from tests.tools.web.search.calling import error_of
 from tools.web.errors import Kind, WebError

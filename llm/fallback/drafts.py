@@ -1,0 +1,167 @@
+"""What all readers of tool calls in text share: the offered tools, drafts of calls, and their places in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from llm.loose_json.tokens import Budget
+from llm.fallback.typed import typed
+from llm.loose_json.repair import UnreadableJSON, clean_text, parse_value
+from llm.messages import JSON, ToolSpec
+from llm.fallback.tool_names import match_name
+
+_TYPE_NAMES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
+
+
+class Absent(Enum):
+    """A mark that a call names no arguments at all, which is not the same as null."""
+
+    ABSENT = "absent"
+
+
+ABSENT = Absent.ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A call as it was found. `known` is False for a tool that was not offered."""
+
+    name: str
+    arguments: dict[str, JSON]
+    problem: str = ""
+    reasoning: str = ""
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A value in the text from `start` to `end`, and the calls in it. JSON that is not a call has none."""
+
+    start: int
+    end: int
+    drafts: tuple[Draft, ...]
+    repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one reader found, in order. `cut` is where a value begins that the text breaks off, or None."""
+
+    candidates: tuple[Candidate, ...] = ()
+    cut: int | None = None
+
+
+def merged(readings: Iterable[Reading], length: int) -> Reading:
+    """Merge what several readers found in one text of `length`. Of two that overlap, keep the one that begins first."""
+    marks: list[tuple[int, int, Candidate | None]] = []
+    for reading in readings:
+        marks += [(found.start, -found.end, found) for found in reading.candidates]
+        if reading.cut is not None:
+            marks.append((reading.cut, -length, None))
+    candidates: list[Candidate] = []
+    behind = 0
+    for start, _, found in sorted(marks, key=lambda mark: mark[:2]):
+        if start < behind:
+            continue
+        if found is None:
+            return Reading(tuple(candidates), cut=start)
+        candidates.append(found)
+        behind = found.end
+    return Reading(tuple(candidates))
+
+
+class Offer:
+    """The tools a model was offered. Turns what the model wrote into a call of one of them."""
+
+    def __init__(self, tools: Sequence[ToolSpec]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+
+    def match(self, name: str) -> str | None:
+        """Return the offered tool that the name stands for."""
+        return match_name(name, self._tools)
+
+    def sole_required(self, name: str) -> str | None:
+        """Return the one required parameter of an offered tool, or None when it has none or several."""
+        required = self._tools[name].parameters.get("required")
+        if isinstance(required, list | tuple) and len(required) == 1 and isinstance(required[0], str):
+            return required[0]
+        return None
+
+    def properties(self, name: str) -> dict[str, JSON]:
+        """Return the schemas of an offered tool's parameters, by name."""
+        properties = self._tools[name].parameters.get("properties")
+        return dict(properties) if isinstance(properties, Mapping) else {}
+
+    def typed(self, name: str, texts: Mapping[str, str]) -> dict[str, JSON]:
+        """Convert texts to the types of a tool's parameters. For an unknown tool they stay as they are."""
+        known = self.match(name)
+        schemas = self.properties(known) if known else {}
+        return {clean_text(key): typed(clean_text(text), schemas.get(key)) for key, text in texts.items()}
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of the offered tools."""
+        return self._tools.keys()
+
+    def draft(self, name: str, arguments: JSON | Absent, reasoning: str = "") -> Draft | None:
+        """Return the call, or None when the name is unknown and there is no object of arguments."""
+        known = self.match(name)
+        if known is None:
+            if not name.strip() or not isinstance(arguments, dict):
+                return None
+            return Draft(clean_text(name.strip()), arguments, reasoning=reasoning, known=False)
+        value, problem = self._arguments(known, arguments)
+        return Draft(known, value, problem, reasoning)
+
+    def _arguments(self, name: str, given: JSON | Absent) -> tuple[dict[str, JSON], str]:
+        """Read the arguments in any form small models use. Return them and what is wrong with them."""
+        if isinstance(given, str):
+            given = _decoded(clean_text(given))
+        if given is ABSENT or given is None or isinstance(given, list) or given == "":
+            return {}, ""
+        if isinstance(given, dict):
+            if _echoes_schema(given, self.properties(name)):
+                return {}, "the arguments repeat the tool's schema; give values instead"
+            return given, ""
+        sole = self.sole_required(name)
+        if sole is not None and isinstance(given, str | int | float):
+            return {sole: given}, ""
+        return {}, "" if not self.properties(name) else "the arguments must be a JSON object"
+
+
+class Reader(Protocol):
+    """A reader of the calls of one family of formats."""
+
+    def __call__(self, text: str, offer: Offer, complete: bool, budget: Budget | None = None, /) -> Reading:
+        """Read the text. `complete` is False when the token limit ended it; `budget` counts the effort."""
+
+
+def _decoded(text: str) -> JSON:
+    """Return the object (or null) that the text holds as JSON, else the text."""
+    try:
+        value = parse_value(text, complete=True).value
+        if isinstance(value, str):
+            value = parse_value(value, complete=True).value
+    except UnreadableJSON:
+        return text.strip()
+    return value if isinstance(value, dict) or value is None else text.strip()
+
+
+def _echoes_schema(arguments: dict[str, JSON], properties: dict[str, JSON]) -> bool:
+    """Tell whether the arguments are the tool's schema, whole or property by property."""
+    if arguments.get("type") == "object" and isinstance(arguments.get("properties"), dict):
+        return "properties" not in properties
+    return bool(arguments) and all(
+        _is_type(value) and not _is_object(properties.get(key)) for key, value in arguments.items()
+    )
+
+
+def _is_type(value: JSON) -> bool:
+    return isinstance(value, dict) and value.get("type") in _TYPE_NAMES
+
+
+def _is_object(schema: JSON) -> bool:
+    return isinstance(schema, dict) and schema.get("type") == "object"

@@ -1,0 +1,114 @@
+"""Finds tool calls in a model's plain text, for models and servers without native calls.
+
+Never guesses: a call's name is written in the text and is that of an offered tool. The time taken is linear in the
+length of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from llm.fallback.formats.elements import read_elements
+from llm.fallback.drafts import Candidate, Offer, Reader, Reading, merged
+from llm.fallback.formats.gemma import read_gemma
+from llm.fallback.formats.headed import read_headed
+from llm.fallback.formats.json_calls import read_json
+from llm.fallback.judge import accepted, reasoning_round
+from llm.fallback.quotes import Quotes, may_hold_call
+from llm.fallback.formats.react import read_react
+from llm.fallback.stops import stop_at
+from llm.fallback.formats.tags import read_tags
+from llm.loose_json.repair import MAX_CHARS
+from llm.messages import ToolCall, ToolSpec
+from llm.fallback.formats.pythonic import read_pythonic
+from llm.wire.thinking import split_thinking
+
+#: Each reads the whole text. Where two see a call in one place, the one that begins first is right. A new format needs
+#: one more reader here.
+READERS: tuple[Reader, ...] = (
+    read_pythonic,
+    read_json,
+    read_headed,
+    read_tags,
+    read_elements,
+    read_react,
+    read_gemma,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found in a text. Without any calls, `text` is the answer in plain text; with some it is empty.
+
+    `reasoning` is what stood in think tags and around the calls. `repaired`: a call was JSON only after a repair.
+    `quoted` counts the calls left out because an input holds them, `repeats` the calls equal to an earlier one.
+    """
+
+    calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+    text: str = ""
+    repaired: bool = False
+    quoted: int = 0
+    repeats: int = 0
+
+
+def find_calls(
+    text: str,
+    tools: Sequence[ToolSpec],
+    *,
+    complete: bool,
+    inputs: Sequence[str] = (),
+    new_id: Callable[[], str],
+) -> Found:
+    """Find every call of the text, in order. `complete` is False when the token limit ended the text.
+
+    `inputs` is the untrusted text of the prompt; a call that occurs there is never returned. A text of more than 256
+    KiB is not searched. What a model wrote after its own end mark is left out, and the text before the mark counts as
+    complete.
+    """
+    if not may_hold_call(text):  # nor a thinking tag, which begins with one of the same characters
+        return Found(text=text)
+    thoughts, answer = split_thinking(text)
+    plain = Found(reasoning=thoughts, text=answer)
+    if not tools or len(answer) > MAX_CHARS or not may_hold_call(answer):
+        return plain
+    offer = Offer(tools)
+    quotes = Quotes(inputs, offer, READERS)
+    reading = _read(answer, offer, complete)
+    stop = stop_at(answer, reading.candidates)
+    if stop is not None:
+        answer = answer[:stop]
+        reading = _read(answer, offer, complete=True)
+    own = [quotes.without(found, answer) for found in reading.candidates]
+    quoted = _count(reading.candidates) - _count(own)
+    end = len(answer) if reading.cut is None else reading.cut
+    meant = accepted(answer, own, end)
+    if not meant:
+        return Found(reasoning=thoughts, text=answer, quoted=quoted)
+    around = reasoning_round(answer, meant, end)
+    reasoning = "\n".join(part for part in (thoughts.strip(), around) if part)
+    calls = _calls(meant, new_id)
+    return Found(calls, reasoning, "", any(found.repaired for found in meant), quoted, _repeats(calls))
+
+
+def _read(text: str, offer: Offer, complete: bool) -> Reading:
+    return merged((reader(text, offer, complete) for reader in READERS), len(text))
+
+
+def _count(candidates: Sequence[Candidate]) -> int:
+    return sum(len(found.drafts) for found in candidates)
+
+
+def _calls(candidates: Sequence[Candidate], new_id: Callable[[], str]) -> tuple[ToolCall, ...]:
+    return tuple(
+        ToolCall(new_id(), draft.name, draft.arguments, draft.problem) for found in candidates for draft in found.drafts
+    )
+
+
+def _repeats(calls: Sequence[ToolCall]) -> int:
+    """Count the calls that equal an earlier one."""
+    distinct = {orjson.dumps([call.name, call.arguments], option=orjson.OPT_SORT_KEYS) for call in calls}
+    return len(calls) - len(distinct)

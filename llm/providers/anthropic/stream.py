@@ -1,0 +1,194 @@
+"""Reads one answer of Anthropic's Messages API: named events, blocks by their index, complete with `message_stop`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from llm.wire.error_bodies import excerpt
+from llm.errors import ProtocolError, StreamBroken
+from llm.loose_json.repair import UnreadableJSON, parse_value
+from llm.wire.lines import ServerSentEvent, SSEDecoder
+from llm.messages import RawTurn
+from llm.providers.provider import LLMProvider
+from llm.providers.anthropic.blocks import ContentBlock
+from llm.providers.anthropic.errors import error_in_stream
+from llm.providers.until_error import UntilError
+from llm.response import FinishReason, Usage
+from llm.stream import FinishSeen, ModelSeen, RawSeen, StreamEvent, UsageSeen
+
+_FINISH: Mapping[str, FinishReason] = {
+    "end_turn": FinishReason.STOP,
+    "stop_sequence": FinishReason.STOP,
+    "tool_use": FinishReason.TOOL_CALLS,
+    "max_tokens": FinishReason.LENGTH,
+    "model_context_window_exceeded": FinishReason.LENGTH,
+    "refusal": FinishReason.FILTERED,
+    "pause_turn": FinishReason.PAUSED,
+}
+_EVENTS = {
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+    "error",
+    "",
+}
+
+
+class AnthropicStream(UntilError):
+    """A reader of one answer, streamed or whole."""
+
+    def __init__(self, provider: LLMProvider) -> None:
+        super().__init__()
+        self._provider = provider
+        self._events = SSEDecoder()
+        self._blocks: list[ContentBlock] = []
+        self._open: dict[int, ContentBlock] = {}
+        self._usage: dict[str, Any] = {}
+        self._has_reason = False
+
+    def feed(self, data: bytes) -> list[StreamEvent]:
+        """Return the events that `data` completes, up to an error. An error completes the stream too."""
+        return self.events(self._events.feed(data), self._sent)
+
+    def end(self) -> list[StreamEvent]:
+        """Return the events of a last record without an end.
+
+        Raises the error the stream carried, or StreamBroken when there was no `message_stop`.
+        """
+        events = self.last_events(self._events.feed(b"", final=True), self._sent)
+        if not self.ended:
+            raise StreamBroken("the answer ended before it was done", self._provider.name, self._provider.model)
+        return events
+
+    def whole(self, data: object) -> list[StreamEvent]:
+        """Return the events of an answer in one document. Raises the error it is, or ProtocolError if it is neither."""
+        if not isinstance(data, Mapping):
+            raise self._not_an_answer(str(data))
+        if data.get("type") == "error" or "error" in data:
+            raise error_in_stream(data, self._provider.name, self._provider.model)
+        content = data.get("content")
+        if not isinstance(content, list):
+            raise self._not_an_answer(str(data))
+        events = self._started(data)
+        for index, block in enumerate(content):
+            if isinstance(block, Mapping):
+                events += [*self._opened(index, block), *self._closed(index)]
+        return events + self._changed({"delta": data, "usage": data.get("usage")}) + self._stopped()
+
+    def _sent(self, sent: ServerSentEvent, events: list[StreamEvent]) -> None:
+        data = _loads(sent.data)
+        if not isinstance(data, Mapping):
+            if sent.event in _EVENTS:
+                raise self._not_an_answer(sent.data)
+            return
+        if sent.event == "error" or sent.field == "error" or data.get("type") == "error":
+            raise error_in_stream(data, self._provider.name, self._provider.model)
+        events += self._take(str(data.get("type") or sent.event), data)
+
+    def _take(self, kind: str, data: Mapping[str, Any]) -> list[StreamEvent]:
+        """Return the events of one record. `ping` and unknown records have none."""
+        index = data.get("index")
+        match kind:
+            case "message_start":
+                return self._started(_mapping(data.get("message")))
+            case "content_block_start" if isinstance(index, int):
+                return self._closed(index) + self._opened(index, _mapping(data.get("content_block")))
+            case "content_block_delta" if isinstance(index, int) and index in self._open:
+                return self._open[index].take(_mapping(data.get("delta")))
+            case "content_block_stop" if isinstance(index, int):
+                return self._closed(index)
+            case "message_delta":
+                return self._changed(data)
+            case "message_stop":
+                return self._stopped()
+            case _:
+                return []
+
+    def _started(self, message: Mapping[str, Any]) -> list[StreamEvent]:
+        model = message.get("model")
+        events: list[StreamEvent] = [ModelSeen(model)] if isinstance(model, str) and model else []
+        return events + self._counted(message.get("usage"))
+
+    def _opened(self, index: int, start: Mapping[str, Any]) -> list[StreamEvent]:
+        block = self._open[index] = ContentBlock(index, start)
+        self._blocks.append(block)
+        return block.opened()
+
+    def _closed(self, index: int) -> list[StreamEvent]:
+        block = self._open.pop(index, None)
+        return [] if block is None else block.closed()
+
+    def _changed(self, data: Mapping[str, Any]) -> list[StreamEvent]:
+        """Return the usage before the finish, so that a listener knows the usage when it hears the finish."""
+        events = self._counted(data.get("usage"))
+        reason = _mapping(data.get("delta")).get("stop_reason")
+        if isinstance(reason, str) and reason:
+            self._has_reason = True
+            events.append(FinishSeen(_FINISH.get(reason, FinishReason.STOP)))
+        return events
+
+    def _stopped(self) -> list[StreamEvent]:
+        """Return the last events. A block that a lenient server never closed ends here.
+
+        Raises ProtocolError when there was neither a block nor a reason to stop.
+        """
+        if not (self._blocks or self._has_reason):
+            raise ProtocolError("a stream without an answer", self._provider.name, self._provider.model)
+        events = [event for index in list(self._open) for event in self._closed(index)]
+        self.ended = True
+        raw = tuple(replay for block in self._blocks if (replay := block.replay()) is not None)
+        return [*events, RawSeen(RawTurn(self._provider.name, raw))]
+
+    def _counted(self, usage: object) -> list[StreamEvent]:
+        """Return the usage so far. Each value in a record replaces the earlier one of its key."""
+        if not isinstance(usage, Mapping):
+            return []
+        self._usage.update({key: value for key, value in usage.items() if value is not None})
+        return [UsageSeen(_usage(self._usage))]
+
+    def _not_an_answer(self, said: str) -> ProtocolError:
+        return ProtocolError(f"not an answer: {excerpt(said.encode())}", self._provider.name, self._provider.model)
+
+
+def _usage(told: Mapping[str, Any]) -> Usage:
+    """Return the usage. Anthropic counts cached input separately; the whole prompt is the sum of the three."""
+
+    def count(source: object, key: str) -> int | None:
+        value = _mapping(source).get(key)
+        return value if isinstance(value, int) else None
+
+    new, written, cached = (
+        count(told, key) for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    )
+    served = _mapping(told.get("server_tool_use"))
+    return Usage(
+        None if new is None else new + (written or 0) + (cached or 0),
+        count(told, "output_tokens"),
+        cached,
+        count(told.get("output_tokens_details"), "thinking_tokens"),
+        cache_write_tokens=written,
+        server_tools={key.removesuffix("_requests"): n for key in served if (n := count(served, key)) is not None}
+        or None,
+    )
+
+
+def _loads(text: str) -> object:
+    """Return the JSON value, with lone surrogates replaced. None for text that is not JSON."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return parse_value(text, complete=False).value
+    except UnreadableJSON:
+        return None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,278 @@
+"""What a provider is: one chat API's dialect, as pure functions between our values and its bytes.
+
+A provider opens no connection and keeps no conversation; `llm/client.py` sends the requests.
+"""
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from types import MappingProxyType
+from typing import Protocol
+
+import orjson
+from twisted.web.http_headers import Headers
+
+from llm.errors import LLMError, Rejected
+from llm.fallback.prompt import as_text
+from llm.messages import JSON, JSONObject, Message, ToolResult, ToolSpec
+from llm.options import CallOptions, ToolChoice
+from llm.packing.packed import parts_of
+from llm.wire.rate_limits import Moment, read_rate_limits
+from llm.response import RateLimitInfo
+from llm.stream import StreamEvent
+from llm.tokens.estimate import TokenEstimator
+from llm.modes.mode import Amendment, Way, amend
+from resilience import host_of, origin_of
+
+#: Makes the derived names of keys useless outside this process.
+_SALT = secrets.token_bytes(16)
+
+
+def kept_bytes(encoded: Sequence[bytes]) -> bytes:
+    """Join what orjson returned by commas, in no more memory than the bytes need.
+
+    orjson's own bytes objects take 4 KiB however short they are, and joining a single one returns that same object.
+    """
+    return b"".join((b",".join(encoded), b""))
+
+
+class StreamParser(Protocol):
+    """A parser of the bytes of one streamed body into events."""
+
+    def feed(self, data: bytes) -> list[StreamEvent]:
+        """Return the events these bytes complete. Raises the LLMError that the stream carries."""
+        ...
+
+    def end(self) -> list[StreamEvent]:
+        """Return the last events. Raises StreamBroken when the stream had no end mark."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether the stream's own end mark was seen. Nothing after it counts."""
+        ...
+
+
+class LLMProvider(ABC):
+    """One chat API. `model` is the model to ask; `api_url` is the base URL without a trailing slash."""
+
+    #: The name by which users choose it.
+    name = ""
+    #: Request fields that make a retry answer differently, if this server has any.
+    variety: Mapping[str, JSON] = MappingProxyType({})
+    #: The key under which messages keep their encoded bytes.
+    dialect = ""
+    #: One line for owners who choose a provider.
+    about = ""
+    #: Whether it is a service on the internet, which needs a key and a model name. Otherwise the owner runs the server.
+    hosted = True
+    #: Whether it lists its models without a key. Its list then says nothing about the key.
+    lists_without_key = True
+    #: Whether it reports the cost of a call.
+    reports_cost = False
+    #: How many requests may be in flight at once, unless the owner sets another number.
+    in_flight = 32
+    #: The commands that start its server and fetch a model, empty for a server without such commands.
+    start_command = ""
+    pull_command = ""
+    #: The settings that not every provider takes, each with the name of its constructor's option. The name is empty for
+    #: a setting that goes with each call instead.
+    settings: Mapping[str, str] = MappingProxyType({})
+    #: The constructor's option for the context window, empty when the server is not told its size.
+    context_option = ""
+    #: The tools that the provider runs itself, by the short names that settings may use.
+    server_tools: Mapping[str, JSONObject] = MappingProxyType({})
+    #: The public token tables that match its models, exactly or nearly, best first. None: count by bytes.
+    token_tables: tuple[str, ...] = ()
+    #: Whether those tables are its models' own, or only similar.
+    tables_fit = False
+    #: How its server can constrain an answer: to a JSON Schema, to any JSON object.
+    forms: tuple[str, ...] = ("schema", "json")
+
+    def __init__(self, api_url: str, model: str, key: str = "") -> None:
+        self.model = model
+        self.rebind(api_url, key)
+        self.tokens = TokenEstimator()
+
+    def rebind(self, api_url: str, key: str) -> None:
+        """Use another address with a key of its own. A key is sent only to the origin it was given with."""
+        self.api_url = api_url.rstrip("/")
+        self._secret = key
+        #: The headers of a call, and the address, key and options they were made for.
+        self._made_headers: tuple[tuple[str, str, str], Headers] | None = None
+        self._bound_to = origin_of(self.api_url)
+        #: A name for the key that reveals nothing of it. It differs for each key and process; empty without a key.
+        self.credential = blake2b(key.encode(), key=_SALT, digest_size=6).hexdigest() if key else ""
+
+    def give_key(self, key: str) -> bool:
+        """Use this key from now on, for the same address as the old one. Return True when the key has changed."""
+        if not key or key == self._secret or origin_of(self.get_api_url()) != self._bound_to:
+            return False
+        self.rebind(self.api_url, key)
+        return True
+
+    @property
+    def _key(self) -> str:
+        """The key for the address in use, empty when it was given for another origin."""
+        return self._secret if origin_of(self.get_api_url()) == self._bound_to else ""
+
+    def redacted(self, text: str) -> str:
+        """Return the text without the key, which some servers repeat in their errors."""
+        return text.replace(self._secret, "[key]") if self._secret else text
+
+    def redacted_body(self, body: bytes) -> bytes:
+        """Return a body without the key. Do this before an error takes a part of it: half a key could not be found."""
+        return body.replace(self._secret.encode(), b"[key]") if self._secret else body
+
+    def __repr__(self) -> str:
+        """Return the name and the model, never the key."""
+        return f"<{self.name} {self.model}>"
+
+    @abstractmethod
+    def get_api_url(self) -> str:
+        """Return the URL of the chat endpoint."""
+
+    def get_models_url(self) -> str:
+        """Return the URL that lists the models."""
+        return f"{self.api_url}/models"
+
+    def build_headers(self) -> Headers:
+        """Return the request headers, the credential included."""
+        headers = {
+            "Content-Type": ["application/json"],
+            "Accept-Encoding": ["identity"],
+            "User-Agent": ["mud-assistant"],
+        }
+        if self._key:
+            headers["Authorization"] = [f"Bearer {self._key}"]
+        return Headers(headers)
+
+    def headers_for(self, options: CallOptions) -> Headers:
+        """Return the headers of one call; do not change them. Overridden by providers whose options need headers."""
+        return self._once(self.build_headers)
+
+    def _once(self, build: Callable[[], Headers], of: str = "") -> Headers:
+        """Return the headers that `build` makes. They are kept for later calls with the same address, key and `of`.
+
+        Host is among them: Twisted would copy all of them for each request to add it.
+        """
+        key = (self.api_url, self._key, of)
+        if self._made_headers is None or self._made_headers[0] != key:
+            headers = build()
+            headers.setRawHeaders("host", [host_of(self.get_api_url())])
+            self._made_headers = (key, headers)
+        return self._made_headers[1]
+
+    def build_request(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        tool_choice: ToolChoice | None,
+        options: CallOptions,
+        *,
+        tools_as_text: bool = False,
+        amendments: Sequence[Amendment] = (),
+    ) -> bytes:
+        """Return the request body. Messages are encoded once and kept.
+
+        With `tools_as_text`, calls and results become text. `amendments` are changes to the request's fields, learned
+        from this model's refusals.
+        """
+        head = amend(self.request_head(tools, tool_choice, options), amendments)
+        return self.join_body(head, messages, options, tools_as_text=tools_as_text)
+
+    def join_body(
+        self, head: JSONObject, messages: Sequence[Message], options: CallOptions, *, tools_as_text: bool
+    ) -> bytes:
+        """Return the request body made of its head and its messages."""
+        encoded = self._all_encoded(messages, tools_as_text=tools_as_text)
+        encoded[:1] = [b"".join((orjson.dumps(head)[:-1], b',"messages":[', *encoded[:1]))]
+        encoded[-1] += b"]}"
+        return b",".join(encoded)  # the one place where a long history is copied
+
+    @abstractmethod
+    def request_head(
+        self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions
+    ) -> JSONObject:
+        """Return everything of the request but its messages; never empty."""
+
+    @abstractmethod
+    def encode_message(self, message: Message) -> list[JSONObject]:
+        """Return the wire messages that one message becomes. Several results may be several messages."""
+
+    @abstractmethod
+    def stream_parser(self) -> StreamParser:
+        """Return a parser for one streamed answer."""
+
+    @abstractmethod
+    def parse_response(self, body: bytes) -> list[StreamEvent]:
+        """Return the events of an answer that came whole. Raises LLMError for a body that is not an answer."""
+
+    def is_whole(self, content_type: str, first: bytes) -> bool:
+        """Tell by its first non-blank byte whether a body is one document and not a stream."""
+        return first in {b"{", b"[", b"<"}
+
+    def parse_rate_limit_headers(self, headers: Headers, moment: Moment | None = None) -> RateLimitInfo | None:
+        """Return what the headers say of limits, or None when they say nothing.
+
+        `moment` is when the headers came; without one, now is 0.
+        """
+        return read_rate_limits(headers, moment or Moment())
+
+    def adapt(self, error: Rejected, way: Way) -> Way | None:
+        """Return the way to ask after this refusal, or None when it teaches nothing. Must not return the same way."""
+        return None
+
+    @abstractmethod
+    def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
+        """Return the typed error for a response that is not a 200."""
+
+    def count_tokens(self, messages: Sequence[Message] | str) -> int:
+        """Count the tokens of messages, or of a text: with a tokenizer where one was loaded, else by bytes.
+
+        Both are corrected by reported usage. Never blocks.
+        """
+        if isinstance(messages, str):
+            return self.tokens.of_text(messages)
+        encoded = self._all_encoded(messages, tools_as_text=False)
+        return self.tokens.of_pieces(encoded)
+
+    @abstractmethod
+    def format_tool_result(self, result: ToolResult) -> JSONObject:
+        """Return the wire message that answers one call."""
+
+    def missing_model(self) -> str:
+        """Say, as part of a sentence, what an owner can do when the server does not have the model."""
+        return "choose another model, or have this one enabled for the key"
+
+    def supports_tools(self) -> bool:
+        """Tell whether the API has native tool calls at all. Single models may still refuse them."""
+        return True
+
+    def supports_schema(self) -> bool:
+        """Tell whether the API can constrain its text to a JSON Schema."""
+        return True
+
+    def _all_encoded(self, messages: Sequence[Message], *, tools_as_text: bool) -> list[bytes]:
+        """Return the bytes of the messages. Each packed row is one item.
+
+        A long history passes through here with every call, so what is already encoded is only looked up.
+        """
+        key = f"{self.dialect}/text" if tools_as_text else self.dialect
+
+        def encode(message: Message) -> bytes:
+            return self._encode_once(message, key, tools_as_text)
+
+        return [
+            part.wire.get(key) or encode(part) if isinstance(part, Message) else part.joined(key, encode)
+            for part in parts_of(messages)
+        ]
+
+    def _encode_once(self, message: Message, key: str, tools_as_text: bool) -> bytes:
+        said = as_text(message) if tools_as_text else message
+        encoded = kept_bytes([orjson.dumps(wire) for wire in self.encode_message(said)])
+        message.wire[key] = encoded
+        return encoded

@@ -1,0 +1,219 @@
+"""An Ollama server that answers from a script: its native protocol, each field in Ollama's own order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import orjson
+from twisted.internet.interfaces import IReactorTime
+
+from llm.testing.answer import Answer
+from llm.testing.ollama_wire import chat_lines, chat_record, go_json
+from llm.testing.script import RecordedRequest, Reply, Script
+from llm.testing.server import FakeServer, estimate_tokens
+from llm.messages import JSON, JSONObject
+
+DEFAULT_NUM_CTX = 4096
+VERSION = "0.13.5"
+_PLAIN = {"Content-Type": "text/plain; charset=utf-8"}
+_TOO_LONG = (
+    "the prompt is longer than the context length currently available to the model; shorten the prompt, adjust the"
+    " context length in settings, or use a model with a longer context length"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaModel:
+    """A model that a fake Ollama has. `context_length` is in tokens, `size` in bytes."""
+
+    capabilities: tuple[str, ...] = ("completion", "tools")
+    context_length: int = 32768
+    family: str = "sage"
+    size: int = 4_000_000_000
+
+
+class FakeOllama(FakeServer):
+    """An Ollama server with the given models, by default one named `sage`. A name without a tag means its `latest`."""
+
+    json_type = "application/json; charset=utf-8"
+    stream_type = "application/x-ndjson"
+
+    def __init__(
+        self,
+        clock: IReactorTime,
+        script: Script,
+        models: Mapping[str, OllamaModel] | None = None,
+        key: str | None = None,
+    ) -> None:
+        super().__init__(clock, script, key)
+        given = {"sage": OllamaModel()} if models is None else models
+        self.models = {_tagged(name): model for name, model in given.items()}
+        #: The models in memory, with the context length each was loaded with, as `/api/ps` reports them.
+        self.loaded: dict[str, int] = {}
+
+    @property
+    def chats(self) -> list[RecordedRequest]:
+        """The requests to `/api/chat`, including those that only load a model."""
+        return self._wanted("/api/chat")
+
+    def route(self, request: RecordedRequest) -> Answer:
+        """Return the answer of the handler for this method and path."""
+        match request.method, request.path:
+            case "GET" | "HEAD", "/":
+                return Answer(200, _PLAIN, (b"Ollama is running",))
+            case "GET" | "HEAD", "/api/version":
+                return self.json({"version": VERSION})
+            case "GET" | "HEAD", "/api/tags":
+                return self.json({"models": [self._listed(name) for name in self.models]})
+            case "GET", "/api/ps":
+                return self.json({"models": [self._running(name) for name in self.loaded]})
+            case "POST", "/api/show" | "/api/chat":
+                return self._posted(request)
+            case _:
+                return Answer(404, _PLAIN, (b"404 page not found",))
+
+    def encode(self, record: JSON) -> bytes:
+        """Return the record as Go writes JSON."""
+        return go_json(record)
+
+    def unauthorized(self) -> Answer:
+        """Return what ollama.com says to a wrong key."""
+        return self.error(401, "unauthorized")
+
+    def error_record(self, status: int, message: str) -> JSON:
+        """Return an error in Ollama's only shape."""
+        return {"error": message}
+
+    def error_chunk(self, message: str) -> bytes:
+        """Return the same record as a line of the stream."""
+        return self.encode({"error": message}) + b"\n"
+
+    def refusal(self, request: RecordedRequest) -> str:
+        """Return Ollama's words for a model without tools."""
+        return f"registry.ollama.ai/library/{_tagged(request.model)} does not support tools"
+
+    def streams(self, request: RecordedRequest) -> bool:
+        """Tell whether to stream: Ollama streams unless the request says not to."""
+        return request.body.get("stream") is not False
+
+    def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
+        """Return one line for each piece, one for each call, and a last one with the counts."""
+        lines = chat_lines(self._silenced(reply, request), request.model, self._now(), self._prompt_tokens(request))
+        return [self.encode(line) + b"\n" for line in lines]
+
+    def whole(self, reply: Reply, request: RecordedRequest) -> JSON:
+        """Return the answer to `stream: false`."""
+        return chat_record(self._silenced(reply, request), request.model, self._now(), self._prompt_tokens(request))
+
+    def _posted(self, request: RecordedRequest) -> Answer:
+        if (problem := _body_problem(request.raw)) is not None:
+            return self.error(400, problem)
+        if not request.model:
+            return self.error(400, "model is required")
+        model = self.models.get(_tagged(request.model))
+        if model is None:
+            return self.error(404, f"model '{request.model}' not found")
+        return self.json(self._shown(model)) if request.path == "/api/show" else self._chat(request, model)
+
+    def _chat(self, request: RecordedRequest, model: OllamaModel) -> Answer:
+        if request.tools and "tools" not in model.capabilities:
+            return self.error(400, self.refusal(request))
+        if request.body.get("think") and "thinking" not in model.capabilities:
+            return self.error(400, f'"{request.model}" does not support thinking')
+        num_ctx = min(_num_ctx(request), model.context_length)
+        self.loaded[_tagged(request.model)] = num_ctx
+        if not request.messages:
+            return self.json(self._load_record(request.model))
+        if request.body.get("truncate") is False and estimate_tokens(request) > num_ctx:
+            return self.error(400, _TOO_LONG)
+        return self.scripted(request)
+
+    def _prompt_tokens(self, request: RecordedRequest) -> int:
+        """Return the size of the prompt in tokens, after silent truncation to the context of the loaded model."""
+        return min(estimate_tokens(request), self.loaded[_tagged(request.model)])
+
+    def _silenced(self, reply: Reply, request: RecordedRequest) -> Reply:
+        """Return the reply, without its reasoning when the request forbids thinking."""
+        return replace(reply, reasoning="") if request.body.get("think") is False else reply
+
+    def _load_record(self, model: str) -> JSONObject:
+        message = {"role": "assistant", "content": ""}
+        return {"model": model, "created_at": self._now(), "message": message, "done": True, "done_reason": "load"}
+
+    def _listed(self, name: str) -> JSONObject:
+        model = self.models[name]
+        return {
+            "name": name,
+            "model": name,
+            "modified_at": self._now(),
+            "size": model.size,
+            "digest": sha256(name.encode()).hexdigest(),
+            "details": _details(model),
+        }
+
+    def _running(self, name: str) -> JSONObject:
+        listed = {key: value for key, value in self._listed(name).items() if key != "modified_at"}
+        expires = _rfc3339(self.clock.seconds() + 300)
+        return {**listed, "expires_at": expires, "size_vram": 0, "context_length": self.loaded[name]}
+
+    def _shown(self, model: OllamaModel) -> JSONObject:
+        return {
+            "modelfile": f"FROM {model.family}",
+            "parameters": "",
+            "template": "{{ .Prompt }}",
+            "details": _details(model),
+            "model_info": {
+                "general.architecture": model.family,
+                f"{model.family}.context_length": model.context_length,
+            },
+            "capabilities": list(model.capabilities),
+            "modified_at": self._now(),
+        }
+
+    def _now(self) -> str:
+        return _rfc3339(self.clock.seconds())
+
+
+def _tagged(name: str) -> str:
+    return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
+
+
+def _details(model: OllamaModel) -> JSONObject:
+    return {
+        "parent_model": "",
+        "format": "gguf",
+        "family": model.family,
+        "families": [model.family],
+        "parameter_size": "7.6B",
+        "quantization_level": "Q4_K_M",
+    }
+
+
+def _num_ctx(request: RecordedRequest) -> int:
+    options = request.body.get("options")
+    asked = options.get("num_ctx") if isinstance(options, Mapping) else None
+    return asked if isinstance(asked, int) else DEFAULT_NUM_CTX
+
+
+def _body_problem(raw: bytes) -> str | None:
+    """Return what Go says of a body that is not a JSON object, or None for one that is."""
+    if not raw.strip():
+        return "missing request body"
+    try:
+        record = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return f"invalid character {chr(raw.strip()[0])!r} looking for beginning of value"
+    if isinstance(record, dict):
+        return None
+    kind = {list: "array", str: "string", bool: "bool"}.get(type(record), "number")
+    return f"json: cannot unmarshal {kind} into Go value of type api.ChatRequest"
+
+
+def _rfc3339(seconds: float) -> str:
+    """Return the time as Go writes it: UTC, no trailing zeros."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    fraction = f".{moment.microsecond:06}".rstrip("0").rstrip(".")
+    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"

@@ -1,0 +1,233 @@
+"""What the fake servers share: recording, credentials, the script, and faults applied to good answers."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import assert_never
+
+import orjson
+from twisted.internet.interfaces import IReactorTime
+from twisted.web.http import Request
+from twisted.web.resource import Resource
+from twisted.web.server import NOT_DONE_YET
+
+from llm.answer import HTTP_OK
+from llm.testing.answer import Answer, Ending, Playing
+from llm.testing.reading import PromptReader
+from llm.testing.script import (
+    DieMidStream,
+    EndEarly,
+    ErrorInStream,
+    Garbage,
+    Hang,
+    HttpError,
+    Prompter,
+    Raw,
+    RecordedRequest,
+    RefuseTools,
+    Reply,
+    Script,
+    Step,
+)
+from llm.messages import JSON
+
+
+class FakeServer(Resource, ABC):
+    """A model server that answers from a script and remembers the requests.
+
+    `requests` are all requests, `exhausted` the chat requests for which the script had no step (answered with a 500),
+    and `abandoned` those whose client left before the answer was complete. With a `key`, requests must carry it. With a
+    `reader`, the answer to a chat request begins when its prompt was read. `warmings` are the chat requests for one
+    token only. They are answered with one, take no step of the script, and are not among the `chats`.
+    """
+
+    isLeaf = True
+    json_type = "application/json"
+    stream_type = ""
+
+    def __init__(self, clock: IReactorTime, script: Script, key: str | None = None) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # Twisted 24.11 has no types here
+        self.clock = clock
+        self.requests: list[RecordedRequest] = []
+        self.exhausted: list[RecordedRequest] = []
+        self.abandoned: list[RecordedRequest] = []
+        self.warmings: list[RecordedRequest] = []
+        self.reader: PromptReader | None = None
+        self._prompter = Prompter(script)
+        self._key = key
+
+    @property
+    def remaining(self) -> int | None:
+        """The number of scripted steps not taken yet, None for a brain."""
+        return self._prompter.remaining
+
+    @property
+    @abstractmethod
+    def chats(self) -> list[RecordedRequest]:
+        """The requests for a completion, in order."""
+
+    def render(self, request: Request) -> int:
+        """Record the request and answer it."""
+        recorded = self._record(request)
+        self.requests.append(recorded)
+        answer = self.unauthorized() if self._locked(recorded) else self.route(recorded)
+        playing = Playing(self.clock, request, answer, lambda: self.abandoned.append(recorded))
+        if self.reader is not None and recorded.messages and answer.status == HTTP_OK:
+            leave = self.reader.begin(recorded, playing.start)
+            request.notifyFinish().addErrback(lambda _: leave())
+        else:
+            playing.start()
+        return NOT_DONE_YET
+
+    def scripted(self, request: RecordedRequest) -> Answer:
+        """Return the answer to a chat request that the server itself does not refuse."""
+        if request.is_warming:
+            self.warmings.append(request)
+            return self._good(Reply("I", finish="length"), request)
+        step = self._prompter.next(request)
+        if step is None:
+            self.exhausted.append(request)
+            return self.error(500, f"script exhausted: no step left for chat request {len(self.chats)}")
+        return self._answer(step, request)
+
+    def error(self, status: int, message: str) -> Answer:
+        """Return an error in the server's own shape."""
+        return self.json(self.error_record(status, message), status)
+
+    def json(self, record: JSON, status: int = 200) -> Answer:
+        """Return a record as the whole response."""
+        return _sized(status, self.json_type, self.encode(record))
+
+    def encode(self, record: JSON) -> bytes:
+        """Return the record as the server writes it."""
+        return orjson.dumps(record)
+
+    @abstractmethod
+    def route(self, request: RecordedRequest) -> Answer:
+        """Return the answer to any authorised request."""
+
+    @abstractmethod
+    def unauthorized(self) -> Answer:
+        """Return the answer to a wrong or missing key."""
+
+    @abstractmethod
+    def error_record(self, status: int, message: str) -> JSON:
+        """Return the body of an error."""
+
+    @abstractmethod
+    def error_chunk(self, message: str) -> bytes:
+        """Return an error in mid-stream."""
+
+    @abstractmethod
+    def refusal(self, request: RecordedRequest) -> str:
+        """Return the words for a model that cannot use tools."""
+
+    @abstractmethod
+    def streams(self, request: RecordedRequest) -> bool:
+        """Tell whether the request asks for a stream."""
+
+    @abstractmethod
+    def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
+        """Return the reply as the chunks of a stream, the end mark last."""
+
+    @abstractmethod
+    def whole(self, reply: Reply, request: RecordedRequest) -> JSON:
+        """Return the reply as one record."""
+
+    def _answer(self, step: Step, request: RecordedRequest) -> Answer:
+        match step:
+            case Reply():
+                return self._good(step, request)
+            case RefuseTools():
+                return self.error(400, self.refusal(request)) if request.tools else self._good(step.reply, request)
+            case HttpError():
+                return self._http_error(step)
+            case Raw():
+                ending = Ending.ABORT if step.abort else Ending.FINISH
+                return Answer(step.status, step.headers, tuple(step.chunks), ending)
+            case Garbage():
+                return _sized(200, step.content_type, step.body)
+            case _:
+                return self._broken(step, request)
+
+    def _http_error(self, step: HttpError) -> Answer:
+        if isinstance(step.body, bytes):
+            return Answer(step.status, step.headers, (step.body,))
+        plain = self.error(step.status, step.body)
+        return replace(plain, headers={**plain.headers, **step.headers})
+
+    def _broken(self, step: DieMidStream | EndEarly | Hang | ErrorInStream, request: RecordedRequest) -> Answer:
+        """Return a good answer that fails midway."""
+        good = self._good(step.reply, request)
+        match step:
+            case DieMidStream():
+                return good.cut(step.after_chunks, Ending.ABORT)
+            case EndEarly():
+                return good.cut(step.after, Ending.FINISH)
+            case Hang("headers"):
+                return Answer(0, {}, mute=True)
+            case Hang():
+                return good.cut(step.after if step.where == "mid" else 0, Ending.HANG)
+            case ErrorInStream():
+                if not self.streams(request):
+                    return self.error(500, step.message)
+                return good.cut(step.after, Ending.FINISH, self.error_chunk(step.message))
+            case _:
+                assert_never(step)
+
+    def _good(self, reply: Reply, request: RecordedRequest) -> Answer:
+        streams = self.streams(request)
+        if streams:
+            chunks = tuple(self.stream(reply, request))
+        else:
+            body = self.encode(self.whole(reply, request))
+            chunks = (body[: len(body) // 2], body[len(body) // 2 :])
+        headers = {"Content-Type": self.stream_type if streams else self.json_type}
+        return Answer(200, headers, chunks, delay_seconds=reply.delay_seconds, piece_seconds=reply.piece_seconds)
+
+    def _wanted(self, path: str) -> list[RecordedRequest]:
+        """Return the requests of this path, except those for a single token."""
+        warmings = {id(request) for request in self.warmings}
+        return [request for request in self.requests if request.path == path and id(request) not in warmings]
+
+    def _locked(self, request: RecordedRequest) -> bool:
+        return self._key is not None and request.authorization != f"Bearer {self._key}"
+
+    def _record(self, request: Request) -> RecordedRequest:
+        raw = request.content.read() if request.content else b""
+        headers = {
+            name.decode("latin-1").lower(): ", ".join(value.decode("latin-1") for value in values)
+            for name, values in request.requestHeaders.getAllRawHeaders()
+        }
+        method, path = request.method.decode("latin-1"), request.path.decode("latin-1")
+        return RecordedRequest(method, path, headers, _object(raw), raw, self.clock.seconds())
+
+
+def pieces(text: str, size: int | None) -> list[str]:
+    """Return the text in pieces of `size` characters, or in words with the blanks before them.
+
+    An empty text has no pieces.
+    """
+    if size is None:
+        return re.findall(r"\s*\S+|\s+", text)
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def estimate_tokens(request: RecordedRequest) -> int:
+    """Return the size of a prompt in tokens, at four characters each."""
+    characters = len(orjson.dumps([*request.messages, *request.tools]).decode())
+    return -(-characters // 4)
+
+
+def _object(raw: bytes) -> dict[str, JSON]:
+    try:
+        record = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _sized(status: int, content_type: str, body: bytes) -> Answer:
+    return Answer(status, {"Content-Type": content_type, "Content-Length": str(len(body))}, (body,))
