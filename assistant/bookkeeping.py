@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from assistant.entries import to_store
 from assistant.journal import NO_CHANGE, StreamChange
 from assistant.shelf import Shelf
-from tools.trust import TOP
+from tools.policy.trust import TOP
 
 #: Ids of events remembered after their entry left the stream: they may still be pending.
 KEPT_IDS = 1000

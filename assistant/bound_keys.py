@@ -95,7 +95,7 @@ def binding_of_provider(name: str, config: WebProviderConfig, folder: Path = Pat
 
 def usual_url(name: str) -> str:
     """Return the address that a web provider's key goes to when the settings name none, empty when it goes nowhere."""
-    from tools.web.readers.jina import JinaSettings  # noqa: PLC0415  (not in a process without keys for the web)
+    from tools.web.read.jina import JinaSettings  # noqa: PLC0415  (not in a process without keys for the web)
     from tools.web.registry import READ_PROVIDERS, SEARCH_PROVIDERS  # noqa: PLC0415  (the same)
 
     if name == "jina":

@@ -37,8 +37,8 @@ from llm.prices import Prices
 from resilience import Deadline, HttpExchange, Pipeline, RetryConfig
 from tools import Approvals, Caps, Pending, Principal, Registry, Rules, World
 from tools.following import Following
-from tools.web.seen import SeenUrls
-from tools.world import ACT_TOOLS, MOVE
+from tools.web.fetch.seen import SeenUrls
+from tools.verbs import ACT_TOOLS, MOVE
 
 #: How long a summary may take, in seconds.
 SUMMARY_SECONDS = 60.0

@@ -22,7 +22,7 @@ from assistant.rights import Rights
 from assistant.tick import Pace, Tick
 from resilience import Launcher
 from tools import Declined, Denied, Given, Kind, Pending, Principal
-from tools.approvals import ENDS
+from tools.policy.approvals import ENDS
 
 _log = Logger()
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     # A class that argparse returns and that has no public name.
     Commands = argparse._SubParsersAction["_Parser"]  # noqa: SLF001
 
-#: The ladder of `tools.policy`. That module is imported only after a check that no other package `tools` hides it.
+#: The ladder of `tools.policy.decide`. That module is imported only after a check that no other package `tools` hides it.
 RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
 #: The runs that `replay` shows when it is not told how many.
 LAST_RUNS = 20

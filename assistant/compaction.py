@@ -23,7 +23,7 @@ from assistant.entries import Entry, OldPart, mask
 from assistant.history import History
 from llm import LLMError, Message, system, user
 from llm.messages import Role, ServerToolCall, ServerToolResult, Text, ToolCall, ToolResult
-from tools.clean import clean_heard, one_line
+from tools.text.clean import clean_heard, one_line
 
 #: Shares of the budget from which a summary is wanted, and from which it is wanted before the next run.
 SOFT, HARD = 0.7, 0.85

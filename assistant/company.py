@@ -11,7 +11,7 @@ from assistant.events import Arrived, Event, Said
 from assistant.mind import Mind
 from resilience import Launcher
 from tools import Kind, ToolFailed
-from tools.clean import one_line
+from tools.text.clean import one_line
 
 #: The longest time in which an assistant decides, by chance, whether it answers a line to everybody, in seconds.
 LONGEST_DELAY = 1.0

@@ -24,7 +24,7 @@ from llm import assistant as assistant_message
 from llm.wire.accumulate import Accumulator
 from llm.stream import CallDelta, ServerBlockSeen, TextDelta
 from tools import NOTHING_YET, Kind
-from tools.policy import base_need
+from tools.policy.decide import base_need
 
 #: How words begin that must be seen as a whole: quoted, acted, formatted, or a call in some form.
 _WHOLE_FIRST = re.compile("[\"'\u201c\u201e\u201d\u2018\u00ab`*_#<>{(\\[|~-]")

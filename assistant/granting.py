@@ -11,9 +11,9 @@ from assistant.mind import Mind, Run
 from assistant.recovery import Answer, left_of
 from llm import ToolCall
 from tools import Executed, Pending, Principal, Requirement, Status, ToolContext, ToolError
-from tools.binding import difference, requirement_now
-from tools.clean import one_line
-from tools.policy import rank
+from tools.policy.binding import difference, requirement_now
+from tools.text.clean import one_line
+from tools.policy.decide import rank
 
 #: Longest reason that a player is shown, in characters.
 _MAX_REASON = 300

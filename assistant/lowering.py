@@ -14,9 +14,9 @@ from assistant.entries import Entry
 from assistant.history import History
 from llm.messages import Role
 from tools import Principal, Scene, label_of
-from tools.clean import one_line
-from tools.lowering import GAME_TEXTS, told_by
-from tools.policy import rank
+from tools.text.clean import one_line
+from tools.policy.explain import GAME_TEXTS, told_by
+from tools.policy.decide import rank
 
 #: How many people are remembered by name, and how many causes are named.
 MAX_KNOWN, MAX_NAMED = 500, 4

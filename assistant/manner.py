@@ -13,8 +13,8 @@ from collections.abc import Collection
 
 from assistant.events import ChannelSaid, Event, Paged, Said, Whispered, spoken_text
 from llm import ToolCall
-from tools.names import plain
-from tools.wrapping import acted
+from tools.text.names import plain
+from tools.text.wrapping import acted
 
 #: Words of a player who wants an answer in private.
 _IN_PRIVATE = re.compile(

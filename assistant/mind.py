@@ -29,8 +29,8 @@ from llm import Message, ModelChain
 from llm.modes.call_record import is_hopeless
 from tools import Approvals, Dispatcher, Executed, Kind, Notes, Pending, Principal, Registry, Rules, Scene, Sight, World
 from tools.following import Following
-from tools.trust import Audience
-from tools.web.seen import SeenUrls
+from tools.policy.trust import Audience
+from tools.web.fetch.seen import SeenUrls
 from tools.web.turn import WebTurn
 
 #: The kinds of principal that have a right to be forgotten.

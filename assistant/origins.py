@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from assistant.entries import Entry
 from llm.messages import Message
-from tools.principal import Principal
+from tools.policy.principal import Principal
 
 #: Words that say nothing about where a text is from.
 _COMMON = frozenset(

@@ -20,7 +20,7 @@ from assistant.prompt import scene_labels, scene_line
 from assistant.trimming import PERCEIVED_SHARE, fitted
 from llm import user
 from tools import Kind, Label, ToolFailed, label_of
-from tools.trust import Audience, Source, bounded, may_hear
+from tools.policy.trust import Audience, Source, bounded, may_hear
 
 #: No scene, or no new one.
 _UNSEEN: tuple[str, Sequence[Label]] = ("", ())

@@ -14,7 +14,7 @@ from assistant.journal import InterruptedStep
 from llm import FinishReason, LLMResponse, Message, ToolCall, Usage
 from llm import assistant as assistant_message
 from tools import Begun, Executed, Past, Status
-from tools.clean import MAX_SPEECH_CHARS, clean_speech
+from tools.text.clean import MAX_SPEECH_CHARS, clean_speech
 
 #: The tool whose words may be spoken before all of them have arrived.
 SAY = "say"

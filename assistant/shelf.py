@@ -14,7 +14,7 @@ from assistant.entries import Entry
 from assistant.journal.shapes import MESSAGE
 from llm.packing.packed import Part
 from llm.packing.pack import cuts, pack
-from tools.trust import Audience, may_hear
+from tools.policy.trust import Audience, may_hear
 
 #: A packed entry: key, tokens, number in the journal; importance, authority, foreign authority; the counts of its
 #: messages and events, and the index of its sources.

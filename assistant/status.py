@@ -10,7 +10,7 @@ from resilience import Amount, Snapshot, State
 from resilience.amounts import Allowance
 from resilience.budget.ledger import AccountState
 from resilience.snapshot import QuotaState, UpstreamState
-from tools.clean import clean_heard
+from tools.text.clean import clean_heard
 
 #: How many events and effects are shown, and how many characters of each cause.
 _SHOWN, _SHOWN_CHARS = 5, 160

@@ -15,25 +15,25 @@ from assistant.web_config import WebConfig, WebProviderConfig
 from assistant.web_policy import policy_of
 from resilience import HttpExchange
 from tools import Tool
-from tools.web.caching import CachedReader, CachedSearch, PageCache, SearchCache
-from tools.web.chain import ReadChain, SearchChain
+from tools.web.source.caching import CachedReader, CachedSearch, PageCache, SearchCache
+from tools.web.source.chain import ReadChain, SearchChain
 from tools.web.extracting.extractor import Extractor
-from tools.web.fetch import SafeFetcher
-from tools.web.filtering import Domains, FilteredSearch
-from tools.web.judging import judge_for_reader
+from tools.web.fetch.fetcher import SafeFetcher
+from tools.web.source.filtering import Domains, FilteredSearch
+from tools.web.fetch.judge import judge_for_reader
 from tools.web.open_page import open_page_tool
-from tools.web.pacing import Pace, PacedReader, PacedSearch, Rate
-from tools.web.providers import ReadProvider, SearchProvider
-from tools.web.quota import Allotment, AllottedReader, AllottedSearch
-from tools.web.readers.crawl4ai import Crawl4AIOptions, Crawl4AIReadProvider, Crawl4AISettings
-from tools.web.readers.direct import DirectReadProvider
-from tools.web.readers.jina import JinaOptions, JinaReadProvider, JinaSettings
-from tools.web.readers.judging import JudgedReader
+from tools.web.source.pacing import Pace, PacedReader, PacedSearch, Rate
+from tools.web.source.protocol import ReadProvider, SearchProvider
+from tools.web.source.quota import Allotment, AllottedReader, AllottedSearch
+from tools.web.read.crawl4ai import Crawl4AIOptions, Crawl4AIReadProvider, Crawl4AISettings
+from tools.web.read.direct import DirectReadProvider
+from tools.web.read.jina import JinaOptions, JinaReadProvider, JinaSettings
+from tools.web.read.judging import JudgedReader
 from tools.web.registry import Providers, ProviderSettings, options_of
-from tools.web.resolving import Resolver, ThreadedResolver
+from tools.web.fetch.resolve import Resolver, ThreadedResolver
 from tools.web.search.api import Shared
 from tools.web.search.options import Options
-from tools.web.url_policy import UrlOrigin
+from tools.web.fetch.url_policy import UrlOrigin
 from tools.web.web_search import web_search_tool
 
 #: Returns the current key of the provider of this name, empty when there is none.

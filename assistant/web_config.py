@@ -25,7 +25,7 @@ class WebProviderConfig(Settings):
 
 def _host_name(written: str) -> str:
     """Return the normal form of a host as people write it."""
-    from tools.web.hosts import domains  # noqa: PLC0415  (only where such a name is set)
+    from tools.web.fetch.hosts import domains  # noqa: PLC0415  (only where such a name is set)
 
     try:
         (name,) = domains([written])

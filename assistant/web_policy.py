@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assistant.web_config import WebConfig
-from tools.web.url_policy import UrlOrigin, UrlPolicy
+from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 
 
 def policy_of(config: WebConfig) -> UrlPolicy:

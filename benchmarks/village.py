@@ -27,8 +27,8 @@ from llm.messages import Message, Role, Text
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal, Registry, Status
 from tools.context import Thing
-from tools.world import WORLD_TOOLS
-from tools.world.inspect import INSPECT, InspectArguments
+from tools.verbs import WORLD_TOOLS
+from tools.verbs.inspect import INSPECT, InspectArguments
 
 THING = Thing("astrolabe", "A brass astrolabe with a cracked rim. It has been mended with silver wire, long ago.")
 

@@ -47,8 +47,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / path).write_text(printed(page))
     providers = folder / "llm/providers/__init__.py"
     with_line(providers, '    "example",', ")\n\n\ndef _providers_in")
-    tools = folder / "tools/world/__init__.py"
-    with_line(tools, "from tools.world.hum import HUM", "from tools.world.inspect")
+    tools = folder / "tools/verbs/__init__.py"
+    with_line(tools, "from tools.verbs.hum import HUM", "from tools.world.inspect")
     tools.write_text(tools.read_text().replace("(SAY, LOOK", "(SAY, HUM, LOOK"))
     return folder
 

@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "name", ["llm", "llm.testing", "resilience", "resilience.testing", "tools", "tools.world", "assistant.journal"]
+    "name", ["llm", "llm.testing", "resilience", "resilience.testing", "tools", "tools.verbs", "assistant.journal"]
 )
 def test_every_public_name_exists_once(name: str) -> None:
     package = importlib.import_module(name)
@@ -49,7 +49,7 @@ def test_importing_the_packages_takes_no_reactor() -> None:
     import sys  # noqa: PLC0415
 
     code = (
-        "import sys, assistant.react, assistant.trial.run, llm, tools.world, resilience;"
+        "import sys, assistant.react, assistant.trial.run, llm, tools.verbs, resilience;"
         "sys.exit('twisted.internet.reactor' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

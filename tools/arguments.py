@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from llm.messages import ToolCall
-from tools.clean import one_line
+from tools.text.clean import one_line
 from tools.errors import ToolRetry
 from tools.tool import Arguments, Tool
 

@@ -1,6 +1,6 @@
 """The context a tool acts with: the world, the requester and the actor.
 
-Every game implements `World` (`assistant/worlds/`). Every text that leaves through it was cleaned by `tools/clean.py`;
+Every game implements `World` (`assistant/worlds/`). Every text that leaves through it was cleaned by `tools/text/clean.py`;
 every text that comes back is data written by strangers.
 """
 
@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self
 
-from tools.principal import Kind, Principal
-from tools.trust import Sight
+from tools.policy.principal import Kind, Principal
+from tools.policy.trust import Sight
 
 if TYPE_CHECKING:
-    from tools.approvals import Pending
+    from tools.policy.approvals import Pending
     from tools.following import Following
     from tools.notes import Notes
-    from tools.policy import Requirement
+    from tools.policy.decide import Requirement
     from tools.web.turn import WebTurn
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tools.context import Person
-from tools.principal import Principal
+from tools.policy.principal import Principal
 
 A_MINUTE = 60.0
 

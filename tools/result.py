@@ -33,7 +33,7 @@ class Begun:
 class Executed:
     """One answered call. `category` is None when no such tool exists; `seconds` is how long it ran.
 
-    `authority` is the level of the result's text (`tools/trust.py`); 0, the lowest, for records without a level.
+    `authority` is the level of the result's text (`tools/policy/trust.py`); 0, the lowest, for records without a level.
     `sources` are the ids of those whose words a memory gave back.
     """
 

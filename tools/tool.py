@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict
 
 from llm.messages import ToolSpec
 from tools.context import ToolContext
-from tools.trust import Source
+from tools.policy.trust import Source
 
 if TYPE_CHECKING:
-    from tools.policy import Requirement
+    from tools.policy.decide import Requirement
 
 
 class Category(StrEnum):

@@ -8,7 +8,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from assistant.doctor.finding import Trouble
 from tools.web.errors import Kind, WebError
-from tools.web.providers import ReadProvider, SearchProvider, SearchQuery
+from tools.web.source.protocol import ReadProvider, SearchProvider, SearchQuery
 
 #: The query of the check: every index has an answer to it.
 QUERY = SearchQuery("Wikipedia encyclopedia", limit=3)

@@ -12,7 +12,7 @@ from assistant.journal.lease import Lease
 from tools.context import Principal
 from tools.errors import ToolFailed
 from tools.notes import MAX_BYTES, MAX_NOTES, Added, Note, best_fitting, concerning
-from tools.trust import Audience
+from tools.policy.trust import Audience
 
 _NEWEST_FIRST = """SELECT text, about_id, about_name, at, trust, origin, seq FROM notes
                    WHERE assistant = ? ORDER BY seq DESC"""

@@ -28,7 +28,7 @@ from llm.messages import (
     ToolResult,
 )
 from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
-from tools.approvals import Pending
+from tools.policy.approvals import Pending
 from tools.context import Kind, Principal, Target
 from tools.result import Executed, Status
 from tools.tool import Category

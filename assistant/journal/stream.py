@@ -13,7 +13,7 @@ from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.lease import Lease
 from assistant.journal.older import with_audiences
 from assistant.journal.shapes import MESSAGES
-from tools.trust import Audience
+from tools.policy.trust import Audience
 
 #: How many records of names are cached for the next entries.
 _KEPT_RECORDS = 64

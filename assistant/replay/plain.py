@@ -12,7 +12,7 @@ from assistant.journal import Accepted
 from assistant.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
 from assistant.replay.recorded import RecordedCall, RecordedRun
 from llm import ToolCall
-from tools.clean import clean_heard
+from tools.text.clean import clean_heard
 
 #: How many characters of a text are shown, and of a name.
 _SHOWN = 1000

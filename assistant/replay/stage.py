@@ -31,8 +31,8 @@ from tools import (
 )
 from tools.arguments import parse_arguments
 from tools.web.errors import Kind, WebError
-from tools.web.providers import ReadResult, SearchQuery, SearchResult
-from tools.world import ACCOUNT_TOOLS, WORLD_TOOLS
+from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
+from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 #: The result of a call that was not done then, so that the run continues as far as it can.
 NO_RESULT = "(What this call comes to was never recorded.)"

@@ -40,7 +40,7 @@ from assistant.wiring import bindings_of, key_sources
 from llm import Capabilities, LLMError
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Approvals, Registry
-from tools.world import ALL_WORLD_TOOLS
+from tools.verbs import ALL_WORLD_TOOLS
 
 #: How long closing may take, in seconds: for the members to record what they heard, and for everything else.
 MEMBERS_SECONDS, REST_SECONDS = 0.25, 0.2

@@ -25,7 +25,7 @@ from assistant.talk.words import likeness, words_of
 from llm import FinishReason, LLMResponse, Message, ToolCall, Usage
 from llm import assistant as assistant_message
 from tools import Category, Executed, Status
-from tools.clean import one_line
+from tools.text.clean import one_line
 
 #: Tokens of one answer, and where it ends.
 MAX_TOKENS, STOP = 60, ("\n",)

@@ -16,7 +16,7 @@ from assistant.talk.spelling import written_out
 from assistant.talk.words import names_in
 from llm import Message
 from tools import ToolFailed
-from tools.clean import clean_heard, one_line
+from tools.text.clean import clean_heard, one_line
 from tools.context import Person, Scene, Thing
 
 #: The most characters of a description that are shown.

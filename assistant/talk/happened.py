@@ -13,7 +13,7 @@ from assistant.events import Arrived, Emoted, Event, Gave, quoted_in, spoken_tex
 from assistant.talk.attend import Turn
 from assistant.talk.things import known_words
 from assistant.talk.words import content_words, sentences_of, words_of
-from tools.clean import one_line
+from tools.text.clean import one_line
 
 #: How many deeds are told at once, the latest.
 MAX_TOLD = 3

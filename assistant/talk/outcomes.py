@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assistant.talk.words import PLAIN_WORDS, sentences_of, words_of
 from tools import Executed, Status
-from tools.clean import one_line
+from tools.text.clean import one_line
 
 #: How many hits of a search are shown, and the most characters of each.
 MAX_HITS, MAX_HIT_CHARS = 2, 400

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tools.clean import clean_heard
+from tools.text.clean import clean_heard
 
 #: How many characters of a line are said; a longer line is cut, and the player is told.
 MAX_LINE_CHARS = 2000

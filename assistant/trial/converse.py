@@ -28,7 +28,7 @@ from assistant.warming import Warmer
 from assistant.worlds.hamlet import HAMLET, Place
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal
-from tools.clean import clean_heard
+from tools.text.clean import clean_heard
 
 if TYPE_CHECKING:
     from assistant.trial.terminal import Terminal

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from assistant.journal import Forgotten
 from assistant.rights import Remembered
 from tools import Pending
-from tools.binding import named
-from tools.clean import one_line
-from tools.policy import rank
+from tools.policy.binding import named
+from tools.text.clean import one_line
+from tools.policy.decide import rank
 
 #: More characters than any call has, so that a call is shown whole before it is approved.
 _WHOLE = 20_000

@@ -32,7 +32,7 @@ from llm.embedded.progress import Progress as ModelProgress
 from llm.embedded.supervisor import EmbeddedModel
 from resilience import HttpExchange
 from tools import Registry
-from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 if TYPE_CHECKING:
     from assistant.web import Web

@@ -35,7 +35,7 @@ from assistant.troubles import Trouble, Troubles
 from assistant.worlds.embedded import CHANNELS, Body
 from resilience import Pipeline
 from tools import Denied, Principal, Scene, ToolFailed
-from tools.clean import one_line
+from tools.text.clean import one_line
 
 #: What a trouble of the journal means for the visitor, and what is shown when it is over.
 MEANWHILE = "until that is over {name} may neither take in what is said nor answer it"

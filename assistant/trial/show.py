@@ -14,7 +14,7 @@ from llm import CallRecord, Usage
 from llm.modes.call_record import Outcome as CallOutcome
 from llm.messages import JSON
 from tools import Executed, Person, Scene
-from tools.clean import clean_heard, clean_speech
+from tools.text.clean import clean_heard, clean_speech
 
 #: How many characters of a text or a result a trace shows.
 _SHOWN = 300

@@ -19,7 +19,7 @@ from assistant.worlds.hamlet import Place
 from llm import Capabilities
 from resilience import HttpExchange, Launcher, Pipeline
 from tools import Kind, Principal, Registry, Tool
-from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 
 @dataclass(frozen=True, slots=True)

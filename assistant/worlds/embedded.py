@@ -24,7 +24,7 @@ from assistant.worlds.embedded_identity import (
 from assistant.worlds.hamlet import HAMLET, Exit, Place, Resident, Room
 from tools.context import GameCommand, Kind, Person, Principal, Scene, Thing
 from tools.errors import ToolFailed
-from tools.names import candidates, pick, plain
+from tools.text.names import candidates, pick, plain
 
 _SHORT = {
     "n": "north", "e": "east", "s": "south", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",

@@ -1,6 +1,6 @@
 """The commands of the embedded game, as a table: `resolve` finds the command of a line, `run` runs it.
 
-The game checks no permissions. The policy (`tools/policy.py`) must refuse what may not happen before it comes here,
+The game checks no permissions. The policy (`tools/policy/decide.py`) must refuse what may not happen before it comes here,
 and the tests rely on the policy being the only check.
 """
 
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assistant.worlds.embedded_identity import level_of_body
-from tools.clean import one_line
+from tools.text.clean import one_line
 from tools.context import GameCommand, Target, Thing
 from tools.errors import ToolFailed
-from tools.names import candidates, pick
+from tools.text.names import candidates, pick
 
 if TYPE_CHECKING:
     from assistant.worlds.embedded import Body

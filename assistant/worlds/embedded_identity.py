@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from tools.context import Kind, Person, Principal, Target, Thing, Written
 from tools.errors import ToolFailed
-from tools.names import plain
-from tools.trust import label_of
+from tools.text.names import plain
+from tools.policy.trust import label_of
 
 if TYPE_CHECKING:
     from assistant.worlds.embedded import Body, EmbeddedWorld

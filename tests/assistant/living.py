@@ -28,7 +28,7 @@ from llm import Capabilities, get_provider
 from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeServer, Script, serve
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, MemoryNotes, Principal, Registry
-from tools.world import WORLD_TOOLS
+from tools.verbs import WORLD_TOOLS
 
 reactor: Any = _reactor
 SAGE = Principal("assistant:1", "Sage", Kind.ASSISTANT)

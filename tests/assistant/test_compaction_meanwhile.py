@@ -16,7 +16,7 @@ from assistant.history import KEPT_ENTRIES, History
 from assistant.journal import NO_CHANGE, StreamChange, StreamEntry
 from llm import LLMError, Message, ToolCall, ToolResult, assistant, tool_results
 from llm.providers import LocalProvider
-from tools.trust import TOP, Label, Source
+from tools.policy.trust import TOP, Label, Source
 
 BUDGET = 2000
 PROVIDER = LocalProvider("http://a/v1", "m")

@@ -12,8 +12,8 @@ from assistant.outcome import Answered
 from llm.testing import AnthropicReply, Call, EndEarly, Reply, Search
 from tests.assistant.living import Life, living, reactor
 from tools import Kind, Principal, Registry, Status, Tool, ToolContext, ToolFailed
-from tools.world import WORLD_TOOLS
-from tools.world.say import SAY
+from tools.verbs import WORLD_TOOLS
+from tools.verbs.say import SAY
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 

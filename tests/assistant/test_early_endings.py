@@ -17,8 +17,8 @@ from tests.assistant.living import living, reactor
 from tests.assistant.test_early import EARLY, FIRST, NATIVE, SAID, WHOLE, whole
 from tests.guards import FlushFailures
 from tools import Executed, Registry, ToolContext
-from tools.world import WORLD_TOOLS
-from tools.world.say import SAY
+from tools.verbs import WORLD_TOOLS
+from tools.verbs.say import SAY
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 

@@ -10,7 +10,7 @@ from assistant.outcome import Answered, NothingToDo
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import Life, Witness, living
 from tools import Principal, Registry, Status
-from tools.world import ACCOUNT_TOOLS, WORLD_TOOLS
+from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 BEA = Principal("player:2", "Bea")
 HELLO = Reply(calls=(Call("say", {"text": "Hello, Ann."}),))

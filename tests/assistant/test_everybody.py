@@ -19,7 +19,7 @@ from llm.testing import Call, HttpError, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, SAGE, Life, Witness, living
 from tests.assistant.refusing import BEA, CID, PEOPLE, Calls, still
 from tools import Registry
-from tools.world import WORLD_TOOLS
+from tools.verbs import WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 ROUNDS = 20

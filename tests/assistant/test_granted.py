@@ -19,7 +19,7 @@ from tests.crash.lives import Lives, lives
 from tests.crash.mortal import Death
 from tests.guards import FlushFailures
 from tools import Denied, Given, Kind, Pending, Principal, Registry, Thing
-from tools.world import GAME_COMMAND_TOOLS, WORLD_TOOLS
+from tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 BEA = Principal("player:2", "Bea")

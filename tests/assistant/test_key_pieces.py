@@ -12,7 +12,7 @@ from assistant.redaction import Secrets
 from llm.testing import Call, Reply, Script
 from tests.assistant.living import Life, living
 from tools import Registry
-from tools.world import ACCOUNT_TOOLS, WORLD_TOOLS
+from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 KEY = "sk-proj-Ab12Cd34Ef56Gh78Ij90"
 SIGNS = "skprojAb12Cd34Ef56Gh78Ij90"

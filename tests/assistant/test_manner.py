@@ -18,7 +18,7 @@ from tests.assistant.living import Life, Witness, living, reactor
 from tests.assistant.refusing import BEA
 from tests.assistant.test_company import three
 from tools import Registry
-from tools.world import ACCOUNT_TOOLS, WORLD_TOOLS
+from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 EVERYTHING = Registry([*WORLD_TOOLS, *ACCOUNT_TOOLS])

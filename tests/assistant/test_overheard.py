@@ -21,7 +21,7 @@ from assistant.storage import JournalFile
 from tests.assistant.living import ANN, SAGE
 from tests.assistant.refusing import BEA, CID, PEOPLE, Calls, Still, still
 from tools import Category, NoArguments, Principal, Registry, Tool
-from tools.world import ACCOUNT_TOOLS, WORLD_TOOLS
+from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 FEW, MANY = Registry(WORLD_TOOLS), Registry([*WORLD_TOOLS, *ACCOUNT_TOOLS])
 QUESTION = "Sage, where is the miller's grey goose?"

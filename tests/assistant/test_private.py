@@ -29,7 +29,7 @@ from tests.assistant.living import ANN, SAGE
 from tests.assistant.refusing import BEA, CID, PEOPLE, Calls, Still, still
 from tools import Principal, Registry
 from tools.testing import now
-from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 ALL = Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS])
 

@@ -6,7 +6,7 @@ import pytest
 
 from assistant.prompt import EXAMPLES, example_messages, scene_labels, scene_line, system_message
 from tools import Person, Registry, Scene, Thing
-from tools.world import WORLD_TOOLS
+from tools.verbs import WORLD_TOOLS
 
 ALL = {tool.name for tool in WORLD_TOOLS}
 

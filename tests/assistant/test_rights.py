@@ -13,7 +13,7 @@ from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Witness, living
 from tests.crash.lives import lives
 from tools import Denied, Given, Kind, Principal, Registry
-from tools.world import GAME_COMMAND_TOOLS, WORLD_TOOLS
+from tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 HELLO = Reply(calls=(Call("say", {"text": "Hello."}),))

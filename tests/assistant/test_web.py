@@ -18,9 +18,9 @@ from llm.testing.serving import serve
 from resilience import HttpExchange
 from tests.tools.web.fetching import Names
 from tests.tools.web.readers.services import PAGES, URL
-from tools.web.fakes.crawl4ai import FakeCrawl4AI
-from tools.web.fakes.jina import FakeJina
-from tools.web.urls import UrlRefused, parse
+from tools.web.testing.crawl4ai import FakeCrawl4AI
+from tools.web.testing.jina import FakeJina
+from tools.web.fetch.url import UrlRefused, parse
 
 
 def config(**web: Any) -> WebConfig:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CORE = "import assistant.build, assistant.storage, tools.world"
+CORE = "import assistant.build, assistant.storage, tools.verbs"
 READY = "import benchmarks.ready; benchmarks.ready.one_assistant()"
 TRIAL = "import assistant.trial.run"
 GAME = "import assistant.service.household"
-NO_WEB = ("concurrent.futures.thread", "hyperlink", "tools.web.registry", "tools.web.urls", "assistant.web")
+NO_WEB = ("concurrent.futures.thread", "hyperlink", "tools.web.registry", "tools.web.fetch.url", "assistant.web")
 #: What no process needs before somebody asks for it, beyond what Twisted loads by itself (OpenSSL and asyncio today).
 NEVER = (
     "OpenSSL",

@@ -8,13 +8,13 @@ from twisted.internet.task import Clock
 
 from assistant.worlds.embedded import EmbeddedWorld
 from tools.context import GameCommand, Person, Principal, Scene, Thing, World
-from tools.dispatch import Dispatcher
+from tools.execution.dispatch import Dispatcher
 from tools.errors import ToolFailed
 from tools.registry import Registry
 from tools.result import Executed, Status
-from tools.rules import Rules
+from tools.policy.config import Rules
 from tools.testing import ANNA, SAGE, Act, RecordingWorld, now, tool_call, tool_context
-from tools.world import WORLD_TOOLS
+from tools.verbs import WORLD_TOOLS
 
 
 @dataclass

@@ -36,7 +36,7 @@ from assistant.worlds.embedded import Body, EmbeddedWorld
 from llm import Capabilities, get_provider
 from resilience import HttpExchange, Ledger, Pipeline
 from tools import GameCommand, Kind, Person, Principal, Registry, Scene
-from tools.world import WORLD_TOOLS
+from tools.verbs import WORLD_TOOLS
 
 #: Every assistant there may be, by name.
 CAST = {

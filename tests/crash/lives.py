@@ -22,7 +22,7 @@ from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tests.assistant.living import ANN, SAGE, Witness, reactor
 from tests.crash.mortal import MortalJournal
 from tools import Principal, Registry
-from tools.world import WORLD_TOOLS
+from tools.verbs import WORLD_TOOLS
 
 
 @dataclass

@@ -25,7 +25,7 @@ from tests.evennia.village import Player, Village
 from tools import Approvals, Dispatcher, Executed, Kind, Label, MemoryNotes, Principal, Registry, Rules, Sight, Source
 from tools.context import ToolContext
 from tools.testing import tool_call
-from tools.world import GAME_COMMAND_TOOLS
+from tools.verbs import GAME_COMMAND_TOOLS
 
 LEVELS = range(6)
 RANKS = ("Guest", "Player", "Helper", "Builder", "Admin", "Developer")

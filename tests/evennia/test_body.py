@@ -12,7 +12,7 @@ from tests.evennia.village import Player, Village
 from tests.guards import FlushFailures
 from tools.context import Principal, World
 from tools.errors import ToolFailed
-from tools.principal import Kind
+from tools.policy.principal import Kind
 from tools.testing import now
 
 pytestmark = pytest.mark.usefixtures("db")

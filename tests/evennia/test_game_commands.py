@@ -18,7 +18,7 @@ from assistant.worlds.evennia.game_commands import USE_A_TOOL, EvenniaCommand
 from assistant.worlds.evennia.running import ASKS_BACK
 from tests.evennia.stock_commands import DENIED, NEVER, SPEECH, STOCK
 from tests.evennia.village import Village
-from tools import policy
+from tools.policy import decide as policy
 from tools.context import GameCommand
 from tools.errors import ToolFailed
 from tools.testing import now

@@ -8,12 +8,12 @@ from twisted.internet.task import Clock
 from assistant.worlds.evennia.body import EvenniaBody
 from llm.messages import JSON
 from tests.evennia.village import Player, Village
-from tools.dispatch import Dispatcher
+from tools.execution.dispatch import Dispatcher
 from tools.registry import Registry
 from tools.result import Executed, Status
-from tools.rules import Rules
+from tools.policy.config import Rules
 from tools.testing import now, tool_call, tool_context
-from tools.world import WORLD_TOOLS
+from tools.verbs import WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("db")
 

@@ -9,7 +9,7 @@ from assistant.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said, 
 from assistant.worlds.evennia.words import MAX_RAW, after_name, bare_speech
 from tests.evennia.village import Player, Village
 from tests.guards import FlushFailures
-from tools.principal import Kind
+from tools.policy.principal import Kind
 
 pytestmark = pytest.mark.usefixtures("db")
 

@@ -17,7 +17,7 @@ from twisted.internet.testing import StringTransport
 from assistant.worlds.evennia.body import EvenniaBody
 from assistant.worlds.evennia.speech import MAX_PIECE, escaped, spoken_pieces
 from tests.evennia.village import Village
-from tools.clean import clean_speech
+from tools.text.clean import clean_speech
 from tools.testing import now
 
 TRAPS = (

@@ -13,7 +13,7 @@ from twisted.internet.task import deferLater
 from assistant.command_line import RANKS
 from llm.testing import Call, FakeChat, FakeOllama, Hang, RecordedRequest, Reply, Step, serve
 from tests.live.command import reactor, run, start
-from tools import policy
+from tools.policy import decide as policy
 
 YES = Reply(calls=(Call("say", {"text": "Yes."}),))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from assistant.worlds.embedded_commands import COMMANDS
 from tools import GameCommand
-from tools.policy import is_denied
+from tools.policy.decide import is_denied
 
 #: What nobody can allow.
 NEVER = 6

@@ -40,7 +40,7 @@ from tools import (
     ToolContext,
     ToolFailed,
 )
-from tools.world import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
+from tools.verbs import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
 
 #: The assistant could do all that a builder can: what it does not do for a player is the policy's merit.
 SAGE = Principal("assistant:1", "Sage", Kind.ASSISTANT, 4)

@@ -4,9 +4,9 @@ import pytest
 from twisted.internet.task import Clock
 
 from llm.messages import ToolCall
-from tools.approvals import Approvals, Declined, Denied, Given, Pending
-from tools.policy import Requirement
-from tools.principal import Kind, Principal
+from tools.policy.approvals import Approvals, Declined, Denied, Given, Pending
+from tools.policy.decide import Requirement
+from tools.policy.principal import Kind, Principal
 from tools.testing import ANNA, SAGE, tool_call
 
 BEN = Principal("player:ben", "Ben")

@@ -11,7 +11,7 @@ from tools.context import ToolContext
 from tools.errors import ToolRetry
 from tools.testing import tool_call
 from tools.tool import Arguments, Category, Tool
-from tools.world import LOOK, SAY, WORLD_TOOLS
+from tools.verbs import LOOK, SAY, WORLD_TOOLS
 
 
 class Throw(Arguments):

@@ -8,17 +8,17 @@ from twisted.internet.task import Clock
 
 from assistant.worlds.embedded import Body, EmbeddedWorld
 from assistant.worlds.embedded_commands import COMMANDS
-from tools.approvals import Approvals, Denied, Given
+from tools.policy.approvals import Approvals, Denied, Given
 from tools.context import ToolContext
-from tools.dispatch import Dispatcher
+from tools.execution.dispatch import Dispatcher
 from tools.notes import MemoryNotes
-from tools.principal import Kind, Principal
+from tools.policy.principal import Kind, Principal
 from tools.registry import Registry
 from tools.result import Executed, Status
-from tools.rules import Rules
+from tools.policy.config import Rules
 from tools.testing import now, tool_call
-from tools.trust import Label, Sight, Source
-from tools.world import GAME_COMMAND_TOOLS
+from tools.policy.trust import Label, Sight, Source
+from tools.verbs import GAME_COMMAND_TOOLS
 
 #: A line for every command, in a room with a map where the assistant carries a coin.
 LINES = {

@@ -8,10 +8,10 @@ from llm.messages import ToolCall
 from tests.tools.steps import Step
 from tools.context import ToolContext
 from tools.result import Executed, Status
-from tools.step import MAX_TOGETHER
+from tools.execution.step import MAX_TOGETHER
 from tools.testing import RecordingLog, WaitingTool, numbered, simple_tool, tool_call
 from tools.tool import Category, NoArguments
-from tools.world import WORLD_TOOLS
+from tools.verbs import WORLD_TOOLS
 
 
 def test_reads_run_together_and_their_answers_keep_the_order() -> None:

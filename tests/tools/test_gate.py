@@ -8,20 +8,20 @@ from twisted.internet.task import Clock
 
 from llm.messages import ToolCall
 from tests.guards import FlushFailures
-from tools.approvals import Approvals
+from tools.policy.approvals import Approvals
 from tools.context import Person, Scene, ToolContext
-from tools.dispatch import Dispatcher
+from tools.execution.dispatch import Dispatcher
 from tools.errors import ToolFailed
 from tools.notes import MemoryNotes
-from tools.policy import Caps
-from tools.principal import Kind, Principal
+from tools.policy.decide import Caps
+from tools.policy.principal import Kind, Principal
 from tools.registry import Registry
 from tools.result import Executed, Status
-from tools.rules import Rules
+from tools.policy.config import Rules
 from tools.testing import ANNA, SAGE, RecordingWorld, crashing_tool, now, numbered, simple_tool, tool_call, tool_context
 from tools.tool import Category, Labelled, NoArguments, Tool
-from tools.trust import TOP, Sight, Source
-from tools.world import MOVE, WORLD_TOOLS
+from tools.policy.trust import TOP, Sight, Source
+from tools.verbs import MOVE, WORLD_TOOLS
 
 BEA = Principal("player:bea", "Bea", permission=3)
 HALL = Scene("Hall", "A hall.", ("north",), (Person("Anna"),))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.policy import (
+from tools.policy.decide import (
     Allowed,
     Authority,
     Caps,
@@ -21,10 +21,10 @@ from tools.policy import (
     level_of,
     rank,
 )
-from tools.principal import Kind, Principal
+from tools.policy.principal import Kind, Principal
 from tools.testing import WaitingTool
 from tools.tool import Category, Tool
-from tools.world import EXECUTE_COMMAND, MOVE, NOOP, SAY, WORLD_TOOLS
+from tools.verbs import EXECUTE_COMMAND, MOVE, NOOP, SAY, WORLD_TOOLS
 
 ALL = frozenset({"say", "move", "act", "noop", "execute_command"})
 FULL = Authority(5, 5, 5)

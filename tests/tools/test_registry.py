@@ -2,7 +2,7 @@ import pytest
 
 from tools.registry import Registry
 from tools.testing import WaitingTool
-from tools.world import LOOK, SAY, WHO, WORLD_TOOLS
+from tools.verbs import LOOK, SAY, WHO, WORLD_TOOLS
 
 
 def test_tools_are_found_by_name() -> None:

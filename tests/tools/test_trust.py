@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.principal import Kind, Principal
-from tools.trust import TOP, Label, Sight, Source, label_of
+from tools.policy.principal import Kind, Principal
+from tools.policy.trust import TOP, Label, Sight, Source, label_of
 
 
 def somebody(kind: Kind, permission: int = 3) -> Principal:

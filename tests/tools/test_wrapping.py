@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.wrapping import acted, spoken
+from tools.text.wrapping import acted, spoken
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from twisted.logger import Logger
 
-from tools.clean import one_line
+from tools.text.clean import one_line
 from tools.web.errors import Kind, WebError
 
 _log = Logger()

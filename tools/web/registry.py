@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from tools.web.providers import ReadProvider, SearchProvider
+from tools.web.source.protocol import ReadProvider, SearchProvider
 from tools.web.search import brave, perplexity, tavily
 from tools.web.search.api import Shared
 from tools.web.search.brave import BraveOptions, BraveSearchProvider

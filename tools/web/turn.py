@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tools.web.citations import Citations, checked, footer
-from tools.web.seen import SeenUrls
+from tools.web.cite import Citations, checked, footer
+from tools.web.fetch.seen import SeenUrls
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,20 @@ from dataclasses import replace
 
 from pydantic import Field, field_validator
 
-from tools.clean import one_line
+from tools.text.clean import one_line
 from tools.context import ToolContext
 from tools.errors import ToolFailed
 from tools.tool import Arguments, Category, Tool
-from tools.trust import Source
+from tools.policy.trust import Source
 from tools.web.advice import NOTHING_FOUND, advice, log_failure
-from tools.web.citations import footer
+from tools.web.cite import footer
 from tools.web.errors import Kind, WebError
-from tools.web.filtering import focused
-from tools.web.hosts import domain
-from tools.web.providers import SearchProvider, SearchQuery, SearchResult, TimeRange
+from tools.web.source.filtering import focused
+from tools.web.fetch.hosts import domain
+from tools.web.source.protocol import SearchProvider, SearchQuery, SearchResult, TimeRange
 from tools.web.results import SearchResultItem, WebSearchToolResult
 from tools.web.search.query import is_domain
-from tools.web.served import Hits
+from tools.web.source.served import Hits
 from tools.web.turn import WebTurn
 
 #: The seconds a search gets when its providers do not say how long they may take.

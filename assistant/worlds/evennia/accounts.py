@@ -27,7 +27,7 @@ from assistant.worlds.evennia.far_speech import CATEGORY, PAGE_TAG, Voice
 from assistant.worlds.evennia.principals import principal_of
 from assistant.worlds.evennia.writers import Writers
 from tools import Principal
-from tools.clean import one_line
+from tools.text.clean import one_line
 
 #: The most characters of one message that are read, markup included.
 _MAX_HEARD = 8000

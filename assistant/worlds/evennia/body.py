@@ -19,7 +19,7 @@ from assistant.worlds.evennia.speech import escaped, spoken_pieces
 from assistant.worlds.evennia.writers import UNKNOWN
 from tools.context import GameCommand, Person, Principal, Scene, Written
 from tools.errors import ToolFailed, Unheard
-from tools.names import candidates, pick, plain
+from tools.text.names import candidates, pick, plain
 
 T = TypeVar("T")
 _log = Logger()

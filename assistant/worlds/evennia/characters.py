@@ -16,7 +16,7 @@ from twisted.logger import Logger
 from assistant.worlds.evennia.printout import Printout
 from assistant.worlds.evennia.speech import escaped
 from assistant.worlds.evennia.standing import Standing
-from tools.clean import one_line
+from tools.text.clean import one_line
 
 if TYPE_CHECKING:
     from assistant.worlds.evennia.hearing import Hearing

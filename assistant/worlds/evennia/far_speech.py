@@ -16,7 +16,7 @@ from assistant.worlds.evennia.speech import escaped
 from assistant.worlds.evennia.words import MAX_NAME
 from assistant.worlds.evennia.writers import Writers
 from tools import ToolFailed
-from tools.clean import one_line
+from tools.text.clean import one_line
 
 #: The category of the tag of such an account; the tag names the character.
 CATEGORY = "mud_assistant"

@@ -21,7 +21,7 @@ from assistant.worlds.evennia.principals import is_assistant, is_played, princip
 from assistant.worlds.evennia.scenery import people
 from assistant.worlds.evennia.words import MAX_RAW, after_name, bare_speech, visible
 from assistant.worlds.evennia.writers import Writers
-from tools.principal import Kind, Principal
+from tools.policy.principal import Kind, Principal
 
 _log = Logger()
 

@@ -22,7 +22,7 @@ from assistant.worlds.evennia.hearing import Hearing, MakeEvent
 from assistant.worlds.evennia.telling import tell
 from assistant.worlds.evennia.thinking_sign import ThinkingSign
 from tools import Kind, Principal
-from tools.world import ACCOUNT_TOOLS
+from tools.verbs import ACCOUNT_TOOLS
 
 
 @dataclass(frozen=True, slots=True)

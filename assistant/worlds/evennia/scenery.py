@@ -11,7 +11,7 @@ from assistant.worlds.evennia.words import visible_lines
 from assistant.worlds.evennia.writers import Writers
 from tools.context import Person, Scene, Thing, Written
 from tools.errors import ToolFailed
-from tools.names import candidates, pick, plain
+from tools.text.names import candidates, pick, plain
 
 NOWHERE = "You are nowhere in the game."
 MAX_DESCRIPTION = 2_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tools.invisible import paired_isolates
+from tools.text.invisible import paired_isolates
 
 MAX_PIECE = 400
 

@@ -9,7 +9,7 @@ from twisted.logger import Logger
 
 from assistant.worlds.evennia.speech import escaped
 from tools import Principal
-from tools.clean import one_line
+from tools.text.clean import one_line
 
 #: The longest sentence, in characters.
 _MAX_CHARS = 1200

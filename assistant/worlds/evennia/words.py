@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tools.clean import clean_heard, one_line
+from tools.text.clean import clean_heard, one_line
 
 #: The most characters of a line that are read; a longer one is cut before anything else is done with it.
 MAX_RAW = 12_000

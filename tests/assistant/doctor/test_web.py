@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 from assistant.doctor.finding import Trouble
 from assistant.doctor.web import PAGE, explained, reads, searches
 from tools.web.errors import Kind, WebError
-from tools.web.providers import ReadResult, SearchQuery, SearchResult
+from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 
 REMEDIES = {
     Kind.POLICY: "--page URL",

@@ -44,7 +44,7 @@ from tests.assistant.replay.recording import (
 )
 from tests.guards import FlushFailures
 from tools import Category, Executed, Status, Tool
-from tools.world import LOOK, WORLD_TOOLS
+from tools.verbs import LOOK, WORLD_TOOLS
 
 NORTH = call("move", direction="north")
 

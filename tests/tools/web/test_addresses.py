@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.addresses import Address, Network, judge, parse_address, translated
+from tools.web.fetch.addresses import Address, Network, judge, parse_address, translated
 
 #: Written out once more, so that a slip in the table shows: network, whether the one before and the one after pass.
 IPV4 = [

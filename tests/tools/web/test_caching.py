@@ -10,7 +10,7 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
-from tools.web.caching import (
+from tools.web.source.caching import (
     ERROR_SECONDS,
     PAGE_SECONDS,
     SEARCH_SECONDS,
@@ -21,8 +21,8 @@ from tools.web.caching import (
     search_key,
 )
 from tools.web.errors import Kind
-from tools.web.providers import SearchQuery, TimeRange
-from tools.web.whole import WHOLE
+from tools.web.source.protocol import SearchQuery, TimeRange
+from tools.web.source.whole import WHOLE
 
 URL = "https://example.org/long"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.citations import MAX_SHOWN, Citations, Cited, checked, footer
+from tools.web.cite import MAX_SHOWN, Citations, Cited, checked, footer
 
 
 def sources(count: int) -> Citations:

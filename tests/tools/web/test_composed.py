@@ -7,13 +7,13 @@ from random import Random
 from twisted.internet.task import Clock
 
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
-from tools.web.caching import CachedReader, CachedSearch, PageCache, SearchCache
-from tools.web.chain import ReadChain, SearchChain
+from tools.web.source.caching import CachedReader, CachedSearch, PageCache, SearchCache
+from tools.web.source.chain import ReadChain, SearchChain
 from tools.web.errors import Kind
-from tools.web.filtering import Domains, FilteredSearch
-from tools.web.pacing import Pace, PacedReader, PacedSearch, Rate
-from tools.web.quota import Allotment, AllottedReader, AllottedSearch
-from tools.web.served import Hits, Page, Trouble
+from tools.web.source.filtering import Domains, FilteredSearch
+from tools.web.source.pacing import Pace, PacedReader, PacedSearch, Rate
+from tools.web.source.quota import Allotment, AllottedReader, AllottedSearch
+from tools.web.source.served import Hits, Page, Trouble
 
 URL = "https://example.org/"
 

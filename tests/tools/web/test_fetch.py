@@ -8,13 +8,13 @@ import pytest
 from twisted.logger import capturedLogs
 
 from tests.tools.web.fetching import LOOPBACK, Names, policy, running
-from tools.web.connecting import ClientTls, PinnedEndpoint, PinnedEndpoints, WrongPeer
+from tools.web.fetch.connect import ClientTls, PinnedEndpoint, PinnedEndpoints, WrongPeer
 from tools.web.errors import Kind, WebError
-from tools.web.fetch import SafeFetcher
-from tools.web.judging import judge_for_reader
-from tools.web.seen import SeenUrls
-from tools.web.url_policy import UrlOrigin, UrlPolicy
-from tools.web.urls import UrlRefused, parse
+from tools.web.fetch.fetcher import SafeFetcher
+from tools.web.fetch.judge import judge_for_reader
+from tools.web.fetch.seen import SeenUrls
+from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
+from tools.web.fetch.url import UrlRefused, parse
 
 
 async def test_a_page(reactor: Any) -> None:
@@ -296,7 +296,7 @@ async def test_a_remote_reader_gets_the_same_judgement() -> None:
 
 
 def test_a_refusal_logs_host_and_rule_but_neither_password_nor_path() -> None:
-    from tools.web.judging import UrlJudge  # noqa: PLC0415
+    from tools.web.fetch.judge import UrlJudge  # noqa: PLC0415
 
     judge = UrlJudge(UrlPolicy(), Names({}))
     with capturedLogs() as logs, pytest.raises(UrlRefused):

@@ -11,9 +11,9 @@ from twisted.internet.ssl import Certificate, PrivateCertificate, trustRootFromC
 
 from tests.resilience.test_tls import Made, certificate
 from tests.tools.web.fetching import running
-from tools.web.connecting import ClientTls
+from tools.web.fetch.connect import ClientTls
 from tools.web.errors import Kind, WebError
-from tools.web.urls import UrlRefused
+from tools.web.fetch.url import UrlRefused
 
 #: Twisted still hands pyOpenSSL its own objects, the older one in more places.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -8,9 +8,9 @@ import pytest
 
 from tests.tools.web.fetching import QUICK, running
 from tools.web.errors import WebError
-from tools.web.fetch import SafeFetcher
-from tools.web.url_policy import UrlPolicy
-from tools.web.urls import UrlRefused
+from tools.web.fetch.fetcher import SafeFetcher
+from tools.web.fetch.url_policy import UrlPolicy
+from tools.web.fetch.url import UrlRefused
 
 
 @pytest.mark.parametrize(

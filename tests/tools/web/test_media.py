@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.media import charset_label, declared_charset, is_readable, media_type
-from tools.web.unpacking import BrokenPacking, Gunzip
+from tools.web.fetch.media import charset_label, declared_charset, is_readable, media_type
+from tools.web.fetch.unpack import BrokenPacking, Gunzip
 
 
 @pytest.mark.parametrize(

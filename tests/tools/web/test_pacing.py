@@ -14,8 +14,8 @@ from twisted.internet.task import Clock
 
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
 from tools.web.errors import Kind
-from tools.web.pacing import Bucket, Pace, PacedReader, PacedSearch, Rate
-from tools.web.served import Trouble
+from tools.web.source.pacing import Bucket, Pace, PacedReader, PacedSearch, Rate
+from tools.web.source.served import Trouble
 
 
 class Paced:

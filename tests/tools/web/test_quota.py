@@ -9,7 +9,7 @@ from twisted.internet.task import Clock
 
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
 from tools.web.errors import Kind
-from tools.web.quota import Allotment, AllottedReader, AllottedSearch
+from tools.web.source.quota import Allotment, AllottedReader, AllottedSearch
 
 
 def test_a_used_up_quota_says_until_when_and_asks_nobody() -> None:

@@ -15,8 +15,8 @@ from twisted.names.server import DNSServerFactory
 
 from tests.tools.web.fetching import QUICK, policy, running
 from tools.web.errors import Kind, WebError
-from tools.web.fetch import SafeFetcher
-from tools.web.urls import UrlRefused
+from tools.web.fetch.fetcher import SafeFetcher
+from tools.web.fetch.url import UrlRefused
 
 
 class Flipping:

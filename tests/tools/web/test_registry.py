@@ -16,7 +16,7 @@ from resilience import HttpExchange
 from tests.tools.web.search.calling import Canned, canned, shared
 from tools.testing import now
 from tools.web import names
-from tools.web.providers import SearchQuery, SearchResult, TimeRange
+from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
 from tools.web.registry import READ_PROVIDERS, SEARCH_PROVIDERS, Maker, Providers, ProviderSettings, made
 from tools.web.search.api import Shared
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.tools.web.scripted import ScriptedReader
-from tools.web.citations import Citations
+from tools.web.cite import Citations
 from tools.web.errors import Kind
 from tools.web.open_page import open_page_tool
-from tools.web.seen import SeenUrls
-from tools.web.url_policy import UrlPolicy
-from tools.web.urls import MAX_URL_CHARS, UrlRefused, agree, is_web_url, join, normal_url, normalise, parse, web_url
+from tools.web.fetch.seen import SeenUrls
+from tools.web.fetch.url_policy import UrlPolicy
+from tools.web.fetch.url import MAX_URL_CHARS, UrlRefused, agree, is_web_url, join, normal_url, normalise, parse, web_url
 
 ANY = UrlPolicy()
 

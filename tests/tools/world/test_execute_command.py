@@ -4,18 +4,18 @@ import pytest
 from twisted.internet.task import Clock
 
 from llm.messages import ToolCall
-from tools.approvals import Approvals
+from tools.policy.approvals import Approvals
 from tools.context import GameCommand, Scene
-from tools.dispatch import Dispatcher
+from tools.execution.dispatch import Dispatcher
 from tools.errors import ToolFailed
-from tools.policy import Requirement
-from tools.principal import Principal
+from tools.policy.decide import Requirement
+from tools.policy.principal import Principal
 from tools.registry import Registry
 from tools.result import Executed, Status
-from tools.rules import Rules
+from tools.policy.config import Rules
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
-from tools.world import GAME_COMMAND_TOOLS, MOVE
-from tools.world.execute_command import ExecuteCommandArguments, execute_command, requirement
+from tools.verbs import GAME_COMMAND_TOOLS, MOVE
+from tools.verbs.execute_command import ExecuteCommandArguments, execute_command, requirement
 
 BEA = Principal("player:bea", "Bea", permission=3)
 GIVE = GameCommand("", "give")

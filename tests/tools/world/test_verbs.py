@@ -6,14 +6,14 @@ from twisted.internet.task import Clock
 
 from llm.messages import JSON
 from tools.context import Kind, Person, Principal, Scene, Thing, ToolContext
-from tools.dispatch import Dispatcher
+from tools.execution.dispatch import Dispatcher
 from tools.notes import MemoryNotes
 from tools.registry import Registry
 from tools.result import Executed, Status
-from tools.rules import Rules
+from tools.policy.config import Rules
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
 from tools.tool import Category
-from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS, WORLD_TOOLS
+from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS, WORLD_TOOLS
 
 ZOE = Principal("player:zoe", "Zoe")
 HALL = Scene(

@@ -20,11 +20,11 @@ from twisted.internet.interfaces import IDelayedCall, IReactorProcess, IReactorT
 from twisted.logger import Logger
 
 from llm.messages import JSONObject
-from tools.clean import one_line
+from tools.text.clean import one_line
 from tools.web.errors import Kind, WebError
 from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag
 from tools.web.extracting.process import Worker, worker_command, worker_environment
-from tools.web.urls import MAX_URL_CHARS
+from tools.web.fetch.url import MAX_URL_CHARS
 
 _log = Logger()
 _MAX_NAMED_CHARS = 80

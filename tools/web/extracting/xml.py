@@ -6,7 +6,7 @@ import re
 from html import unescape
 from typing import TYPE_CHECKING
 
-from tools.clean import one_line
+from tools.text.clean import one_line
 from tools.web.extracting import prescan
 from tools.web.extracting.extracted import Extracted
 from tools.web.extracting.html import read_html

@@ -6,7 +6,7 @@ from twisted.internet.task import deferLater
 from twisted.web.http_headers import Headers
 
 from tools.web.errors import Kind
-from tools.web.providers import SearchQuery, SearchResult
+from tools.web.source.protocol import SearchQuery, SearchResult
 from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, text_of, with_sites

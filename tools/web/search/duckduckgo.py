@@ -16,7 +16,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded
 from tools.web.errors import Kind, WebError
-from tools.web.providers import SearchQuery, SearchResult, TimeRange
+from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
 from tools.web.search.api import Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, text_of, with_sites

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from tools.web.errors import Kind, WebError
-from tools.web.providers import SearchQuery, TimeRange
+from tools.web.source.protocol import SearchQuery, TimeRange
 
 #: A host name in any script: without blanks, without operators of a search language; no IPv6 address or URL.
 _DOMAIN = re.compile(r"(?=.{1,253}\Z)[^\W_](?:[\w-]*[^\W_])?(?:\.[^\W_](?:[\w-]*[^\W_])?)+\.?")

@@ -11,7 +11,7 @@ from twisted.web.http_headers import Headers
 from llm.wire.error_bodies import read_error_body
 from llm.wire.error_kinds import BLOCKED
 from llm.wire.rate_limits import Moment, retry_wish
-from tools.clean import one_line
+from tools.text.clean import one_line
 from tools.web.errors import Kind
 
 MAX_SAID_CHARS = 200

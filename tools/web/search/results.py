@@ -6,9 +6,9 @@ import html
 import re
 from collections.abc import Callable, Iterable
 
-from tools.clean import one_line
-from tools.web.providers import SearchResult
-from tools.web.urls import normal_url, web_url
+from tools.text.clean import one_line
+from tools.web.source.protocol import SearchResult
+from tools.web.fetch.url import normal_url, web_url
 
 MAX_TITLE_CHARS = 200
 MAX_SNIPPET_CHARS = 500

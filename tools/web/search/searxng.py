@@ -6,9 +6,9 @@ pages do not apply to it. They apply to all else: no redirect is followed, and i
 
 from __future__ import annotations
 
-from tools.clean import one_line
+from tools.text.clean import one_line
 from tools.web.errors import Kind, WebError
-from tools.web.providers import SearchQuery, SearchResult
+from tools.web.source.protocol import SearchQuery, SearchResult
 from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, range_word, text_of, with_sites

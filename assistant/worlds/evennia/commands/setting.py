@@ -12,7 +12,7 @@ from assistant.worlds.evennia.commands import making, thinking
 from assistant.worlds.evennia.commands.naming import meant, named, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
 from assistant.worlds.evennia.commands.showing import cut, listed, paragraph, sentence, table
-from tools.world import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 SET_USAGE = "assistant/set NAME/option = value"
 SHOW_USAGE = "assistant/show NAME [part of an option's name]"

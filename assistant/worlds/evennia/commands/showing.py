@@ -9,7 +9,7 @@ from django.conf import settings
 
 from assistant.keys import ANEW
 from assistant.worlds.evennia.speech import escaped
-from tools.clean import clean_speech, one_line
+from tools.text.clean import clean_speech, one_line
 
 #: The most characters and lines of one answer.
 MAX_CHARS, MAX_LINES = 12_000, 300

@@ -260,7 +260,7 @@ def test_a_fault_of_a_parser_is_this_pages_fault() -> None:
 
 
 def test_importing_the_readers_side_imports_no_parser() -> None:
-    code = "import sys, tools.web.extracting, tools.web.readers.direct; print(json.dumps(sorted(sys.modules)))"
+    code = "import sys, tools.web.extracting, tools.web.read.direct; print(json.dumps(sorted(sys.modules)))"
     modules = {name.partition(".")[0] for name in json.loads(run("import json\n" + code))}
     assert modules.isdisjoint({"lxml", "trafilatura", "html_to_markdown", "pypdf"})
     assert "twisted.internet.reactor" not in json.loads(run("import json\n" + code))

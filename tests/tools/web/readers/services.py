@@ -9,8 +9,8 @@ from typing import Any
 from llm.testing.serving import serve
 from resilience import HttpExchange
 from tools.web.errors import Kind, WebError
-from tools.web.fakes.serving import FakePage, FakeReader
-from tools.web.providers import ReadProvider
+from tools.web.testing.serving import FakePage, FakeReader
+from tools.web.source.protocol import ReadProvider
 from tools.web.search.api import Shared
 
 URL = "https://example.org/page?a=b&c=d%2Fe"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.tools.web.scripted import Heard, ScriptedReader, error
 from tools.web.errors import Kind
-from tools.web.readers.judging import JudgedReader
+from tools.web.read.judging import JudgedReader
 
 
 def test_a_refused_url_never_reaches_the_reader() -> None:

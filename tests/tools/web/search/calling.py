@@ -17,8 +17,8 @@ from llm.testing.serving import serve
 from resilience import HttpExchange, Limits, Request, Sink
 from tools.testing import now
 from tools.web.errors import WebError
-from tools.web.fakes.service import FakeService
-from tools.web.providers import SearchProvider, SearchQuery
+from tools.web.testing.service import FakeService
+from tools.web.source.protocol import SearchProvider, SearchQuery
 from tools.web.search.api import Shared
 from tools.web.search.brave import BraveSearchProvider
 from tools.web.search.perplexity import PerplexitySearchProvider

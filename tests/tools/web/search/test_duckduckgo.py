@@ -20,7 +20,7 @@ from twisted.internet.task import Clock, deferLater
 from resilience import HttpExchange
 from tests.tools.web.search.calling import WELL, error_of
 from tools.web.errors import Kind
-from tools.web.providers import SearchQuery, TimeRange
+from tools.web.source.protocol import SearchQuery, TimeRange
 from tools.web.search.api import Shared
 from tools.web.search.duckduckgo import Ddgs, DuckDuckGoOptions, DuckDuckGoSearchProvider
 from tools.web.search.threads import DaemonThreads
@@ -268,7 +268,7 @@ _STOP = """
 import sys, threading, time
 from twisted.internet import reactor
 from resilience import HttpExchange
-from tools.web.providers import SearchQuery
+from tools.web.source.protocol import SearchQuery
 from tools.web.search.api import Shared
 from tools.web.search.duckduckgo import DuckDuckGoOptions, DuckDuckGoSearchProvider
 from twisted.internet.defer import Deferred

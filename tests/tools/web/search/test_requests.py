@@ -9,7 +9,7 @@ import pytest
 from resilience import ConnectionLost
 from tests.tools.web.search.calling import KEY, SERVED, Canned, canned, done, failed, shared
 from tools.web.errors import Kind
-from tools.web.providers import SearchProvider, SearchQuery, TimeRange
+from tools.web.source.protocol import SearchProvider, SearchQuery, TimeRange
 from tools.web.search.brave import BraveOptions, BraveSearchProvider
 from tools.web.search.perplexity import PerplexityOptions, PerplexitySearchProvider
 from tools.web.search.searxng import SearxngOptions, SearxngSearchProvider

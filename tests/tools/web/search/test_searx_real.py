@@ -19,7 +19,7 @@ from llm.testing.serving import serve
 from resilience import HttpExchange
 from tests.tools.web.search.calling import error_of
 from tools.web.errors import Kind, WebError
-from tools.web.providers import SearchQuery, TimeRange
+from tools.web.source.protocol import SearchQuery, TimeRange
 from tools.web.search.api import Shared
 from tools.web.search.searxng import SearxngSearchProvider
 

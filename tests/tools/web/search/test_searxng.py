@@ -8,8 +8,8 @@ import pytest
 
 from tests.tools.web.search.calling import WELL, canned, done, error_of, failed, served, shared
 from tools.web.errors import Kind
-from tools.web.fakes.service import Hit, answer
-from tools.web.providers import SearchQuery
+from tools.web.testing.service import Hit, answer
+from tools.web.source.protocol import SearchQuery
 from tools.web.search.searxng import SearxngSearchProvider
 from tools.web.testing import FakeSearxng
 

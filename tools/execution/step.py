@@ -1,0 +1,290 @@
+"""One step: answers the calls of one answer of the model, in order.
+
+Neighbouring reads run together. An effect waits for everything before it and holds up everything after it, so the
+game sees effects in the model's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from twisted.internet.defer import CancelledError, Deferred, DeferredList
+from twisted.python.failure import Failure
+
+from llm.messages import ToolCall, ToolResult
+from resilience.deadline import Deadline
+from tools.arguments import parse_arguments
+from tools.policy.binding import bound, check_unchanged, requirement_now
+from tools.text.clean import clean_heard, one_line
+from tools.context import ToolContext
+from tools.errors import ToolRetry
+from tools.execution.guarded import NoAnswer, level_told, sources_told, text_of, within
+from tools.policy.explain import told_by
+from tools.policy.decide import Refused, Requirement, not_granted
+from tools.policy.private import told_to_others
+from tools.result import Begun, Executed, Status
+from tools.tool import Answer, Arguments, Labelled, Tool
+
+if TYPE_CHECKING:
+    from tools.execution.dispatch import Dispatcher
+
+#: Longest text of one result, in characters; the rest is cut with a mark.
+MAX_RESULT_CHARS = 16_000
+#: How many reads of a step run at the same time.
+MAX_TOGETHER = 8
+#: What the model reads of an effect that a dead process began.
+UNKNOWN_OUTCOME = (
+    "The game stopped while {tool} was under way: nobody knows whether it happened. Do not do it again by yourself."
+)
+#: What the model reads when its call has no name.
+NAMELESS_CALL = "The call does not name a tool."
+#: What an earlier process did of a step, by the place of the call in it.
+Past = Mapping[int, Executed | Begun]
+NOTHING_YET: Past = {}
+
+T = TypeVar("T")
+
+
+class EffectLog(Protocol):
+    """Is told of every call that is really executed, before and after. An error it raises stops the step.
+
+    `index` is the call's place in the step. An intent without a done is a call whose outcome is unknown.
+    """
+
+    async def intent(self, index: int, call: ToolCall) -> None:
+        """Note that the call is about to run."""
+        ...
+
+    async def done(self, index: int, executed: Executed) -> None:
+        """Note that the call has run."""
+        ...
+
+
+class Step:
+    """The calls of one step."""
+
+    def __init__(
+        self,
+        run: Dispatcher,
+        context: ToolContext,
+        log: EffectLog | None,
+        on_executed: Callable[[Executed], None] | None,
+        past: Past,
+    ) -> None:
+        self._past = past
+        self._run = run
+        self._context = context
+        self._effects = log
+        self._on_executed = on_executed
+        self._stopped = False
+
+    def answer(self, calls: Sequence[ToolCall]) -> Deferred[tuple[Executed, ...]]:
+        """Answer all calls. Cancelling the Deferred is the only way to cancel this step from outside."""
+        work = Deferred.fromCoroutine(self._in_order(calls))
+        if work.called:  # nothing had to be waited for, so there is nothing left to cancel
+            return work
+
+        def stop(_: object) -> None:
+            self._stopped = True
+            work.cancel()
+
+        outcome: Deferred[tuple[Executed, ...]] = Deferred(stop)
+
+        def settle(result: tuple[Executed, ...] | Failure) -> None:
+            if not outcome.called:  # else it was cancelled, and a tool that did not stop then has ended now
+                outcome.callback(result)
+
+        work.addBoth(settle)
+        return outcome
+
+    async def _in_order(self, calls: Sequence[ToolCall]) -> tuple[Executed, ...]:
+        answered: list[Executed] = []
+        for group in self._groups(calls):
+            if len(group) == 1:
+                answered.append(await self._answer(len(answered), group[0]))
+            else:
+                answered += await self._together(len(answered), group)
+        return tuple(answered)
+
+    async def _together(self, first: int, group: Sequence[ToolCall]) -> list[Executed]:
+        """Return every answer, once all are there. The first failure stops the rest and is then raised."""
+        work = [Deferred.fromCoroutine(self._answer(first + at, call)) for at, call in enumerate(group)]
+        failures: list[Failure] = []
+
+        def fail(failure: Failure) -> None:
+            failures.append(failure)
+            self._stopped = True  # otherwise the calls cancelled here would count as crashed
+            for other in work:
+                other.cancel()
+
+        for one in work:
+            one.addErrback(fail)
+        results = await DeferredList(work)
+        if failures:
+            failures[0].raiseException()
+        return [executed for _, executed in results]
+
+    def _groups(self, calls: Sequence[ToolCall]) -> list[list[ToolCall]]:
+        """Cut `calls` into groups that may run together: up to MAX_TOGETHER reads, or one effect."""
+        groups: list[list[ToolCall]] = []
+        joinable = False
+        for call in calls:
+            tool = self._run.registry.get(call.name)
+            reads = tool is None or tool.category.reads
+            if reads and joinable and len(groups[-1]) < MAX_TOGETHER:
+                groups[-1].append(call)
+            else:
+                groups.append([call])
+            joinable = reads
+        return groups
+
+    async def _answer(self, index: int, call: ToolCall) -> Executed:
+        """Answer one call, by executing it if it may be."""
+        if self._stopped:
+            raise CancelledError
+        tool, past = self._run.registry.get(call.name), self._past.get(index)
+        if isinstance(past, Executed):
+            executed = past
+            self._run.happened(past)
+        elif past is not None and (tool is None or not tool.category.reads):
+            executed = await self._after_death(index, call, tool)
+        elif tool is None:
+            executed = self._no_such_tool(call)
+        else:
+            executed = await self._checked(index, call, tool)
+        self._run.gate.sight.lower(executed.authority, told_by(call))  # the model sees it from now on
+        if self._on_executed is not None:
+            self._on_executed(executed)
+        return executed
+
+    async def _checked(self, index: int, call: ToolCall, tool: Tool) -> Executed:
+        """Run the tool, with the effect log told before and after. Return its answer, or why it does not run."""
+        gate = self._run.gate
+        if reason := not_granted(tool, gate.rules.grant):
+            return self._executed(call, tool, Status.REFUSED, reason)
+        try:
+            arguments = parse_arguments(tool, call)
+        except ToolRetry as wrong:
+            return self._executed(call, tool, Status.FORMAT_ERROR, str(wrong))
+        meant = exact(call, arguments)
+        if (kept := told_to_others(tool, meant, self._context, changed=gate.has_changed)) is not None:
+            return self._executed(call, tool, kept.status, kept.text)
+        needed = await self._needed(index, meant, tool, arguments)
+        if isinstance(needed, NoAnswer):
+            return self._executed(call, tool, needed.status, needed.text, told=needed.authority)
+        decision = gate.ask(index, meant, tool, needed, self._context)
+        if isinstance(decision, Refused):
+            return self._executed(call, tool, Status.REFUSED, decision.reason)
+        # Before the intent: if the process dies in the wait for the turn to speak, nothing was said; it is said later.
+        if tool.takes_turn and (turn := self._context.room_turn()) is not None:
+            await turn
+        if self._effects is not None:
+            await self._effects.intent(index, call)
+        if self._stopped:
+            raise CancelledError
+        executed = await self._run_tool(call, tool, arguments, needed)
+        gate.ended(meant, tool, executed.status)
+        if self._effects is not None:
+            await self._effects.done(index, executed)
+        return executed
+
+    async def _needed(self, index: int, call: ToolCall, tool: Tool, arguments: Arguments) -> Requirement | NoAnswer:
+        """Return what this call needs, as the tool found it out, and what it acts on when it must be approved."""
+        resolve, needed = tool.resolve, self._run.gate.needed(tool)
+        if resolve is not None:
+            found = await self._within(call, tool, lambda: resolve(arguments, self._context))
+            if self._stopped:
+                raise CancelledError
+            if isinstance(found, NoAnswer):
+                return found
+            needed = self._run.gate.needed(tool, found)
+        is_granted = self._context.granted is not None
+        if not (self._run.gate.needs_approval(index, call, tool, needed, self._context) or is_granted):
+            return needed
+        covered = await self._within(call, tool, lambda: bound(tool, arguments, needed, self._context))
+        if self._stopped:
+            raise CancelledError
+        return covered
+
+    async def _after_death(self, index: int, call: ToolCall, tool: Tool | None) -> Executed:
+        """Answer an effect that a dead process began: with the present state, or with UNKNOWN."""
+        unknown = self._executed(call, tool, Status.UNKNOWN, UNKNOWN_OUTCOME.format(tool=one_line(call.name)))
+        self._run.happened(unknown)
+        if tool is None or (reconcile := tool.reconcile) is None:
+            return unknown
+        try:
+            arguments = parse_arguments(tool, call)
+        except ToolRetry:
+            return unknown
+        answer = await self._within(call, tool, lambda: reconcile(arguments, self._context))
+        if isinstance(answer, NoAnswer):
+            return unknown
+        executed = self._executed(call, tool, Status.DONE, text_of(answer), told=level_told(answer))
+        if self._effects is not None:
+            await self._effects.done(index, executed)
+        return executed
+
+    def _no_such_tool(self, call: ToolCall) -> Executed:
+        """Answer a call of a tool that does not exist."""
+        known = ", ".join(name for name in self._run.registry.names() if name in self._run.gate.rules.grant)
+        name = one_line(call.name, max_chars=64)
+        if not name:
+            return self._executed(call, None, Status.FORMAT_ERROR, f"{NAMELESS_CALL} Use one of: {known}.")
+        return self._executed(call, None, Status.FORMAT_ERROR, f"There is no tool '{name}'. Use one of: {known}.")
+
+    async def _run_tool(self, call: ToolCall, tool: Tool, arguments: Arguments, needed: Requirement) -> Executed:
+        """Run the tool itself and return its answer."""
+        began = self._run.clock.seconds()
+        context = self._context
+        if tool.resolve is not None or self._run.gate.has_changed:
+            context = replace(context, allowed=needed, has_changed=self._run.gate.has_changed)
+
+        async def execute() -> Answer | Labelled:
+            if needed.covers:  # it was approved; look again, because the intent was written down since then
+                check_unchanged(needed, await requirement_now(tool, exact(call, arguments), context))
+            return await tool.execute(arguments, context)
+
+        answer = await self._within(call, tool, execute)
+        seconds = self._run.clock.seconds() - began
+        if isinstance(answer, NoAnswer):
+            sure = tool.category.reads or answer.status in {Status.FAILED, Status.UNHEARD}
+            text = answer.text if sure else f"{answer.text} It may or may not have happened."
+            return self._executed(call, tool, answer.status, text, seconds=seconds, told=answer.authority)
+        text, told = text_of(answer), level_told(answer)
+        sources = sources_told(answer)
+        return self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told, sources=sources)
+
+    async def _within(self, call: ToolCall, tool: Tool, work: Callable[[], Awaitable[T]]) -> T | NoAnswer:
+        """Return what a tool's work gives in the time the tool has."""
+        run = self._run
+        return await within(
+            lambda: Deadline.after(run.clock, run.seconds_for(tool)),
+            work,
+            call,
+            self._context.run_id,
+            lambda: self._stopped,
+        )
+
+    def _executed(
+        self,
+        call: ToolCall,
+        tool: Tool | None,
+        status: Status,
+        text: str,
+        *,
+        seconds: float = 0.0,
+        told: int | None = None,
+        sources: tuple[str, ...] = (),
+    ) -> Executed:
+        """Make the answer to `call`, with its text cleaned, capped and labelled."""
+        shown = clean_heard(self._run.scrub(text), MAX_RESULT_CHARS, keep_newlines=True)
+        result = ToolResult(call.id, call.name, shown, failed=status is not Status.DONE)
+        level = self._run.gate.level(tool, status, told)
+        return Executed(call, result, status, tool.category if tool else None, seconds, level, sources)
+
+
+def exact(call: ToolCall, arguments: Arguments) -> ToolCall:
+    """Return `call` with its arguments as they were understood: what policy counts, compares and has approved."""
+    return ToolCall(call.id, call.name, arguments.model_dump(mode="json"))

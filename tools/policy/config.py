@@ -1,0 +1,30 @@
+"""The owner's decisions about one assistant, as the dispatcher needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tools.policy.approvals import Approvals, Pending
+from tools.policy.decide import Caps
+from tools.policy.repetition import Repetition
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules for one assistant; `docs/policy.md` explains each.
+
+    `grant` is the names of the tools it may use. `denied` are commands that nobody can allow, in addition to those in
+    DENIED (`tools/policy/decide.py`). `needs` replaces the permission that a tool needs, by its name. `world_text` is the
+    level of the game's own texts. `approvals` and `repetition` live as long as the assistant; without `approvals`
+    nothing can be approved. `on_request` is called with each new request for an approval.
+    """
+
+    grant: frozenset[str]
+    caps: Caps = field(default_factory=Caps)
+    denied: frozenset[str] = frozenset()
+    needs: Mapping[str, int] = field(default_factory=dict)
+    world_text: int = 1
+    approvals: Approvals | None = None
+    repetition: Repetition = field(default_factory=Repetition)
+    on_request: Callable[[Pending], None] = lambda _: None

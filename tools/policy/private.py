@@ -1,0 +1,67 @@
+"""Tells whether a call would reveal private words to others. Pure, except that it asks the world who hears.
+
+In a run that answers a person in private, the model has private words in view. Whatever it says then is said to that
+person alone, or not at all: this is never left to the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from llm.messages import ToolCall
+from tools.text.clean import one_line
+from tools.context import ToolContext
+from tools.execution.guarded import NoAnswer
+from tools.text.names import plain
+from tools.policy.principal import Principal
+from tools.result import Status
+from tools.tool import Reach, Tool
+from tools.policy.trust import channel_id
+
+
+def told_to_others(tool: Tool, call: ToolCall, context: ToolContext, *, changed: bool = False) -> NoAnswer | None:
+    """Return the result of a call that would reveal private words to others, None for a call that may go on.
+
+    `call` has its checked arguments. `changed` says that the run has changed the game: it may be on an errand.
+    """
+    audience = context.sight.audience
+    match tool.heard_by:
+        case _ if audience is None:
+            return None
+        case Reach.NOBODY:
+            return None
+        case Reach.CHANNEL if channel_id(one_line(str(call.arguments.get("channel", "")))) in audience:
+            return None
+        case Reach.PERSON | Reach.NEARBY:
+            target = plain(str(call.arguments.get("target", "")))
+            meant = [who for who in _people(context) if who.id in audience and plain(who.name) == target]
+            if len(meant) == 1 and (tool.heard_by is Reach.PERSON or context.world.hears(meant[0])):
+                return None
+        case _:
+            pass
+    return _kept(context, changed=changed or context.has_changed)
+
+
+def _kept(context: ToolContext, *, changed: bool) -> NoAnswer:
+    """Return how a call that is not made ends, and what the model reads."""
+    requester = context.requester
+    if requester is None:
+        return NoAnswer(Status.FAILED, "Others would notice this, and you know it in private. It was not done.")
+    name = one_line(requester.name, max_chars=60)
+    if not any(context.world.hears(who) for who in _people(context)):
+        if context.answer_by:
+            text = f"{name} is not here and would not hear you, so it was not said. Use {context.answer_by}."
+            return NoAnswer(Status.FAILED, text)
+        if not changed:
+            return NoAnswer(Status.UNHEARD, f"{name} is not here any more, so it was not said.")
+    way = context.answer_by or "whisper"
+    return NoAnswer(Status.FAILED, f"{name} spoke to you in private, and others would notice this. Use {way}.")
+
+
+def _people(context: ToolContext) -> Iterator[Principal]:
+    """Yield everybody whose words woke the run, each once."""
+    seen: set[str] = set()
+    for who in (*context.askers, *((context.requester,) if context.requester else ())):
+        if who.id not in seen:
+            seen.add(who.id)
+            yield who

@@ -1,0 +1,206 @@
+"""Counts what one run has done and seen, and decides from that what it may do next."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import assert_never
+
+from llm.messages import ToolCall
+from tools.text.clean import one_line
+from tools.context import ToolContext
+from tools.policy.explain import lack_of
+from tools.policy.decide import (
+    Allowed,
+    Decision,
+    NeedsApproval,
+    Refused,
+    Requirement,
+    SoFar,
+    authority_of,
+    base_need,
+    decide,
+)
+from tools.policy.principal import Kind, Principal
+from tools.policy.repetition import act_of
+from tools.result import Status
+from tools.policy.config import Rules
+from tools.tool import Category, Tool
+from tools.policy.trust import TOP, Sight, Source, bounded
+
+#: What the model is told when an approval no longer covers what it was given for.
+VOID = "Not done: the approval is void, because {why}. {tell}."
+#: The statuses of effects that happened, or may have.
+_MAYBE = frozenset({Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.UNKNOWN})
+
+
+class Gate:
+    """The counts and the sight of ONE run under an assistant's rules."""
+
+    def __init__(self, rules: Rules, sight: Sight) -> None:
+        self.rules = rules
+        self.sight = sight
+        self._calls = 0
+        self._by_category: defaultdict[Category, int] = defaultdict(int)
+        self._acts: defaultdict[str, int] = defaultdict(int)
+
+    def ask(
+        self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
+    ) -> Allowed | Refused:
+        """Decide whether the call may happen now. Use up an approval it needs, or ask for one.
+
+        `place` is within its step. The arguments of `call` are the checked ones. An allowed call is counted at once,
+        because reads run together.
+        """
+        decision = self._decide(place, call, tool, requirement, context)
+        match decision:
+            case Refused():
+                return decision
+            case NeedsApproval(reason):
+                if why_not := self._why_not(reason, call, tool, requirement, context):
+                    return Refused(why_not)
+            case Allowed():
+                void = self._void(requirement, context)
+                if void:
+                    return Refused(void)
+            case _:
+                assert_never(decision)
+        self.began(tool)
+        return Allowed()
+
+    def needs_approval(
+        self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
+    ) -> bool:
+        """Tell whether the call needs an approval. If so, looking up what it acts on is counted as a call."""
+        needs = isinstance(self._decide(place, call, tool, requirement, context), NeedsApproval)
+        self._calls += needs
+        return needs
+
+    def began(self, tool: Tool) -> None:
+        """Count an allowed call that begins."""
+        self._calls += 1
+        if tool.category is Category.ASYNC_REQUIRED:
+            self._by_category[tool.category] += 1
+
+    def ended(self, call: ToolCall, tool: Tool, status: Status) -> None:
+        """Count an allowed call that is over, if its effect happened or may have."""
+        if not _counts(tool) or status not in _MAYBE:
+            return
+        act = act_of(call.name, call.arguments)
+        self._by_category[tool.category] += 1
+        self._acts[act] += 1
+        self.rules.repetition.note(act)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the run has changed the game, or may have."""
+        return self._by_category[Category.DANGEROUS] > 0
+
+    def goes_on(self, call: ToolCall, tool: Tool) -> None:
+        """Note that the act that ended last only began `call`: its next part is counted in place of this one.
+
+        The whole call is noted as done too, because it is never seen in one piece elsewhere.
+        """
+        self._calls -= 1
+        self._by_category[tool.category] -= 1
+        if not self.rules.repetition.has(act := act_of(call.name, call.arguments)):
+            self.rules.repetition.note(act)
+
+    def needed(self, tool: Tool, found: Requirement | None = None) -> Requirement:
+        """Return what a call of the tool needs at least, with what was found out about this one."""
+        least = bounded(base_need(tool, self.rules.needs))
+        return Requirement(least) if found is None else replace(found, permission=max(found.permission, least))
+
+    def level(self, tool: Tool | None, status: Status, told: int | None) -> int:
+        """Return the level of a result's text.
+
+        `told` is the level that the tool or the world gave its answer, None when it gave none. A text of the game never
+        counts for more than the game's own texts, whoever wrote it.
+        """
+        if tool is None or status in {Status.REFUSED, Status.FORMAT_ERROR}:
+            return TOP
+        if tool.category is Category.ASYNC_REQUIRED:
+            return 0  # the author of the answer is unknown here
+        if status is Status.FAILED:
+            names = TOP if told is None else bounded(told)
+            return min(self._level_of(tool.source), self._level_of(Source.WORLD), names)
+        if status is not Status.DONE:
+            return TOP
+        if told is None:
+            return self._level_of(tool.source)
+        return min(bounded(told), self._level_of(Source.WORLD)) if tool.source is Source.WORLD else bounded(told)
+
+    def _level_of(self, source: Source) -> int:
+        """Return the level of the answers of a tool with this source."""
+        match source:
+            case Source.OPERATOR:
+                return TOP
+            case Source.WORLD:
+                return bounded(self.rules.world_text)
+            case Source.WEB | Source.MEMORY | Source.ASSISTANT | Source.PLAYER:
+                return 0
+            case _:
+                assert_never(source)
+
+    def _decide(
+        self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
+    ) -> Decision:
+        rules = self.rules
+        return decide(
+            tool,
+            requirement,
+            authority_of(context.actor, context.requester, self.sight.lowest, rules.world_text),
+            grant=rules.grant,
+            denied=rules.denied,
+            caps=rules.caps,
+            so_far=self._so_far(place, call, tool, context.requester),
+        )
+
+    def _so_far(self, place: int, call: ToolCall, tool: Tool, requester: Principal | None) -> SoFar:
+        act = act_of(call.name, call.arguments) if _counts(tool) else ""
+        return SoFar(
+            place=place,
+            calls=self._calls,
+            spoken=self._by_category[Category.TERMINAL],
+            network=self._by_category[Category.ASYNC_REQUIRED],
+            changes=self._by_category[Category.DANGEROUS],
+            same=self._acts.get(act, 0),
+            echo=requester is not None and requester.kind is Kind.ASSISTANT and self.rules.repetition.has(act),
+        )
+
+    def _why_not(self, reason: str, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext) -> str:
+        """Use up the call's approval, or ask for one. Return what the model is told when there is none, else ""."""
+        approvals, requester = self.rules.approvals, context.requester
+        authority = authority_of(context.actor, requester, self.sight.lowest, self.rules.world_text)
+        lack = lack_of(authority, requirement, requester, self.sight, tool)
+        if approvals is None:
+            return f"You may not do this now. {_tell(requester)} that {reason}. {lack.for_model}".rstrip()
+        if context.granted is not None or approvals.use(call, requirement, requester):
+            return self._void(requirement, context)
+        if void := approvals.why_not(call, requirement, requester):
+            return VOID.format(why=void, tell=_tell(requester))
+        is_new, pending = approvals.asked(call, requirement, requester, lack.for_people)
+        if is_new:
+            self.rules.on_request(pending)
+        number = f"approval number {pending.number}"
+        return f"Not done yet. {_tell(requester)} that {reason}: {number}. {lack.for_model}".rstrip()
+
+    def _void(self, requirement: Requirement, context: ToolContext) -> str:
+        """Return what the model is told when the approval of the call no longer covers it, else "".
+
+        This holds also when the call no longer needs an approval: exactly what was approved is done, or nothing.
+        """
+        if context.granted is None or self.rules.approvals is None:
+            return ""
+        why = self.rules.approvals.why_void(context.granted, requirement)
+        return VOID.format(why=why, tell=_tell(context.requester)) if why else ""
+
+
+def _tell(requester: Principal | None) -> str:
+    """Return the beginning of a sentence that says whom the model is to tell."""
+    return f"Tell {one_line(requester.name, max_chars=60)}" if requester else "Say"
+
+
+def _counts(tool: Tool) -> bool:
+    """Tell whether doing the same again is a repeat. Reads and idle tools have no effect that could be repeated."""
+    return not tool.category.reads and not tool.idle

@@ -1,0 +1,274 @@
+"""Worlds and tools for tests: recording, waiting, crashing. They pass the same contract tests as the real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from llm.messages import JSON, ToolCall
+from tools.context import GameCommand, Kind, Person, Principal, Scene, ToolContext, World
+from tools.errors import ToolFailed
+from tools.text.names import pick
+from tools.notes import MemoryNotes, Notes
+from tools.result import Executed
+from tools.tool import Arguments, Category, NoArguments, Tool
+
+T = TypeVar("T")
+
+SAGE = Principal("assistant:sage", "Sage", Kind.ASSISTANT)
+ANNA = Principal("player:anna", "Anna")
+
+
+def now(awaitable: Awaitable[T]) -> T:
+    """Return the result of an awaitable that need not wait, or raise its error. Raises AssertionError if it waits."""
+
+    async def wait() -> T:
+        return await awaitable
+
+    results: list[T | Failure] = []
+    waiting = Deferred.fromCoroutine(wait())
+    waiting.addBoth(results.append)
+    if not results:
+        waiting.cancel()
+        raise AssertionError("it still waits")
+    result = results[0]
+    if isinstance(result, Failure):
+        result.raiseException()
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One thing a character did. `target` is the name of a person, a channel or a command, or a direction."""
+
+    verb: str
+    text: str = ""
+    target: str = ""
+
+
+class RecordingWorld:
+    """A world of one scene that notes what is done in it.
+
+    `beyond` is the scene behind each exit (an exit without one leads to a bare room). `refusals` maps a verb to the
+    sentence this world refuses it with. `commands` maps the first word of a line to the command it is, whose line is
+    left empty; a test may change it during a run. `elsewhere` are the names of those who are in the game and not in the
+    scene.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        actor: Principal = SAGE,
+        *,
+        beyond: Mapping[str, Scene] | None = None,
+        refusals: Mapping[str, str] | None = None,
+        commands: Mapping[str, GameCommand] | None = None,
+        elsewhere: Sequence[str] = (),
+        channels: Sequence[str] = ("public",),
+    ) -> None:
+        self.scene = self.home = scene
+        self.actor = actor
+        self.acts: list[Act] = []
+        self._beyond = beyond or {}
+        self.commands = dict(commands or {})
+        self._refusals = refusals or {}
+        self._elsewhere = tuple(elsewhere)
+        self._channels = channels
+
+    async def look(self) -> Scene:
+        """Return the scene."""
+        self._check("look")
+        return self.scene
+
+    async def inspect(self, target: str) -> str:
+        """Return the description of a thing, a person or an exit of the scene."""
+        self._check("inspect")
+        seen = [(thing.name, thing.description) for thing in self.scene.things]
+        seen += [(thing.name, thing.description) for thing in self.scene.carried]
+        seen += [(person.name, person.description) for person in self.scene.people]
+        seen += [(way, f"A way out: {way}.") for way in self.scene.exits]
+        name, description = seen[pick(target, [name for name, _ in seen])]
+        return description or f"You see nothing special about {name}."
+
+    async def who(self) -> Sequence[Person]:
+        """Return the actor and the people of the scene."""
+        self._check("who")
+        return (Person(self.actor.name, is_ai=self.actor.kind is Kind.ASSISTANT), *self.scene.people)
+
+    async def say(self, text: str) -> None:
+        """Note the speech."""
+        self._act(Act("say", text))
+
+    async def emote(self, text: str) -> None:
+        """Note the act."""
+        self._act(Act("emote", text))
+
+    async def whisper(self, target: str, text: str) -> None:
+        """Note the whisper, when a person of that name is there."""
+        names = [person.name for person in self.scene.people]
+        self._act(Act("whisper", text, names[pick(target, names, what="Here are")]))
+
+    def hears(self, who: Principal) -> bool:
+        """Tell whether a person of that name is in the scene."""
+        return who.name in {person.name for person in self.scene.people}
+
+    async def page(self, target: str, text: str) -> None:
+        """Note the page, when a person of that name is in the scene or `elsewhere`."""
+        names = list(dict.fromkeys([*(person.name for person in self.scene.people), *self._elsewhere]))
+        self._act(Act("page", text, names[pick(target, names, what="In the game are")]))
+
+    async def speak_on(self, channel: str, text: str) -> None:
+        """Note the speech, when there is such a channel."""
+        self._act(Act("channel", text, self._channels[pick(channel, self._channels, what="Your channels")]))
+
+    async def move(self, direction: str) -> Scene:
+        """Make the scene behind the exit the present scene, and return it."""
+        way = self.scene.exits[pick(direction, self.scene.exits, what="Exits")]
+        self._act(Act("move", target=way))
+        self._elsewhere = (*self._elsewhere, *(person.name for person in self.scene.people))
+        self.scene = self._beyond.get(way, Scene(f"{self.scene.room}, {way}", "A bare room.", (way,)))
+        return self.scene
+
+    async def go_home(self) -> Scene:
+        """Make the first scene the present scene again, and return it."""
+        if self.scene.room == self.home.room:
+            raise ToolFailed("You are at home already.")
+        self._act(Act("home"))
+        self.scene = self.home
+        return self.scene
+
+    def is_left_alone(self) -> bool:
+        """Tell whether this is another scene than the first, with only assistants in it."""
+        return self.scene.room != self.home.room and all(person.is_ai for person in self.scene.people)
+
+    async def resolve(self, line: str) -> GameCommand:
+        """Return the command whose word the line begins with."""
+        self._check("resolve")
+        word, _, text = line.strip().partition(" ")
+        command = self.commands.get(word)
+        if command is None:
+            raise ToolFailed(f"There is no command '{word}'. Commands: {', '.join(self.commands)}.")
+        return replace(command, line=" ".join(filter(None, (command.line or command.name, text))))
+
+    async def execute(self, command: GameCommand) -> str:
+        """Note the line, under the command's name."""
+        self._act(Act("execute", command.line, command.name))
+        self.scene = _handed_over(self.scene, command)
+        return f"{command.name}: done."
+
+    def _act(self, act: Act) -> None:
+        self._check(act.verb)
+        self.acts.append(act)
+
+    def _check(self, verb: str) -> None:
+        if verb in self._refusals:
+            raise ToolFailed(self._refusals[verb])
+
+
+def _handed_over(scene: Scene, command: GameCommand) -> Scene:
+    """Move the thing that a `get`, a `drop` or a `give` is about, where there is one of that name."""
+    name = command.line.partition(" ")[2]
+    if command.name == "give":
+        name = name.rpartition(" to ")[0]
+    thing = next((one for one in (*scene.carried, *scene.things) if one.name == name), None)
+    if command.name not in {"get", "drop", "give"} or thing is None:
+        return scene
+    things = tuple(one for one in scene.things if one is not thing)
+    carried = tuple(one for one in scene.carried if one is not thing)
+    match command.name:
+        case "get":
+            carried = (*carried, thing)
+        case "drop":
+            things = (*things, thing)
+    return replace(scene, things=things, carried=carried)
+
+
+def tool_context(
+    world: World | None = None, notes: Notes | None = None, requester: Principal | None = ANNA
+) -> ToolContext:
+    """Return a context for Sage; by default in a recording world with only Anna, and with empty notes."""
+    world = world or RecordingWorld(Scene("A bare room", "There is nothing here.", people=(Person(ANNA.name),)))
+    return ToolContext(SAGE, world, notes or MemoryNotes(lambda: 0.0), requester, "run-1")
+
+
+def tool_call(name: str, **arguments: JSON) -> ToolCall:
+    """Return a call of `name` whose id is made of the name."""
+    return ToolCall(f"call_{name}", name, arguments)
+
+
+def simple_tool(
+    name: str,
+    execute: Callable[[NoArguments, ToolContext], Awaitable[str]],
+    category: Category = Category.SAFE_CHAIN,
+    timeout_seconds: float = 10.0,
+) -> Tool:
+    """Return a tool without arguments around a function."""
+    return Tool(name, f"The tool {name}.", NoArguments, category, execute, timeout_seconds)
+
+
+def crashing_tool(name: str, error: Exception, category: Category = Category.SAFE_CHAIN) -> Tool:
+    """Return a tool that raises `error`."""
+
+    async def crash(_: Arguments, __: ToolContext) -> str:
+        raise error
+
+    return simple_tool(name, crash, category)
+
+
+class WaitingTool:
+    """A tool whose calls wait until the test answers them; a call that is never answered stalls.
+
+    `waiting` holds the running calls, oldest first; `most` is how many ever ran at once; `cancelled` counts.
+    """
+
+    def __init__(self, name: str, category: Category = Category.SAFE_CHAIN, timeout_seconds: float = 10.0) -> None:
+        self.waiting: list[Deferred[str]] = []
+        self.started = 0
+        self.most = 0
+        self.cancelled = 0
+        self.tool = simple_tool(name, self._execute, category, timeout_seconds)
+
+    def answer(self, text: str = "answered") -> None:
+        """Let the oldest waiting call return `text`."""
+        self.waiting.pop(0).callback(text)
+
+    def _execute(self, _: NoArguments, __: ToolContext) -> Deferred[str]:
+        call: Deferred[str] = Deferred(self._cancelled)
+        self.waiting.append(call)
+        self.started += 1
+        self.most = max(self.most, len(self.waiting))
+        return call
+
+    def _cancelled(self, call: Deferred[str]) -> None:
+        self.waiting.remove(call)
+        self.cancelled += 1
+
+
+class RecordingLog:
+    """An effect log that keeps each call as ("intent" or "done", index, tool name); `fail_on` makes it raise."""
+
+    def __init__(self, *, fail_on: str = "") -> None:
+        self.lines: list[tuple[str, int, str]] = []
+        self._fail_on = fail_on
+
+    async def intent(self, index: int, call: ToolCall) -> None:
+        """Note the intent."""
+        self._note("intent", index, call.name)
+
+    async def done(self, index: int, executed: Executed) -> None:
+        """Note the done."""
+        self._note("done", index, executed.call.name)
+
+    def _note(self, what: str, index: int, name: str) -> None:
+        if what == self._fail_on:
+            raise OSError(f"cannot write {what}")
+        self.lines.append((what, index, name))
+
+
+def numbered(calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """Return `calls` with ids that tell equal ones apart."""
+    return [replace(call, id=f"call_{at}") for at, call in enumerate(calls)]

@@ -1,0 +1,74 @@
+"""The tool `recall`: notes made earlier."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from tools.text.clean import clean_heard, one_line
+from tools.context import ToolContext
+from tools.notes import MAX_NOTES, Note
+from tools.tool import Arguments, Category, Labelled, Tool
+from tools.policy.trust import TOP, Source
+
+MAX_RECALLED = 5
+
+
+class RecallArguments(Arguments):
+    """What to look for."""
+
+    query: str = Field(default="", max_length=200, description="a few words to search for")
+
+
+class Recalled(BaseModel):
+    """One note; `heard_from` is who it was written down for, empty for nobody."""
+
+    note: str
+    heard_from: str
+
+
+class Memories(BaseModel):
+    """The notes that fit best, best first."""
+
+    notes: list[Recalled]
+
+
+class SomeMemories(Memories):
+    """The same when there are more, which somebody else would hear of."""
+
+    withheld: str
+
+
+async def recall(arguments: RecallArguments, context: ToolContext) -> Labelled:
+    """Return the notes that fit the query, the newest when it is empty; trusted as the least trusted of them.
+
+    Only notes that came from the requester or from nobody: what Ann told is not for Bob. Notes that only Ann may hear
+    come back when she is answered in private; otherwise only their number is told.
+    """
+    requester = context.requester
+    whose = requester.id if requester else ""
+    fitting = await context.notes.search(one_line(arguments.query), MAX_NOTES, about_id=whose)
+    found = [note for note in fitting if note.is_for(context.sight.audience)]
+    withheld = len(fitting) - len(found)
+    del found[MAX_RECALLED:]
+    notes = [Recalled(note=clean_heard(note.text), heard_from=_from(note)) for note in found]
+    memories = Memories(notes=notes)
+    if withheld and requester:
+        more = f"{withheld} more are private: {one_line(requester.name, max_chars=60)} must whisper to you to hear them"
+        memories = SomeMemories(notes=notes, withheld=more)
+    sources = frozenset(who for note in found for who in (*note.sources, note.about_id) if who)
+    return Labelled(memories, min((note.trust for note in found), default=TOP), sources)
+
+
+def _from(note: Note) -> str:
+    name = one_line(note.about_name)
+    return f"{name} and others" if note.sources and name else name
+
+
+RECALL = Tool(
+    name="recall",
+    description="Search what you remembered earlier.",
+    arguments=RecallArguments,
+    category=Category.SAFE_CHAIN,
+    execute=recall,
+    source=Source.MEMORY,
+)

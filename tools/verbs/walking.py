@@ -1,0 +1,104 @@
+"""The tools `follow`, `stay` and `home`: where a character goes without being told each step.
+
+`follow` only notes the person. When that person leaves, a rule makes the character walk after them
+(`assistant/following.py`). Each walk is a `move` that policy judges on behalf of the requester.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tools.text.clean import one_line
+from tools.context import ToolContext
+from tools.errors import ToolFailed
+from tools.tool import Arguments, Category, Labelled, NoArguments, Reach, Tool
+from tools.verbs.handling import person_meant
+from tools.verbs.sight import View, seen, view
+
+SWITCHED_OFF = "You follow nobody in this game. It was not done."
+
+
+class FollowArguments(Arguments):
+    """Whom."""
+
+    person: str = Field(min_length=1, max_length=100, description="name of the person to walk after")
+
+
+async def follow(arguments: FollowArguments, context: ToolContext) -> str | Labelled:
+    """Follow the person and confirm it.
+
+    Raises ToolFailed for a person who is not here, for another assistant, and where following is switched off.
+    """
+    scene = await context.world.look()
+    person = person_meant(arguments.person, scene)
+    name = one_line(person.name)
+    if person.is_ai or not person.id:
+        raise ToolFailed(f"You cannot follow {name}: you follow people only.", scene.lowest)
+    if context.following is None or not context.following.minutes:
+        raise ToolFailed(SWITCHED_OFF)
+    context.following.begin(person, context.requester)
+    told = f"You follow {name} from now on, until you use stay."
+    return told if person.authority is None else Labelled(told, person.authority)
+
+
+async def stay(_: NoArguments, context: ToolContext) -> str:
+    """Stop following and confirm it."""
+    if context.following is not None:
+        context.following.end()
+    return "You stay here, and follow nobody."
+
+
+async def home(_: NoArguments, context: ToolContext) -> View | Labelled:
+    """Go home and return the scene there. Raises ToolFailed if the character is there already or has no home."""
+    scene = await context.world.go_home()
+    if context.following is not None:
+        context.following.end()
+    return seen(scene)
+
+
+async def _reconcile_follow(_: FollowArguments, __: ToolContext) -> str:
+    """Tell that the character follows no one: following is lost with the process."""
+    return "You were interrupted, and follow nobody."
+
+
+async def _reconcile_stay(_: NoArguments, context: ToolContext) -> str:
+    """Stay: doing that twice changes nothing."""
+    return await stay(NoArguments(), context)
+
+
+async def _reconcile_home(_: NoArguments, context: ToolContext) -> str:
+    """Tell where the character is now."""
+    there = view(await context.world.look())
+    return f"You were interrupted on the way home. Now you see:\n{there.model_dump_json()}"
+
+
+FOLLOW = Tool(
+    name="follow",
+    description="Walk after a person from now on, wherever they go, until you use stay.",
+    arguments=FollowArguments,
+    category=Category.DANGEROUS,
+    execute=follow,
+    reconcile=_reconcile_follow,
+    targets=("person",),
+    reach=Reach.NOBODY,
+)
+STAY = Tool(
+    name="stay",
+    description="Stay where you are and follow nobody any more.",
+    arguments=NoArguments,
+    category=Category.DANGEROUS,
+    execute=stay,
+    needs=0,
+    reconcile=_reconcile_stay,
+    reach=Reach.NOBODY,
+)
+HOME = Tool(
+    name="home",
+    description="Go back to your home.",
+    arguments=NoArguments,
+    category=Category.DANGEROUS,
+    execute=home,
+    needs=0,
+    reconcile=_reconcile_home,
+    reach=Reach.NOBODY,
+)

@@ -1,0 +1,39 @@
+"""The tool `whisper`: speech that one person hears."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tools.text.clean import one_line
+from tools.context import ToolContext
+from tools.errors import ToolRetry
+from tools.tool import Arguments, Category, Reach, Tool
+from tools.text.wrapping import MAX_WORDS, Words, spoken
+
+
+class WhisperArguments(Arguments):
+    """To whom, and what."""
+
+    target: str = Field(min_length=1, max_length=100, description="name of the person")
+    text: Words = Field(min_length=1, max_length=MAX_WORDS, description="the words you whisper")
+
+
+async def whisper(arguments: WhisperArguments, context: ToolContext) -> str:
+    """Whisper the words and confirm it. Raises ToolRetry when no word is left after cleaning."""
+    words = one_line(spoken(arguments.text, context.actor.name))
+    if not words:
+        raise ToolRetry("There were no words in 'text'. Whisper something.")
+    target = one_line(arguments.target)
+    await context.world.whisper(target, " ".join(context.cited(words).split()))
+    return f"You whispered it to {target}. Nobody else heard it."
+
+
+WHISPER = Tool(
+    name="whisper",
+    description="Say something to one person in the room. Nobody else hears it.",
+    arguments=WhisperArguments,
+    category=Category.TERMINAL,
+    execute=whisper,
+    targets=("target",),
+    reach=Reach.NEARBY,
+)

@@ -1,0 +1,193 @@
+"""Receives one response: decides whether it is a readable page or a redirect, and keeps its body within the caps."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from twisted.web.http_headers import Headers
+
+from llm.wire.rate_limits import Moment, retry_wish
+from tools.text.clean import one_line
+from tools.web.errors import Kind, WebError
+from tools.web.fetch.media import charset_label, is_readable, media_type
+from tools.web.fetch.unpack import BrokenPacking, Gunzip, Plain
+
+if TYPE_CHECKING:
+    from tools.web.fetch.redirects import Way
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+#: Statuses by which a server keeps strangers or robots out; it may let another reader in.
+_KEPT_OUT = frozenset({401, 402, 403, 406, 407, 451})
+_MAX_NAMED_CHARS = 60
+_OTHER_BYTES = re.compile(rb"[\x80-\xff]+")
+#: The parts of a type that a model is told; the rest of it is a stranger's text.
+_FAMILIES = frozenset({"image", "audio", "video", "font"})
+NOWHERE = "the page redirects without saying where to"
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A page. `url` is its address after all redirects.
+
+    `body` is unpacked; `is_cut` tells that it is only the beginning, up to the cap. `charset` is what the server calls
+    its character set, empty when it names none. `way` is the path of redirects to it, for a page that sends its readers
+    on.
+    """
+
+    url: str
+    status: int
+    content_type: str
+    charset: str
+    body: bytes
+    is_cut: bool = False
+    way: Way | None = field(default=None, repr=False, compare=False)
+
+
+class Redirected(Exception):
+    """Raised for a redirect; `location` is as the server wrote it."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__(location)
+        self.location = location
+
+
+class PageSink:
+    """Takes a response. It ends the exchange with WebError or Redirected once it is clear that this is no page."""
+
+    def __init__(self, raw_bytes: int, decoded_bytes: int, now: float, wall: float | None = None) -> None:
+        self._raw_bytes = raw_bytes
+        self._decoded_bytes = decoded_bytes
+        self._now = now
+        self._wall = wall
+        self._status = 0
+        self._type: str | None = None
+        self._unpacker: Plain | Gunzip = Plain(min(raw_bytes, decoded_bytes))
+        self._pieces: list[bytes] = []
+        self._raw_left = raw_bytes
+        self._is_cut = False
+        #: The cookies that the server sets, as it wrote them.
+        self.cookies: list[str] = []
+
+    def head(self, status: int, headers: Headers) -> None:
+        """Check status and headers. Raises WebError, or Redirected, when the body is not wanted."""
+        self._status = status
+        self.cookies = _all(headers, "set-cookie")
+        self._check_status(headers)
+        self._type = _header(headers, "content-type")
+        if self._type is not None and not is_readable(media_type(self._type, b"")):
+            raise _unreadable(media_type(self._type, b""), _header(headers, "content-length"))
+        encoding = ", ".join(_all(headers, "content-encoding")).strip().lower()
+        if encoding in {"gzip", "x-gzip"}:
+            self._unpacker = Gunzip(self._decoded_bytes)
+        elif encoding not in {"", "identity"}:
+            raise WebError(Kind.PARSE, f"the page is packed in a way that was not asked for: {_named(encoding)}")
+        length = _header(headers, "content-length") or ""
+        is_more = length.isascii() and length.isdigit() and int(length[:20]) > self._raw_bytes
+        if is_more and media_type(self._type, b"") == "application/pdf":
+            raise self._too_large()
+
+    def data(self, piece: bytes) -> bool:
+        """Unpack and keep a piece; return whether the cap is reached, so that no more is wanted. Raises WebError."""
+        kept = piece[: self._raw_left]
+        self._raw_left -= len(kept)
+        try:
+            self._pieces.append(self._unpacker.feed(kept))
+        except BrokenPacking as error:
+            raise WebError(Kind.PARSE, f"the page's gzip cannot be read: {error}") from None
+        self._is_cut = self._unpacker.is_cut or len(kept) < len(piece)
+        return self._is_cut
+
+    def page(self, url: str) -> Fetched:
+        """Return the page, after the whole body has come. Raises WebError."""
+        try:
+            if not self._is_cut:
+                self._unpacker.end()
+        except BrokenPacking as error:
+            raise WebError(Kind.PARSE, f"the page's gzip cannot be read: {error}") from None
+        body = b"".join(self._pieces)
+        kind = media_type(self._type, body)
+        if self._is_cut and kind == "application/pdf":  # its table of contents is at its end
+            raise self._too_large()
+        if not is_readable(kind):
+            raise _unreadable(kind, str(len(body)))
+        return Fetched(url, self._status, kind, charset_label(self._type), body, self._is_cut)
+
+    def _check_status(self, headers: Headers) -> None:
+        status = self._status
+        if status in _REDIRECTS:
+            raise Redirected(_location(headers))
+        said = f"the page answered {status}{_phrase(status)}"
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            raise WebError(Kind.RATE_LIMITED, said, retry_at=self._retry_at(headers), told=said)
+        if status in _KEPT_OUT:
+            raise WebError(Kind.BLOCKED_OR_EMPTY, said, told=said)
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise WebError(Kind.SERVER, said, retry_at=self._retry_at(headers), told=said)
+        if status >= HTTPStatus.BAD_REQUEST:
+            raise WebError(Kind.BAD_REQUEST, said, told=said)
+        if status not in {HTTPStatus.OK, HTTPStatus.NON_AUTHORITATIVE_INFORMATION}:
+            raise WebError(Kind.PARSE, said, told=said)
+
+    def _retry_at(self, headers: Headers) -> float | None:
+        """Return when to come back, in clock seconds; the server gives a number of seconds or a date."""
+        return retry_wish(headers, Moment(self._now, self._wall))
+
+    def _too_large(self) -> WebError:
+        most = min(self._raw_bytes, self._decoded_bytes)
+        said = f"the page is too large: more than {most:,} bytes"
+        return WebError(Kind.PARSE, said, told=said)
+
+
+def _location(headers: Headers) -> str:
+    """Return where a redirect goes. Raises WebError for none, or for several places.
+
+    Bytes that are not UTF-8 (most are Latin-1) are escaped one by one, and so are blanks: browsers do the same.
+    """
+    locations = {location_text(value) for value in headers.getRawHeaders(b"location", ())} - {""}
+    if len(locations) != 1:
+        raise WebError(Kind.PARSE, NOWHERE, told=NOWHERE)
+    return locations.pop()
+
+
+def location_text(value: bytes) -> str:
+    """Return a reference to another page in a form that can be joined to an address; empty for a blank one."""
+    value = value.strip(b" \t\r\n")
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        text = _OTHER_BYTES.sub(lambda match: quote(match[0]).encode(), value).decode("ascii")
+    return text.replace(" ", "%20")
+
+
+def _unreadable(kind: str, length: str | None) -> WebError:
+    size = f"{int(length):,} bytes" if length and length.isascii() and length.isdigit() else "of unknown size"
+    said = f"the page is {_named(kind)}, {size[:40]}, which cannot be read as text"
+    family = kind.partition("/")[0]
+    what = f"of type {family}" if family in _FAMILIES else "a file"
+    return WebError(Kind.PARSE, said, told=f"the page is {what}, {size[:40]}, which cannot be read as text")
+
+
+def _named(value: str) -> str:
+    """Return a stranger's header value in a form that may be shown."""
+    return one_line(value, max_chars=_MAX_NAMED_CHARS)
+
+
+def _phrase(status: int) -> str:
+    """Return the status's usual name; the server's own name for it is a stranger's text."""
+    try:
+        return f" {HTTPStatus(status).phrase}"
+    except ValueError:
+        return ""
+
+
+def _header(headers: Headers, name: str) -> str | None:
+    values = _all(headers, name)
+    return values[-1] if values else None
+
+
+def _all(headers: Headers, name: str) -> list[str]:
+    return [value.decode("latin-1") for value in headers.getRawHeaders(name.encode("ascii"), ())]

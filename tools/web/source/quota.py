@@ -1,0 +1,104 @@
+"""Limits how much one assistant may search and read in an hour, because players trigger the cost."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from tools.web.errors import Kind, WebError
+from tools.web.source.protocol import ReadProvider, ReadResult, SearchProvider, SearchQuery, SearchResult
+
+HOUR_SECONDS = 3600.0
+A = TypeVar("A")
+
+
+class Allotment:
+    """Allows `most` uses in any `seconds` on end. `now` gives seconds; `what` and `whose` are for the refusal.
+
+    The window slides: with the hours of a clock, a caller could get two hours' worth round the full hour.
+    """
+
+    def __init__(
+        self, most: int, now: Callable[[], float], what: str, *, whose: str = "", seconds: float = HOUR_SECONDS
+    ) -> None:
+        self._most = most
+        self._now = now
+        self._what = what
+        self._whose = whose
+        self._seconds = seconds
+        self._used: deque[float] = deque()
+
+    @property
+    def left(self) -> int:
+        """The number of uses left now."""
+        self._forget()
+        return max(0, self._most - len(self._used))
+
+    def refusal(self) -> WebError | None:
+        """Return why it may not be used now; None when it may."""
+        if self.left:
+            return None
+        whose = f" of {self._whose}" if self._whose else ""
+        said = f"all {self._most} {self._what}{whose} within {self._seconds / 60:.0f} minutes are used up"
+        at = self._used[0] + self._seconds if self._used else None
+        return WebError(Kind.QUOTA, said, provider="quota", retry_at=at, told=said)
+
+    def take(self) -> float:
+        """Count one use and return its time."""
+        now = self._now()
+        self._used.append(now)
+        return now
+
+    def give_back(self, taken: float) -> None:
+        """Undo the use of this time: it caused no cost."""
+        if taken in self._used:
+            self._used.remove(taken)
+
+    def _forget(self) -> None:
+        now = self._now()
+        while self._used and self._used[0] + self._seconds <= now:
+            self._used.popleft()
+
+
+class AllottedSearch:
+    """A search provider that may be used as often as every allotment allows."""
+
+    def __init__(self, provider: SearchProvider, *allotments: Allotment) -> None:
+        self.name = provider.name
+        self._provider = provider
+        self._allotments = allotments
+
+    async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
+        """Return the provider's hits. Raises WebError, of kind QUOTA when too much was searched. May be cancelled."""
+        return await _charged(self._allotments, lambda: self._provider.search(query))
+
+
+class AllottedReader:
+    """A reader that may be used as often as every allotment allows."""
+
+    def __init__(self, provider: ReadProvider, *allotments: Allotment) -> None:
+        self.name = provider.name
+        self._provider = provider
+        self._allotments = allotments
+
+    async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
+        """Return the provider's page. Raises WebError, of kind QUOTA when too much was read. May be cancelled."""
+        return await _charged(
+            self._allotments, lambda: self._provider.read_url(url, offset=offset, max_length=max_length)
+        )
+
+
+async def _charged(allotments: Sequence[Allotment], ask: Callable[[], Awaitable[A]]) -> A:
+    """Return the answer and charge every allotment. A refused address costs nothing: no request was sent."""
+    refusals = [refusal for allotment in allotments if (refusal := allotment.refusal())]
+    if refusals:
+        raise max(refusals, key=lambda refusal: refusal.retry_at or float("inf"))
+    taken = [(allotment, allotment.take()) for allotment in allotments]
+    try:
+        return await ask()
+    except WebError as error:
+        if error.kind is Kind.POLICY:
+            for allotment, at in taken:
+                allotment.give_back(at)
+        raise
