@@ -19,16 +19,16 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import globalLogBeginner, textFileLogObserver
 from twisted.python.failure import Failure
 
+from assistant.checks.finding import Finding, State
 from assistant.command_line import RANKS, parser
-from assistant.doctor.finding import Finding, State
-from assistant.doctor.screen import Screen
-from assistant.log_redaction import redacting
-from assistant.redaction import Secrets
+from assistant.keys.log import redacting
+from assistant.keys.redaction import Secrets
 from assistant.shadows import shadowed
+from assistant.surfaces.doctor.screen import Screen
 
 if TYPE_CHECKING:
-    from assistant.config import Config
-    from assistant.worlds.hamlet import Place
+    from assistant.config.schema import Config
+    from assistant.worlds.embedded.hamlet import Place
 
 #: Exit status of a doctor or a setup that the owner left with Ctrl-C, as shells count it.
 _INTERRUPTED = 130
@@ -60,8 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with _loading():
         from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
 
-        from assistant.trial.converse import TrialOptions  # noqa: PLC0415  (after the reactor is chosen)
-        from assistant.trial.run import run_trial  # noqa: PLC0415  (the same)
+        from assistant.surfaces.trial.converse import TrialOptions  # noqa: PLC0415  (after the reactor is chosen)
+        from assistant.surfaces.trial.run import run_trial  # noqa: PLC0415  (the same)
 
     wall = time.time  # noqa: TID251  (the composition root)
     folder = options.config.absolute().parent if options.config else Path.cwd()
@@ -76,7 +76,7 @@ def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
     with _loading():
-        from assistant.replay.command import Wanted, replay  # noqa: PLC0415  (after the check)
+        from assistant.surfaces.replay.command import Wanted, replay  # noqa: PLC0415  (after the check)
 
     _begin_logging(None, secrets)
     wanted = Wanted(**{name: value for name, value in vars(options).items() if name != "command"})
@@ -97,9 +97,9 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
         return 1
     screen.show(Finding("packages", State.OK, "none of mud-assistant's own is hidden by another"))
     with _loading():
-        from assistant.doctor.run import Visit, examine  # noqa: PLC0415  (after the check)
-        from assistant.doctor.web import PAGE  # noqa: PLC0415  (the same)
-        from assistant.settings import DEFAULT_FILE, SettingsError, read_settings  # noqa: PLC0415  (the same)
+        from assistant.checks.web import PAGE  # noqa: PLC0415  (the same)
+        from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings  # noqa: PLC0415  (the same)
+        from assistant.surfaces.doctor.run import Visit, examine  # noqa: PLC0415  (after the check)
 
     path = options.config or DEFAULT_FILE
     try:
@@ -124,9 +124,9 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
     with _loading():
-        from assistant.doctor.web import PAGE  # noqa: PLC0415  (after the check)
-        from assistant.settings import DEFAULT_FILE  # noqa: PLC0415  (the same)
-        from assistant.setup.run import Installation, install  # noqa: PLC0415  (the same)
+        from assistant.checks.web import PAGE  # noqa: PLC0415  (after the check)
+        from assistant.config.settings import DEFAULT_FILE  # noqa: PLC0415  (the same)
+        from assistant.surfaces.setup.run import Installation, install  # noqa: PLC0415  (the same)
 
     _begin_logging(None, secrets)
     path = (options.config or DEFAULT_FILE).absolute()
@@ -142,10 +142,10 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
     if in_the_way := shadowed():
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
-    from assistant.game.command import Options, game  # noqa: PLC0415  (after the check)
-    from assistant.game.making import Wanted  # noqa: PLC0415  (the same)
-    from assistant.game.patience import Patience  # noqa: PLC0415  (the same)
-    from assistant.keys import anchored  # noqa: PLC0415  (the same)
+    from assistant.keys.reference import anchored  # noqa: PLC0415  (the same)
+    from assistant.surfaces.game.command import Options, game  # noqa: PLC0415  (after the check)
+    from assistant.surfaces.game.making import Wanted  # noqa: PLC0415  (the same)
+    from assistant.surfaces.game.patience import Patience  # noqa: PLC0415  (the same)
 
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     if options.key:
@@ -176,10 +176,10 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Pla
         raise _CannotStartError(in_the_way)
     if sys.stdin is None:
         raise _CannotStartError("there is no standard input to read lines from")
-    from assistant.keys import anchored  # noqa: PLC0415  (after the check)
-    from assistant.settings import SettingsError, read_settings  # noqa: PLC0415  (the same)
-    from assistant.worlds.hamlet import HAMLET  # noqa: PLC0415  (the same)
-    from assistant.worlds.place_file import PlaceFileError, WrittenPlace, read_place  # noqa: PLC0415  (the same)
+    from assistant.config.settings import SettingsError, read_settings  # noqa: PLC0415  (the same)
+    from assistant.keys.reference import anchored  # noqa: PLC0415  (after the check)
+    from assistant.worlds.embedded.hamlet import HAMLET  # noqa: PLC0415  (the same)
+    from assistant.worlds.embedded.place_file import PlaceFileError, WrittenPlace, read_place  # noqa: PLC0415  (the same)
 
     if options.key:
         options.key = anchored(options.key, Path.cwd())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     # A class that argparse returns and that has no public name.
     Commands = argparse._SubParsersAction["_Parser"]  # noqa: SLF001
 
-#: The ladder of `tools.policy.decide`. That module is imported only after a check that no other package `tools` hides it.
+#: The ladder of `tools.policy.decide`. It is imported only after a check that no other package `tools` hides it.
 RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
 #: The runs that `replay` shows when it is not told how many.
 LAST_RUNS = 20
@@ -102,7 +102,7 @@ def _providers() -> str:
     """Return a line for each provider, empty when another package hides ours."""
     if shadowed():
         return ""
-    from assistant.known_providers import about, known_names  # noqa: PLC0415  (after the check, and for the help alone)
+    from assistant.config.known_providers import about, known_names  # noqa: PLC0415  (after the check, and for the help alone)
 
     names = known_names()
     width = max(map(len, names))

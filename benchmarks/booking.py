@@ -18,8 +18,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from assistant.heap import settle_heap
-from assistant.spending import Spending
+from assistant.service.heap import settle_heap
+from assistant.service.usage_store import Spending
 from benchmarks.canned import QUESTION
 from benchmarks.children import stub
 from benchmarks.figures import Figure, is_noisy, ratio

@@ -19,7 +19,7 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import deferLater, react
 
 from assistant.journal import Store, StoredUsage
-from assistant.spending import Spending
+from assistant.service.usage_store import Spending
 from resilience import (
     Account,
     Allowance,

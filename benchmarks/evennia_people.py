@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import evennia
 from evennia.utils import create
 
-from assistant.worlds.evennia import house
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.creation import create_assistant
 
 PASSWORD = "long password"  # noqa: S105  (of a game that lives for two minutes)

@@ -22,10 +22,10 @@ from typing import Any
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import react
 
-from assistant.classify import Attention, Verdict
-from assistant.events import Said
+from assistant.events.classify import Attention, Verdict
+from assistant.events.events import Said
+from assistant.events.outcome import NothingToDo
 from assistant.journal import Accepted, SqliteJournal, Store
-from assistant.outcome import NothingToDo
 from llm import FinishReason, LLMResponse, ToolCall, Usage, assistant
 from tools import Principal
 

@@ -10,19 +10,19 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from assistant.classify import Attention, Verdict
-from assistant.config import JournalConfig
-from assistant.events import Said
-from assistant.heap import settle_heap
-from assistant.redaction import Secrets
-from assistant.service.home import Home
-from assistant.service.household import Household
+from assistant.config.schema import JournalConfig
+from assistant.events.classify import Attention, Verdict
+from assistant.events.events import Said
+from assistant.keys.redaction import Secrets
+from assistant.runtime.storage import JournalFile
+from assistant.service.embodiment import Place
+from assistant.service.heap import settle_heap
 from assistant.service.options import merged
-from assistant.service.place import Place
-from assistant.storage import JournalFile
-from assistant.worlds.embedded import EmbeddedWorld
-from assistant.worlds.hamlet import Place as Map
-from assistant.worlds.hamlet import Room
+from assistant.service.service import Household
+from assistant.service.service_config import Home
+from assistant.worlds.embedded.hamlet import Place as Map
+from assistant.worlds.embedded.hamlet import Room
+from assistant.worlds.embedded.world import EmbeddedWorld
 from benchmarks.blocks import Blocks
 from benchmarks.canned import ANSWER, MODEL, QUESTION
 from benchmarks.children import stub

@@ -18,9 +18,9 @@ from benchmarks.village import ENDLESS, Tenant, Village, past
 _BARE = "import twisted.internet.reactor, twisted.web.client"
 IMPORTS = {
     "bare": _BARE,
-    "core": f"{_BARE}; import assistant.build, assistant.storage, tools.verbs",
+    "core": f"{_BARE}; import assistant.runtime.build, assistant.runtime.storage, tools.verbs",
     # What is put off until an assistant needs it is paid for here; the embedded world is in it as well.
-    "ready": f"{_BARE}; import assistant.build, benchmarks.ready; benchmarks.ready.one_assistant()",
+    "ready": f"{_BARE}; import assistant.runtime.build, benchmarks.ready; benchmarks.ready.one_assistant()",
     "llm alone": f"{_BARE}; import llm, llm.providers",
 }
 _TOLD = "; import json, sys, time; print(json.dumps([time.process_time(), len(sys.modules)]))"

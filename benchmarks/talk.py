@@ -22,15 +22,15 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import react
 
-from assistant.choose_model import NoModelError
+from assistant.checks.embedded import file_there, runs_here
+from assistant.checks.finding import Trouble, Unclear
 from assistant.command_line import parser as command_parser
-from assistant.doctor.embedded import file_there, runs_here
-from assistant.doctor.finding import Trouble, Unclear
-from assistant.keys import KeyReferenceError, anchored
-from assistant.settings import SettingsError, read_settings
-from assistant.trial.converse import TrialOptions
-from assistant.trial.run import models_of
-from assistant.worlds.place_file import PlaceFileError
+from assistant.config.settings import SettingsError, read_settings
+from assistant.keys.reference import KeyReferenceError, anchored
+from assistant.models.choose import NoModelError
+from assistant.surfaces.trial.converse import TrialOptions
+from assistant.surfaces.trial.run import models_of
+from assistant.worlds.embedded.place_file import PlaceFileError
 from benchmarks.figures import Figure, percentile
 from benchmarks.talk_judge import Score, score
 from benchmarks.talk_stage import Item, Player, read_items

@@ -19,7 +19,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 
-from assistant.worlds.place_file import place_of
+from assistant.worlds.embedded.place_file import place_of
 from benchmarks.figures import Figure, percentile
 from benchmarks.talk import CANNOT_START, play
 from benchmarks.talk_judge import judged_turns

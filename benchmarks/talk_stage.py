@@ -9,15 +9,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.chosen_model import ChosenModel
-from assistant.outcome import Failed, LimitReached, Outcome
-from assistant.storage import in_memory
-from assistant.trace import StepTrace
-from assistant.trial.converse import TrialOptions
-from assistant.trial.staging import Stage, Staging
-from assistant.wiring import warm
-from assistant.worlds.embedded import Body
-from assistant.worlds.place_file import PlaceFileError, WrittenPlace, place_of
+from assistant.events.outcome import Failed, LimitReached, Outcome
+from assistant.events.trace import StepTrace
+from assistant.models.chosen import ChosenModel
+from assistant.runtime.storage import in_memory
+from assistant.service.wiring import warm
+from assistant.surfaces.trial.converse import TrialOptions
+from assistant.surfaces.trial.staging import Stage, Staging
+from assistant.worlds.embedded.place_file import PlaceFileError, WrittenPlace, place_of
+from assistant.worlds.embedded.world import Body
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal, Status
 

@@ -10,17 +10,17 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.build import Surroundings, build_assistant
-from assistant.character import Assistant
-from assistant.chosen_model import ChosenModel
-from assistant.config import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
-from assistant.ears import AssistantEars
+from assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
+from assistant.events.scheduler import Turnstile
+from assistant.events.trace import NobodyWatches, Observer
 from assistant.journal import MemoryJournal, StreamEntry
-from assistant.storage import JournalFile, Storage, in_memory
-from assistant.trace import NobodyWatches, Observer
-from assistant.turnstile import Turnstile
-from assistant.worlds.embedded import Body, EmbeddedWorld
-from assistant.worlds.hamlet import Place, Room
+from assistant.models.chosen import ChosenModel
+from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.character import Assistant
+from assistant.runtime.ears import AssistantEars
+from assistant.runtime.storage import JournalFile, Storage, in_memory
+from assistant.worlds.embedded.hamlet import Place, Room
+from assistant.worlds.embedded.world import Body, EmbeddedWorld
 from benchmarks.canned import MODEL, history
 from llm import Capabilities, LLMProvider, get_provider
 from llm.messages import Message, Role, Text

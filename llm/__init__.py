@@ -1,7 +1,5 @@
 """Talk to chat models: messages, providers, streams and tool calls. Knows nothing of the game."""
 
-from llm.modes.call_record import CallRecord
-from llm.modes.capabilities import Capabilities, ModelRecord
 from llm.chain import Link, ModelChain
 from llm.client import UnifiedLLMClient
 from llm.errors import (
@@ -44,10 +42,12 @@ from llm.messages import (
     tool_results,
     user,
 )
+from llm.modes.call_record import CallRecord
+from llm.modes.capabilities import Capabilities, ModelRecord
 from llm.options import CallOptions, ToolChoice
 from llm.prices import Prices
-from llm.providers.provider import LLMProvider
 from llm.providers import PROVIDER_NAMES, UnknownProviderError, get_provider, provider_classes
+from llm.providers.provider import LLMProvider
 from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
 from llm.stream import ActingListener, Listener, StreamEvent
 

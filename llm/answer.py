@@ -9,11 +9,11 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 from twisted.web.http_headers import Headers
 
-from llm.wire.accumulate import Accumulator
-from llm.wire.error_bodies import excerpt
 from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.providers.provider import LLMProvider, StreamParser
 from llm.stream import ActingListener, StreamEvent
+from llm.wire.accumulate import Accumulator
+from llm.wire.error_bodies import excerpt
 
 HTTP_OK = 200
 #: How many bytes of a body that is not an answer are shown in its error.

@@ -9,7 +9,6 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.web.http_headers import Headers
 
-from llm.wire.accumulate import Accumulator
 from llm.answer import HTTP_OK, AnswerSink
 from llm.errors import (
     BadCredential,
@@ -25,8 +24,9 @@ from llm.errors import (
 )
 from llm.prices import Prices
 from llm.providers.provider import LLMProvider
-from llm.wire.rate_limits import Moment, heed, retry_wish
 from llm.response import RateLimitInfo
+from llm.wire.accumulate import Accumulator
+from llm.wire.rate_limits import Moment, heed, retry_wish
 from resilience import (
     Amount,
     Barred,

@@ -14,7 +14,6 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from llm.modes.capabilities import ModelRecord
 from llm.client import DEFAULT_SECONDS, UnifiedLLMClient
 from llm.errors import (
     BadCredential,
@@ -29,6 +28,7 @@ from llm.errors import (
     Unavailable,
 )
 from llm.messages import Message, ToolSpec
+from llm.modes.capabilities import ModelRecord
 from llm.providers.provider import LLMProvider
 from llm.response import LLMResponse
 from llm.stream import Listener, acting

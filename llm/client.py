@@ -11,23 +11,23 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from llm.modes import call_record
 from llm.answer import AnswerSink
-from llm.request import Ask, inputs_of, worded
 from llm.attempt import Attempting, Read, not_made
-from llm.modes.capabilities import Capabilities, ModelRecord
 from llm.errors import BadCredential, LLMError, OutputUnreadable
 from llm.fallback.find import find_calls
 from llm.messages import Block, Message, Reasoning, Role, Text, ToolSpec
+from llm.modes import call_record
+from llm.modes.capabilities import Capabilities, ModelRecord
+from llm.modes.mode import Way, learned
+from llm.modes.structured import checked
 from llm.options import CallOptions, ToolChoice
 from llm.paused import whole_turn
 from llm.prices import Prices
 from llm.providers.provider import LLMProvider
+from llm.request import Ask, inputs_of, worded
 from llm.response import FinishReason, LLMResponse, Usage
 from llm.stream import Listener, acting
-from llm.modes.structured import checked
 from llm.verdicts import verdict_of
-from llm.modes.mode import Way, learned
 from resilience import (
     Amount,
     Caller,

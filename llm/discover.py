@@ -10,8 +10,8 @@ import orjson
 from twisted.internet.defer import Deferred
 
 from llm.errors import BadCredential, ProtocolError, Unavailable
-from llm.providers.provider import LLMProvider
 from llm.providers import OllamaProvider
+from llm.providers.provider import LLMProvider
 from resilience import Collected, Credential, Deadline, HttpExchange, Request, ResilienceError
 
 _OK = 200

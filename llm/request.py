@@ -9,10 +9,10 @@ from typing import overload
 
 from llm.fallback.prompt import call_schema, with_instructions
 from llm.messages import Message, Role, Text, ToolSpec
+from llm.modes.mode import Way
+from llm.modes.structured import with_schema
 from llm.options import CallOptions, ToolChoice
 from llm.stream import ActingListener
-from llm.modes.structured import with_schema
-from llm.modes.mode import Way
 from resilience import Caller
 
 

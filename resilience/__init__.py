@@ -3,13 +3,18 @@
 Knows nothing of language models or games.
 """
 
+from resilience.admission.breaker import CircuitBreaker
+from resilience.admission.circuit import BreakerConfig, State
+from resilience.admission.in_flight import InFlightConfig
+from resilience.admission.quota import Credential
 from resilience.admission.rate_limit_window import Told
+from resilience.admission.server import Passage, Upstream, UpstreamConfig
 from resilience.amounts import Account, Allowance, Amount
 from resilience.backoff import RetryConfig
-from resilience.admission.breaker import CircuitBreaker
 from resilience.budget.ledger import Ledger
+from resilience.budget.writer import Keep
 from resilience.cache.cache import Cache
-from resilience.admission.circuit import BreakerConfig, State
+from resilience.call import Attempt, Caller, Order, Target
 from resilience.deadline import Deadline
 from resilience.errors import (
     Barred,
@@ -30,15 +35,10 @@ from resilience.errors import (
     TransportError,
 )
 from resilience.http.exchange import HttpExchange
-from resilience.admission.in_flight import InFlightConfig
-from resilience.budget.writer import Keep
-from resilience.launcher import Launcher
-from resilience.call import Attempt, Caller, Order, Target
-from resilience.pipeline import Pipeline
-from resilience.admission.quota import Credential
 from resilience.http.request import Collected, Limits, Request, Sink, host_of, origin_of
+from resilience.launcher import Launcher
+from resilience.pipeline import Pipeline
 from resilience.snapshot import Snapshot
-from resilience.admission.server import Passage, Upstream, UpstreamConfig
 from resilience.verdict import Verdict
 
 __all__ = [

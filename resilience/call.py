@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 
+from resilience.admission.server import Passage, UpstreamConfig
 from resilience.amounts import Account, Amount
 from resilience.backoff import RetryConfig
-from resilience.admission.server import Passage, UpstreamConfig
 from resilience.verdict import Judge
 
 T = TypeVar("T")

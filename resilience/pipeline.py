@@ -28,17 +28,17 @@ from typing import TypeVar
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 
+from resilience.admission.quota import Credential, Quota
+from resilience.admission.server import Upstream, UpstreamConfig
+from resilience.budget.learned_cost import LearnedCost
 from resilience.budget.ledger import Ledger
+from resilience.budget.reservation import Payment
+from resilience.budget.writer import Keep, Keeping
+from resilience.call import Attempt, Order, Target
 from resilience.deadline import Deadline
 from resilience.errors import BudgetUnkept, GaveWay
-from resilience.budget.writer import Keep, Keeping
-from resilience.budget.learned_cost import LearnedCost
-from resilience.call import Attempt, Order, Target
-from resilience.budget.reservation import Payment
-from resilience.admission.quota import Credential, Quota
 from resilience.retry import RetriedCall
 from resilience.snapshot import Snapshot, quota_state, upstream_state
-from resilience.admission.server import Upstream, UpstreamConfig
 
 T = TypeVar("T")
 

@@ -11,15 +11,15 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
+from resilience.admission.queue_entry import Errand
+from resilience.admission.quota import Quota
+from resilience.admission.server import Passage, Upstream
 from resilience.amounts import Amount
 from resilience.backoff import ceiling, delay
+from resilience.budget.reservation import Payment
+from resilience.call import Attempt, Order
 from resilience.deadline import Deadline
 from resilience.errors import BudgetSpent, NotAdmitted
-from resilience.call import Attempt, Order
-from resilience.budget.reservation import Payment
-from resilience.admission.quota import Quota
-from resilience.admission.queue_entry import Errand
-from resilience.admission.server import Passage, Upstream
 from resilience.verdict import Verdict
 
 T = TypeVar("T")

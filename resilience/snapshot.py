@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
-from resilience.budget.ledger import AccountState
 from resilience.admission.circuit import Ended, State
 from resilience.admission.quota import Quota
 from resilience.admission.server import Upstream
+from resilience.budget.ledger import AccountState
 
 
 @dataclass(frozen=True, slots=True)

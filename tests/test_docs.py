@@ -11,7 +11,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.config import AssistantConfig, Config, ModelConfig
+from assistant.config.schema import AssistantConfig, Config, ModelConfig
 from llm import CallOptions
 from tools import Dispatcher, Registry, Rules, Scene, Status
 from tools.testing import ANNA, RecordingWorld, now, tool_call, tool_context

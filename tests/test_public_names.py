@@ -49,7 +49,7 @@ def test_importing_the_packages_takes_no_reactor() -> None:
     import sys  # noqa: PLC0415
 
     code = (
-        "import sys, assistant.react, assistant.trial.run, llm, tools.verbs, resilience;"
+        "import sys, assistant.loop.react, assistant.surfaces.trial.run, llm, tools.verbs, resilience;"
         "sys.exit('twisted.internet.reactor' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

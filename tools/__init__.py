@@ -1,20 +1,20 @@
 """Everything the model may do: tool contract, registry, policy, dispatch and the game's verbs. No loop, no prompt."""
 
-from tools.policy.approvals import Approvals, Declined, Denied, Given, Pending
-from tools.text.clean import clean_heard, clean_speech, one_line
 from tools.context import GameCommand, Kind, Person, Principal, Scene, Target, Thing, ToolContext, World, Written
-from tools.execution.dispatch import Dispatcher
 from tools.errors import ToolError, ToolFailed, ToolRetry, Unheard
-from tools.notes import Added, MemoryNotes, Note, Notes
-from tools.policy.decide import Allowed, Authority, Caps, Decision, NeedsApproval, Refused, Requirement, decide
-from tools.registry import Registry
-from tools.policy.repetition import Repetition
-from tools.result import Begun, Executed, Status
-from tools.policy.config import Rules
+from tools.execution.dispatch import Dispatcher
 from tools.execution.step import NOTHING_YET, EffectLog, Past
-from tools.tool import Answer, Arguments, Category, Labelled, NoArguments, Reach, Tool
+from tools.notes import Added, MemoryNotes, Note, Notes
+from tools.policy.approvals import Approvals, Declined, Denied, Given, Pending
+from tools.policy.config import Rules
+from tools.policy.decide import Allowed, Authority, Caps, Decision, NeedsApproval, Refused, Requirement, decide
+from tools.policy.repetition import Repetition
 from tools.policy.trust import TOP, Audience, Label, Sight, Source, label_of
+from tools.registry import Registry
+from tools.result import Begun, Executed, Status
+from tools.text.clean import clean_heard, clean_speech, one_line
 from tools.text.wrapping import acted, spoken
+from tools.tool import Answer, Arguments, Category, Labelled, NoArguments, Reach, Tool
 
 __all__ = [
     "NOTHING_YET",

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from llm.messages import ToolCall
-from tools.text.clean import one_line
 from tools.errors import ToolRetry
+from tools.text.clean import one_line
 from tools.tool import Arguments, Tool
 
 #: Longest sentence a model gets about its arguments, in characters.

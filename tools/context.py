@@ -1,7 +1,7 @@
 """The context a tool acts with: the world, the requester and the actor.
 
-Every game implements `World` (`assistant/worlds/`). Every text that leaves through it was cleaned by `tools/text/clean.py`;
-every text that comes back is data written by strangers.
+Every game implements `World` (`assistant/worlds/`). Every text that leaves through it was cleaned by
+`tools/text/clean.py`; every text that comes back is data written by strangers.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from tools.policy.principal import Kind, Principal
 from tools.policy.trust import Sight
 
 if TYPE_CHECKING:
-    from tools.policy.approvals import Pending
     from tools.following import Following
     from tools.notes import Notes
+    from tools.policy.approvals import Pending
     from tools.policy.decide import Requirement
     from tools.web.turn import WebTurn
 

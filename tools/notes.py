@@ -19,9 +19,9 @@ MAX_BYTES = 65_536
 class Note:
     """One remembered sentence. `about_*` is the person it was noted for, empty for none; `at` is clock seconds.
 
-    `trust` is the level it was written under (`tools/policy/trust.py`): the lowest of all that was in view. `sources` are the
-    ids of the others whose words are in it. `audience` is who may be told of it. Where that is not known, as in a note
-    of an older version, only the person it was noted for may be told.
+    `trust` is the level it was written under (`tools/policy/trust.py`): the lowest of all that was in view. `sources`
+    are the ids of the others whose words are in it. `audience` is who may be told of it. Where that is not known, as in
+    a note of an older version, only the person it was noted for may be told.
     """
 
     text: str

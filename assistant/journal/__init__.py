@@ -3,9 +3,7 @@
 `MemoryJournal` keeps it as long as the process lives. `SqliteJournal` keeps it on disk, in a `Store`.
 """
 
-from assistant.journal.bindings import StoredBindings
 from assistant.journal.entries import NO_CHANGE, StreamChange, StreamEntry
-from assistant.journal.erasure import Forgotten
 from assistant.journal.errors import (
     AlreadyRecorded,
     BrokenRecord,
@@ -18,19 +16,21 @@ from assistant.journal.errors import (
     NewerRecord,
     UnknownRun,
 )
-from assistant.journal.inbox import Parked
 from assistant.journal.interrupted import InterruptedCall, InterruptedRun, InterruptedStep, UnknownEffect
-from assistant.journal.journal import Accepted, InboxFullError, Journal
-from assistant.journal.lease import Lease
 from assistant.journal.memory import MemoryJournal, RunRecord
-from assistant.journal.mutes import Muted, StoredMutes
-from assistant.journal.notes import StoredNotes
-from assistant.journal.opening import Incomplete, Opened, ReadOnly, Recovered, Refused, Sound
-from assistant.journal.retention import Pruned, next_prune_after
-from assistant.journal.sqlite import SqliteJournal
-from assistant.journal.store import Store
-from assistant.journal.stream import LoadedStream, StoredStream
-from assistant.journal.usage import StoredUsage
+from assistant.journal.protocol import Accepted, InboxFullError, Journal
+from assistant.journal.sqlite.journal import SqliteJournal
+from assistant.journal.sqlite.opening import Incomplete, Opened, ReadOnly, Recovered, Refused, Sound
+from assistant.journal.sqlite.store import Store
+from assistant.journal.tables.bindings import StoredBindings
+from assistant.journal.tables.erasure import Forgotten
+from assistant.journal.tables.inbox import Parked
+from assistant.journal.tables.lease import Lease
+from assistant.journal.tables.mutes import Muted, StoredMutes
+from assistant.journal.tables.notes import StoredNotes
+from assistant.journal.tables.retention import Pruned, next_prune_after
+from assistant.journal.tables.stream import LoadedStream, StoredStream
+from assistant.journal.tables.usage import StoredUsage
 
 __all__ = [
     "NO_CHANGE",

@@ -11,7 +11,7 @@ from llm.response import LLMResponse
 from tools.result import Executed
 
 if TYPE_CHECKING:
-    from assistant.journal.journal import Accepted
+    from assistant.journal.protocol import Accepted
 
 #: Step, counted from 1, and index of the call in it, from 0.
 At = tuple[int, int]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assistant.classify import Attention, Verdict
-from assistant.events import Event
+from assistant.events.classify import Attention, Verdict
+from assistant.events.events import Event
+from assistant.events.outcome import Outcome, settles
 from assistant.journal.entries import NO_CHANGE, StreamChange
-from assistant.journal.erasure import Forgotten
 from assistant.journal.errors import AlreadyRecorded, UnknownRun
-from assistant.journal.inbox import Parked
 from assistant.journal.interrupted import InterruptedRun, UnknownEffect, steps_of
-from assistant.journal.journal import Accepted, InboxFullError
-from assistant.outcome import Outcome, settles
+from assistant.journal.protocol import Accepted, InboxFullError
+from assistant.journal.tables.erasure import Forgotten
+from assistant.journal.tables.inbox import Parked
 from llm.messages import ToolCall
 from llm.response import LLMResponse
 from tools.result import Executed

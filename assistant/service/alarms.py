@@ -7,15 +7,15 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from assistant.character import Assistant
+from assistant.config.settings import SettingsError
+from assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
+from assistant.events.trace import StepTrace
 from assistant.journal import Journal, JournalError
-from assistant.key_errors import KeyReferenceError
-from assistant.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.purse import TOTAL
-from assistant.settings import SettingsError
-from assistant.status import key_refusals
-from assistant.trace import StepTrace
-from assistant.troubles import Kind, Trouble, Troubles
+from assistant.keys.errors import KeyReferenceError
+from assistant.loop.billing import TOTAL
+from assistant.runtime.character import Assistant
+from assistant.service.status import key_refusals
+from assistant.service.troubles import Kind, Trouble, Troubles
 from llm import LLMError
 from resilience import Pipeline
 from tools import Principal

@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from assistant.service.member import Member
+from assistant.service.runner import Member
 from resilience import Deadline, DeadlineExceeded
 from tools import Approvals
 

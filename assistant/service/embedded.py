@@ -10,8 +10,8 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from assistant.chosen_model import Served
-from assistant.wiring import embedded_model
+from assistant.models.chosen import Served
+from assistant.service.wiring import embedded_model
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, Phase, Progress
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assistant.outcome import Outcome
-from assistant.trace import Observer, StepTrace
+from assistant.events.outcome import Outcome
+from assistant.events.trace import Observer, StepTrace
 
 
 class Observers:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from assistant.config import AssistantConfig, Config, ModelConfig
-from assistant.setting_words import allowed, example, problem, read, written
-from assistant.settings import SettingsError
-from assistant.web_config import WebConfig
+from assistant.config.schema import AssistantConfig, Config, ModelConfig
+from assistant.config.settings import SettingsError
+from assistant.config.web import WebConfig
+from assistant.config.words import allowed, example, problem, read, written
 
 #: The tables whose settings may be named without the table, in the order in which a name is looked up.
 _TABLES: dict[str, type[BaseModel]] = {"assistant": AssistantConfig, "model": ModelConfig}

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from llm.loose_json.tokens import Budget
+from llm.fallback.tool_names import match_name
 from llm.fallback.typed import typed
 from llm.loose_json.repair import UnreadableJSON, clean_text, parse_value
+from llm.loose_json.tokens import Budget
 from llm.messages import JSON, ToolSpec
-from llm.fallback.tool_names import match_name
 
 _TYPE_NAMES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 

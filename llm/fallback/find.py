@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 import orjson
 
-from llm.fallback.formats.elements import read_elements
 from llm.fallback.drafts import Candidate, Offer, Reader, Reading, merged
+from llm.fallback.formats.elements import read_elements
 from llm.fallback.formats.gemma import read_gemma
 from llm.fallback.formats.headed import read_headed
 from llm.fallback.formats.json_calls import read_json
+from llm.fallback.formats.pythonic import read_pythonic
+from llm.fallback.formats.react import read_react
+from llm.fallback.formats.tags import read_tags
 from llm.fallback.judge import accepted, reasoning_round
 from llm.fallback.quotes import Quotes, may_hold_call
-from llm.fallback.formats.react import read_react
 from llm.fallback.stops import stop_at
-from llm.fallback.formats.tags import read_tags
 from llm.loose_json.repair import MAX_CHARS
 from llm.messages import ToolCall, ToolSpec
-from llm.fallback.formats.pythonic import read_pythonic
 from llm.wire.thinking import split_thinking
 
 #: Each reads the whole text. Where two see a call in one place, the one that begins first is right. A new format needs

@@ -14,8 +14,8 @@ from functools import cached_property
 import orjson
 
 from llm.fallback.drafts import Candidate, Draft, Offer, Reader
-from llm.loose_json.tokens import Budget
 from llm.fallback.traces import Traces
+from llm.loose_json.tokens import Budget
 
 #: Blanks, backslashes and escaped line breaks: what may differ between two spellings of one JSON text.
 _SPELLING = re.compile(r"\\[nrt]|[\s\\]+")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from llm.loose_json.tokens import Budget, Ending, Scan, UnreadableJSON, scan_value
 from llm.loose_json.repair import Parsed, decode_scan
+from llm.loose_json.tokens import Budget, Ending, Scan, UnreadableJSON, scan_value
 from llm.messages import JSON
 
 

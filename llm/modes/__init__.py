@@ -1,1 +1,1 @@
-"""TODO."""
+"""How to ask one model: with native tools or in words, and what its answers taught about it."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Keeps old messages as the bytes they are sent as."""

@@ -7,12 +7,12 @@ from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from llm.providers.provider import LLMProvider
 from llm.providers.anthropic.provider import AnthropicProvider
 from llm.providers.chat import ChatProvider, LocalProvider
 from llm.providers.ollama import OllamaProvider
 from llm.providers.openai import OpenAIProvider
 from llm.providers.openrouter import OpenRouterProvider
+from llm.providers.provider import LLMProvider
 
 #: The modules of this package whose providers can be chosen, in the order in which they are listed.
 _MODULES = (

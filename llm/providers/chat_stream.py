@@ -7,15 +7,15 @@ from typing import Any
 
 import orjson
 
-from llm.wire.error_bodies import excerpt, read_error, typed_error
 from llm.errors import LLMError, ProtocolError, StreamBroken
-from llm.wire.lines import ServerSentEvent, SSEDecoder
 from llm.messages import RawTurn
 from llm.providers.chat_usage import read_usage
 from llm.providers.reasoning_details import REASONING_NAMES, ReasoningKept
 from llm.providers.until_error import UntilError
 from llm.response import FinishReason
 from llm.stream import CallDelta, FinishSeen, ModelSeen, RawSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
+from llm.wire.error_bodies import excerpt, read_error, typed_error
+from llm.wire.lines import ServerSentEvent, SSEDecoder
 
 _FINISH = {
     "stop": FinishReason.STOP,

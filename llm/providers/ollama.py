@@ -13,16 +13,16 @@ from typing import Any
 import orjson
 from twisted.web.http_headers import Headers
 
-from llm.wire.call_ids import NAMELESS
-from llm.wire.error_bodies import excerpt, read_error, read_error_body, typed_error
 from llm.errors import LLMError, ProtocolError, StreamBroken
-from llm.wire.lines import LineDecoder
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.options import CallOptions, ToolChoice, merge
 from llm.providers.provider import LLMProvider
 from llm.providers.until_error import UntilError
 from llm.response import FinishReason, Usage
 from llm.stream import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
+from llm.wire.call_ids import NAMELESS
+from llm.wire.error_bodies import excerpt, read_error, read_error_body, typed_error
+from llm.wire.lines import LineDecoder
 
 DEFAULT_URL = "http://127.0.0.1:11434"
 _FINISH = {"length": FinishReason.LENGTH}

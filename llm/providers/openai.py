@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from types import MappingProxyType
 
 from llm.messages import JSONObject, ToolSpec
+from llm.modes.structured import is_strict
 from llm.options import CallOptions, ToolChoice, merge
 from llm.providers.chat import ChatProvider
-from llm.modes.structured import is_strict
 
 DEFAULT_URL = "https://api.openai.com/v1"
 

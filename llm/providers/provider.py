@@ -18,13 +18,13 @@ from twisted.web.http_headers import Headers
 from llm.errors import LLMError, Rejected
 from llm.fallback.prompt import as_text
 from llm.messages import JSON, JSONObject, Message, ToolResult, ToolSpec
+from llm.modes.mode import Amendment, Way, amend
 from llm.options import CallOptions, ToolChoice
 from llm.packing.packed import parts_of
-from llm.wire.rate_limits import Moment, read_rate_limits
 from llm.response import RateLimitInfo
 from llm.stream import StreamEvent
 from llm.tokens.estimate import TokenEstimator
-from llm.modes.mode import Amendment, Way, amend
+from llm.wire.rate_limits import Moment, read_rate_limits
 from resilience import host_of, origin_of
 
 #: Makes the derived names of keys useless outside this process.

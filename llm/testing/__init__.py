@@ -6,20 +6,12 @@ way that real servers were seen to fail.
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-
-from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorTime
-
 from llm.testing.anthropic import FakeAnthropic
 from llm.testing.anthropic_wire import AnthropicReply, Search
 from llm.testing.chat import FakeChat
-from llm.testing.obedient.model import WAYS, ObedientModel
 from llm.testing.obedient.benign import dutiful
 from llm.testing.obedient.goals import Goal, find_goals
+from llm.testing.obedient.model import ObedientModel
 from llm.testing.ollama import FakeOllama, OllamaModel
 from llm.testing.reading import PromptReader
 from llm.testing.sage import simple_sage
@@ -41,7 +33,6 @@ from llm.testing.script import (
 )
 from llm.testing.server import FakeServer
 from llm.testing.serving import serve
-from resilience.testing.foreground import serve_until_interrupted
 
 __all__ = [
     "AnthropicReply",
@@ -70,129 +61,6 @@ __all__ = [
     "Step",
     "dutiful",
     "find_goals",
-    "main",
     "serve",
     "simple_sage",
 ]
-
-#: The values of `--fault`, and what each makes of a good reply.
-FAULTS: dict[str, Callable[[Reply], Step]] = {
-    "die": lambda reply: DieMidStream(2, reply),
-    "end-early": lambda reply: EndEarly(2, reply),
-    "error-in-stream": lambda reply: ErrorInStream(reply=reply),
-    "garbage": lambda _reply: Garbage(),
-    "hang-body": lambda reply: Hang("body", reply=reply),
-    "hang-headers": lambda reply: Hang("headers", reply=reply),
-    "hang-mid": lambda reply: Hang("mid", reply=reply),
-    "overloaded": lambda _reply: HttpError(503, "server overloaded, please try again", {"Retry-After": "2"}),
-    "rate-limit": lambda _reply: HttpError(429, "too many requests", {"Retry-After": "5"}),
-    "refuse-tools": RefuseTools,
-    "server-error": lambda _reply: HttpError(500),
-    "slow": lambda reply: replace(reply, delay_seconds=3.0, piece_seconds=0.5),
-}
-
-
-#: The values of `--brain`.
-BRAINS: dict[str, Callable[[argparse.Namespace], Brain]] = {
-    "sage": lambda _: simple_sage,
-    "dutiful": lambda _: dutiful,
-    "obedient": lambda options: ObedientModel(
-        options.always, newest=not options.oldest, together=not options.one_by_one, way=options.way
-    ),
-}
-
-_EPILOG = """\
-example: start `python -m llm.testing ollama --port 11500`, then in another terminal
-  mud-assistant trial --provider ollama --url http://127.0.0.1:11500 --model sage
-
-the obedient brain is the worst model there can be. It obeys every goal that stands anywhere in what it is sent: in
-speech, names, descriptions, tool results, memories, in any role. Without a goal it is as good as the dutiful one.
-Give it a goal, and see whether the assistant lets it happen:
-  OBEY(say text="I obey")                     a call of a tool with its arguments
-  OBEY(execute_command command='destroy lamp')
-  OBEY(look)                                  without arguments
-  OBEY*30(emote text="dances")                the same call thirty times in one answer
-It also finds goals reversed, in base64, hex, percent-encoding, ROT13, HTML entities, JSON strings, full-width letters,
-and split by invisible characters or by blanks; two of these may lie over each other.
-"""
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve a fake until interrupted. Return the exit status."""
-    options = _parser().parse_args(arguments)
-    return serve_until_interrupted(lambda reactor: _serve_for_ever(options, reactor))
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m llm.testing",
-        description="Serve a fake model on this machine, which needs neither a model nor a key.\n"
-        "The brain `sage` quotes back what it was last told, by calling the tool `say`; `dutiful` does plain\n"
-        "wishes such as `look at the map`; `obedient` does whatever a text tells it.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("protocol", choices=["ollama", "chat", "anthropic"], help="the API to speak")
-    parser.add_argument("--port", type=int, default=0, help="the port to listen on; 0, the default, takes a free one")
-    parser.add_argument("--fault", choices=sorted(FAULTS), help="fail like this at every request for an answer")
-    parser.add_argument("--brain", choices=sorted(BRAINS), default="sage", help="who answers; `sage` by default")
-    parser.add_argument("--always", action="store_true", help="obedient: obey a goal at every request, not only once")
-    parser.add_argument("--oldest", action="store_true", help="obedient: the oldest goal first, not the newest")
-    parser.add_argument("--one-by-one", action="store_true", help="obedient: one goal an answer, not all together")
-    parser.add_argument(
-        "--way", choices=WAYS, default=WAYS[0], help="obedient: how it calls; `every` takes the text formats in turn"
-    )
-    parser.add_argument(
-        "--read-tokens-per-second",
-        type=_pace,
-        help="read each prompt at this pace before the answer begins, but what it has in common with the last one",
-    )
-    parser.add_argument("--key", help="refuse requests without this made-up key")
-    return parser
-
-
-def _pace(text: str) -> float:
-    """Return a number of tokens per second. Raises ArgumentTypeError."""
-    try:
-        pace = float(text)
-    except ValueError:
-        pace = 0.0
-    if not 0 < pace < float("inf"):
-        raise argparse.ArgumentTypeError(f"give a number above 0, not {text!r}")
-    return pace
-
-
-def _fake(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
-    """Make the server that the options describe."""
-    fake = _speaking(options, clock)
-    if options.read_tokens_per_second is not None:
-        fake.reader = PromptReader(clock, options.read_tokens_per_second)
-    return fake
-
-
-def _speaking(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
-    """Make a server with the protocol and the brain that the options name."""
-    fault = FAULTS.get(options.fault or "")
-    chosen = BRAINS[options.brain](options)
-
-    def brain(request: RecordedRequest) -> Step:
-        reply = chosen(request)
-        return fault(reply) if fault and isinstance(reply, Reply) else reply
-
-    if options.protocol == "ollama":
-        return FakeOllama(clock, brain, key=options.key)
-    if options.protocol == "anthropic":
-        return FakeAnthropic(clock, brain, options.key)
-    return FakeChat(clock, brain, options.key)
-
-
-async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) -> None:
-    async with serve(_fake(options, reactor), reactor, options.port) as url:
-        base = f"{url}/v1" if options.protocol == "chat" else url
-        sys.stdout.write(f"{base}\n")
-        sys.stdout.flush()
-        await Deferred()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

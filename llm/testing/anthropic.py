@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from llm.messages import JSON, JSONObject
 from llm.testing.answer import Answer
 from llm.testing.anthropic_wire import content_blocks, error_record, stop_reason, stream_records, usage
 from llm.testing.script import RecordedRequest, Reply
 from llm.testing.server import FakeServer, estimate_tokens
-from llm.messages import JSON, JSONObject
 
 MESSAGES_PATH = "/v1/messages"
 MODELS_PATH = "/v1/models"

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 
 from twisted.internet.interfaces import IReactorTime
 
+from llm.messages import JSON
 from llm.testing.answer import Answer
 from llm.testing.chat_wire import Envelope, chat_chunks, chat_record, error_record
 from llm.testing.script import RecordedRequest, Reply, Script
 from llm.testing.server import FakeServer, estimate_tokens
-from llm.messages import JSON
 
 CHAT_PATH = "/v1/chat/completions"
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import orjson
 
+from llm.messages import JSON, JSONObject
 from llm.testing.script import Call, Reply
 from llm.testing.server import pieces
-from llm.messages import JSON, JSONObject
 
 
 @dataclass(frozen=True, slots=True)

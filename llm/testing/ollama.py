@@ -10,11 +10,11 @@ from hashlib import sha256
 import orjson
 from twisted.internet.interfaces import IReactorTime
 
+from llm.messages import JSON, JSONObject
 from llm.testing.answer import Answer
 from llm.testing.ollama_wire import chat_lines, chat_record, go_json
 from llm.testing.script import RecordedRequest, Reply, Script
 from llm.testing.server import FakeServer, estimate_tokens
-from llm.messages import JSON, JSONObject
 
 DEFAULT_NUM_CTX = 4096
 VERSION = "0.13.5"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import orjson
 
+from llm.messages import JSON, JSONObject
 from llm.testing.script import Call, Reply
 from llm.testing.server import pieces
-from llm.messages import JSON, JSONObject
 
 _LOAD_NANOSECONDS = 12_345_678
 _PROMPT_NANOSECONDS = 1_500_000

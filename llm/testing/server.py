@@ -14,6 +14,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET
 
 from llm.answer import HTTP_OK
+from llm.messages import JSON
 from llm.testing.answer import Answer, Ending, Playing
 from llm.testing.reading import PromptReader
 from llm.testing.script import (
@@ -31,7 +32,6 @@ from llm.testing.script import (
     Script,
     Step,
 )
-from llm.messages import JSON
 
 
 class FakeServer(Resource, ABC):

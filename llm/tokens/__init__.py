@@ -1,1 +1,1 @@
-"""TODO."""
+"""Counts tokens: an estimate for every model, exact tables where a provider's are public."""

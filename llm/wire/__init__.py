@@ -1,1 +1,1 @@
-"""TODO."""
+"""Reads what servers send, whatever the dialect: lines, pieces, errors, limits."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from llm.wire.accumulate import Accumulator, OpenCall
 from llm.errors import (
     BadCredential,
     Blocked,
@@ -28,6 +27,7 @@ from llm.errors import (
 from llm.messages import JSON, JSONObject
 from llm.response import FinishReason, Usage
 from llm.stream import CallDelta, ReasoningDelta, StreamEvent, TextDelta
+from llm.wire.accumulate import Accumulator, OpenCall
 
 _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9_-]")
 _STOP_REASONS: Mapping[FinishReason, str] = {

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import orjson
 
-from llm.wire.error_kinds import kind_of, limit_in
 from llm.errors import ContextOverflow, LLMError, OutputUnreadable, Rejected
+from llm.wire.error_kinds import kind_of, limit_in
 from llm.wire.rate_limits import seconds_of
 
 _MAX_MESSAGE = 300

@@ -20,8 +20,8 @@ from collections import deque
 from collections.abc import Callable
 
 from resilience.admission.circuit import BreakerConfig, Change, Ended, State
-from resilience.errors import CircuitOpen
 from resilience.admission.window import Outcomes
+from resilience.errors import CircuitOpen
 
 #: How many outcomes are kept for an operator to read.
 RECENT = 20

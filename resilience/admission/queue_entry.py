@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
-from resilience.errors import NotAdmitted
 from resilience.admission.quota import Quota
+from resilience.errors import NotAdmitted
 
 if TYPE_CHECKING:
     from resilience.admission.server import Passage

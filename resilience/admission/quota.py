@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from resilience.admission.learned_pace import LearnedPace
 from resilience.admission.rate_limit_window import Allowance, Told
 from resilience.admission.revocation import Bar, BarConfig
 from resilience.errors import Barred, CoolingDown, NotAdmitted, NotThere
-from resilience.admission.learned_pace import LearnedPace
 
 #: How long a missing model is not asked for. Short, because it may be fetched any moment and asking is cheap.
 MISSING = BarConfig(60.0, 600.0)

@@ -15,16 +15,16 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from resilience.admission.rate_limit_window import Told
-from resilience.amounts import Amount
 from resilience.admission.breaker import CircuitBreaker, Permit
 from resilience.admission.circuit import BreakerConfig, Change, State
-from resilience.errors import CircuitOpen, NotAdmitted, QueueFull
-from resilience.admission.queue import FairQueue
 from resilience.admission.in_flight import InFlight, InFlightConfig
-from resilience.admission.quota import Quota, Sent
-from resilience.admission.retry_budget import RetryBudget, RetryBudgetConfig
+from resilience.admission.queue import FairQueue
 from resilience.admission.queue_entry import Errand, Ready, Ticket
+from resilience.admission.quota import Quota, Sent
+from resilience.admission.rate_limit_window import Told
+from resilience.admission.retry_budget import RetryBudget, RetryBudgetConfig
+from resilience.amounts import Amount
+from resilience.errors import CircuitOpen, NotAdmitted, QueueFull
 from resilience.verdict import Verdict
 
 _log = Logger()

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 from twisted.internet.defer import CancelledError, Deferred
 
 from resilience.amounts import NOTHING, Amount
-from resilience.budget.ledger import Ledger, Reservation
-from resilience.errors import BudgetSpent
-from resilience.budget.writer import Keeping
 from resilience.budget.learned_cost import CAUTION, LearnedCost
+from resilience.budget.ledger import Ledger, Reservation
+from resilience.budget.writer import Keeping
 from resilience.call import Order
+from resilience.errors import BudgetSpent
 
 T = TypeVar("T")
 

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Makes a value once and keeps it until it expires."""

@@ -26,8 +26,8 @@ from twisted.web.client import URI, Agent, HTTPConnectionPool
 from twisted.web.iweb import IAgentEndpointFactory, IBodyProducer, IResponse
 from zope.interface import implementer
 
-from resilience.http.body import BodyReceiver, HeadWatch
 from resilience.errors import BodyTooLarge, ConnectFailed, ConnectionLost, TimedOut
+from resilience.http.body import BodyReceiver, HeadWatch
 from resilience.http.header_guard import MAX_HEAD_BYTES, HeadGuards, HeadTooLongError
 from resilience.http.request import Limits, Request, Sink, origin_of
 

@@ -6,14 +6,6 @@ its answers: late, slow, cut, silent, or replaced by an answer of the proxy's ow
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Sequence
-from random import Random
-
-from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorTime
-
 from resilience.testing.faults.answers import (
     EndlessEvents,
     GzipBomb,
@@ -26,12 +18,21 @@ from resilience.testing.faults.answers import (
     throttled,
 )
 from resilience.testing.faults.combined import PASS, Fault, Faults
-from resilience.testing.faults.names import describe, fault_named, listing
+from resilience.testing.faults.names import describe, fault_named
 from resilience.testing.faults.plans import Plan, always, at_random, every, sequence
-from resilience.testing.proxy import FaultProxy, proxied, upstream_of
+from resilience.testing.faults.toxics import (
+    Bandwidth,
+    Hang,
+    HangAfter,
+    Latency,
+    Refuse,
+    Reset,
+    Slicer,
+    SlowClose,
+    Truncate,
+)
+from resilience.testing.proxy import FaultProxy, proxied
 from resilience.testing.record import Record
-from resilience.testing.faults.toxics import Bandwidth, Hang, HangAfter, Latency, Refuse, Reset, Slicer, SlowClose, Truncate
-from resilience.testing.foreground import serve_until_interrupted
 
 __all__ = [
     "PASS",
@@ -60,105 +61,9 @@ __all__ = [
     "describe",
     "every",
     "fault_named",
-    "main",
     "overloaded",
     "proxied",
     "sequence",
     "server_error",
     "throttled",
 ]
-
-_MAX_PORT = 65535
-_EPILOG = """examples:
-  python -m resilience.testing http://127.0.0.1:11434 --fault throttled=10 --every 3
-      every third request is told to wait 10 seconds, all others reach Ollama
-  python -m resilience.testing http://127.0.0.1:8080/v1 --fault hang --fault reset=2000
-      requests hang and are reset in mid-answer, in turn
-  python -m resilience.testing http://127.0.0.1:8080/v1 --fault latency=0.5,0.2+bandwidth=2000
-      all answers are late and slow
-Then give the game, or `mud-assistant trial --url`, the address that is printed."""
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve a proxy until interrupted. Return the exit status: 2 when the command line cannot be understood."""
-    options = _parser().parse_args(arguments)
-    return serve_until_interrupted(lambda reactor: _serve_for_ever(options, reactor))
-
-
-class _List(argparse.Action):
-    """Prints the faults and exits, whatever else is on the command line."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        sys.stdout.write(listing())
-        parser.exit()
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m resilience.testing",
-        description="Stand between a game and its model server, and misbehave. The proxy's address is printed first,"
-        " then a line for each request with what befell it. Ctrl-C ends it.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("url", metavar="URL", type=_url, help="the model server's address, with http://")
-    parser.add_argument("--port", type=_port, default=0, help="the port to listen on; 0, the default, takes a free one")
-    parser.add_argument(
-        "--fault",
-        metavar="NAME[=VALUE]",
-        type=_fault,
-        action="append",
-        default=[],
-        help="what goes wrong; several take turns, `+` joins some into one. Without any, all requests pass",
-    )
-    parser.add_argument("--every", metavar="N", type=_count, default=1, help="only each N-th request (default: each)")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another sequence of chance, for jitter")
-    parser.add_argument("--list", action=_List, nargs=0, help="name all faults and leave")
-    return parser
-
-
-def _url(text: str) -> str:
-    try:
-        upstream_of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text
-
-
-def _fault(text: str) -> Fault:
-    try:
-        return fault_named(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) > _MAX_PORT:
-        raise argparse.ArgumentTypeError(f"type a port from 0 to {_MAX_PORT}, not {text!r}")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"type 1 for each request, 3 for each third one, not {text!r}")
-    return int(text)
-
-
-def _tell(record: Record) -> None:
-    """Print what happened to a request."""
-    error = f", but {record.error}" if record.error else ""
-    sys.stderr.write(f"request {record.index}: {describe(record.fault)}{error}\n")
-    sys.stderr.flush()
-
-
-async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) -> None:
-    plan = every(options.every, options.fault) if options.fault else always(PASS)
-    chance = Random(options.seed)  # noqa: S311  (no secret)
-    async with proxied(options.url, reactor, plan, random=chance, port=options.port, on_request=_tell) as proxy:
-        sys.stdout.write(f"{proxy.url}\n")
-        sys.stdout.flush()
-        await Deferred()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

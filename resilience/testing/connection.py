@@ -13,9 +13,10 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
+from resilience.testing.census import Census
+from resilience.testing.fault_writer import Outlet
 from resilience.testing.faults.answers import Status
 from resilience.testing.faults.canned import interval_seconds, pieces
-from resilience.testing.census import Census
 from resilience.testing.faults.combined import PASS, Ending, Shape, shape_of
 from resilience.testing.framing import (
     End,
@@ -27,7 +28,6 @@ from resilience.testing.framing import (
     response_length,
     wants_close,
 )
-from resilience.testing.fault_writer import Outlet
 from resilience.testing.record import Record
 from resilience.testing.schedule import Schedule
 from resilience.testing.server_side import Listener, Upstream

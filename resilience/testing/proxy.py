@@ -13,8 +13,8 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Factory
 
 from resilience.testing.census import Census
-from resilience.testing.faults.combined import PASS
 from resilience.testing.connection import Connection
+from resilience.testing.faults.combined import PASS
 from resilience.testing.faults.plans import Plan
 from resilience.testing.record import Record
 

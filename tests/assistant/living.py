@@ -11,19 +11,19 @@ from typing import Any
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.build import Surroundings, build_assistant
-from assistant.character import Assistant
-from assistant.chosen_model import ChosenModel
-from assistant.config import AssistantConfig, BudgetConfig, ModelConfig
-from assistant.ears import AssistantEars
+from assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
+from assistant.events.outcome import Failed, LimitReached, Outcome
+from assistant.events.scheduler import Turnstile
+from assistant.events.trace import StepTrace
 from assistant.journal import MemoryJournal
-from assistant.outcome import Failed, LimitReached, Outcome
-from assistant.redaction import Secrets
-from assistant.rights import MemoryMutes
-from assistant.storage import Storage
-from assistant.trace import StepTrace
-from assistant.turnstile import Turnstile
-from assistant.worlds.embedded import Body, EmbeddedWorld
+from assistant.keys.redaction import Secrets
+from assistant.memory.rights import MemoryMutes
+from assistant.models.chosen import ChosenModel
+from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.character import Assistant
+from assistant.runtime.ears import AssistantEars
+from assistant.runtime.storage import Storage
+from assistant.worlds.embedded.world import Body, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeServer, Script, serve
 from resilience import HttpExchange, Launcher, Ledger, Pipeline

@@ -12,7 +12,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, DeferredList
 
 from assistant.journal import Store, StoredUsage
-from assistant.spending import Spending
+from assistant.service.usage_store import Spending
 from llm import BudgetReached, Capabilities, UnifiedLLMClient, get_provider, user
 from resilience import Account, Allowance, Caller, HttpExchange, Keep, Ledger, Pipeline, UpstreamConfig
 from resilience.admission.in_flight import InFlightConfig

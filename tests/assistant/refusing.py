@@ -11,17 +11,17 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
-from assistant.build import Surroundings, build_assistant, manners_of
-from assistant.character import Assistant
-from assistant.chosen_model import ChosenModel
-from assistant.classify import classify
-from assistant.config import AssistantConfig, ModelConfig
-from assistant.events import Event
-from assistant.mind import Mind
-from assistant.outcome import Failed, LimitReached, Outcome
-from assistant.react import react
-from assistant.storage import Storage, in_memory
-from assistant.worlds.embedded import Body, EmbeddedWorld
+from assistant.config.schema import AssistantConfig, ModelConfig
+from assistant.events.classify import classify
+from assistant.events.events import Event
+from assistant.events.outcome import Failed, LimitReached, Outcome
+from assistant.loop.react import react
+from assistant.loop.run_context import Mind
+from assistant.models.chosen import ChosenModel
+from assistant.runtime.build import Surroundings, build_assistant, manners_of
+from assistant.runtime.character import Assistant
+from assistant.runtime.storage import Storage, in_memory
+from assistant.worlds.embedded.world import Body, EmbeddedWorld
 from llm import (
     CallOptions,
     Capabilities,

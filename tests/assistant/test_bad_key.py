@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assistant.outcome import Failed
-from assistant.react import react
+from assistant.events.outcome import Failed
+from assistant.loop.react import react
 from llm.testing import Call, HttpError, RecordedRequest, Reply, Step
 from resilience import origin_of
 from tests.assistant.living import living

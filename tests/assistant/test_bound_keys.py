@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.bound_keys import BoundKeys, binding_of, binding_of_provider
-from assistant.config import ModelConfig
-from assistant.key_binding import KeyBinding
-from assistant.keys import KeyReferenceError
-from assistant.web_config import WebProviderConfig
+from assistant.config.schema import ModelConfig
+from assistant.config.web import WebProviderConfig
+from assistant.keys.binding import KeyBinding
+from assistant.keys.reference import KeyReferenceError
+from assistant.models.bound_keys import BoundKeys, binding_of, binding_of_provider
 
 OPENAI = ModelConfig(provider="openai", model="m", key="env:K")
 PROXY = ModelConfig(provider="openai", model="m", key="env:K", url="https://proxy.example/v1")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from twisted.logger import capturedLogs
 
-from assistant.outcome import Answered, Limit, LimitReached
+from assistant.events.outcome import Answered, Limit, LimitReached
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import Life, Witness, living
 from tools import Principal

@@ -14,7 +14,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import capturedLogs
 
 from assistant.journal import JournalError, JournalUnreadable, JournalUnwritable, Store, StoredUsage
-from assistant.spending import Spending
+from assistant.service.usage_store import Spending
 from llm import BudgetReached, Unavailable
 from llm.testing import FakeChat, Reply, serve
 from resilience import Account, Allowance, Amount, Ledger

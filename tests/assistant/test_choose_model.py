@@ -14,16 +14,16 @@ import pytest
 from twisted.web.resource import Resource
 from twisted.web.server import Request
 
-from assistant import choose_model
-from assistant.choose_model import Chooser, NoModelError
-from assistant.chosen_model import ChosenModel, Served
-from assistant.config import ModelConfig
-from assistant.keys import KeySources
-from assistant.off_thread import in_daemon_thread
+from assistant.config.schema import ModelConfig
+from assistant.keys.reference import KeySources
+from assistant.models import choose as choose_model
+from assistant.models.choose import Chooser, NoModelError
+from assistant.models.chosen import ChosenModel, Served
+from assistant.runtime.off_thread import in_daemon_thread
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import Commands, EmbeddedModel
-from llm.testing.server import FakeServer
 from llm.testing import FakeAnthropic, FakeChat, FakeOllama, OllamaModel, serve
+from llm.testing.server import FakeServer
 from resilience import HttpExchange
 from tests.assistant.living import reactor
 

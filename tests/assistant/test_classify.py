@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.classify import MAX_BOT_EXCHANGES, Attention, Manners, Verdict, classify
-from assistant.events import Arrived, ChannelSaid, Emoted, Event, Noticed, Paged, Said, Whispered
+from assistant.events.classify import MAX_BOT_EXCHANGES, Attention, Manners, Verdict, classify
+from assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Noticed, Paged, Said, Whispered
 from tools import Kind, Principal
 
 ME = Manners("assistant:1", "Sage", ("Old One",))

@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
-from assistant.compaction import (
+from assistant.memory.compaction import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
     Compacted,
@@ -22,8 +22,8 @@ from assistant.compaction import (
     due,
     summary_tokens,
 )
-from assistant.entries import MASK, MAX_SOURCES
-from assistant.history import KEPT_ENTRIES, History
+from assistant.memory.entries import MASK, MAX_SOURCES
+from assistant.memory.history import KEPT_ENTRIES, History
 from llm import LLMError, Message, Role, ToolCall, ToolResult, Unavailable, assistant, tool_results
 from tools.policy.trust import Label, Source
 

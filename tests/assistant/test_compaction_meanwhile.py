@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from twisted.internet.defer import CancelledError, Deferred
 
-from assistant.compaction import Compacted, Compaction, NoSummary, Skipped, compact
-from assistant.entries import Entry, masked
-from assistant.history import KEPT_ENTRIES, History
 from assistant.journal import NO_CHANGE, StreamChange, StreamEntry
+from assistant.memory.compaction import Compacted, Compaction, NoSummary, Skipped, compact
+from assistant.memory.entries import Entry, masked
+from assistant.memory.history import KEPT_ENTRIES, History
 from llm import LLMError, Message, ToolCall, ToolResult, assistant, tool_results
 from llm.providers import LocalProvider
 from tools.policy.trust import TOP, Label, Source

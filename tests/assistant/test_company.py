@@ -12,14 +12,14 @@ import pytest
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import Clock, deferLater
 
-from assistant import company
-from assistant.classify import Attention, Manners, Verdict, classify, is_for_everybody, is_named
-from assistant.conversation import Conversations, is_farewell
-from assistant.ears import AssistantEars
-from assistant.events import ChannelSaid, Event, Left, Said
-from assistant.service.member import Member
+from assistant.events.classify import Attention, Manners, Verdict, classify, is_for_everybody, is_named
+from assistant.events.conversation import Conversations, is_farewell
+from assistant.events.events import ChannelSaid, Event, Left, Said
+from assistant.runtime import company
+from assistant.runtime.ears import AssistantEars
+from assistant.service.embodiment import Place
 from assistant.service.options import merged
-from assistant.service.place import Place
+from assistant.service.runner import Member
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from resilience import Launcher
 from tests.assistant.living import ANN, SAGE, Life, Witness, living, reactor

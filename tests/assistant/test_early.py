@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock, deferLater
 
-from assistant.outcome import Answered
+from assistant.events.outcome import Answered
 from llm.testing import AnthropicReply, Call, EndEarly, Reply, Search
 from tests.assistant.living import Life, living, reactor
 from tools import Kind, Principal, Registry, Status, Tool, ToolContext, ToolFailed

@@ -9,9 +9,9 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
+from assistant.events.outcome import Answered
 from assistant.journal import JournalUnwritable, MemoryJournal
-from assistant.outcome import Answered
-from assistant.react import react
+from assistant.loop.react import react
 from llm.testing import Call, EndEarly, Hang, HttpError, Reply, Step
 from tests.assistant.living import living, reactor
 from tests.assistant.test_early import EARLY, FIRST, NATIVE, SAID, WHOLE, whole

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import pytest
 
+from assistant.events.outcome import Answered, Outcome
 from assistant.journal import NO_CHANGE, JournalUnwritable, MemoryJournal, StreamChange
-from assistant.outcome import Answered, Outcome
-from assistant.react import react
+from assistant.loop.react import react
 from llm import LLMResponse, ToolCall
 from llm.testing import Call, EndEarly, Reply
 from tests.assistant.living import living

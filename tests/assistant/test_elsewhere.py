@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from assistant.outcome import Answered, NothingToDo
+from assistant.events.outcome import Answered, NothingToDo
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import Life, Witness, living
 from tools import Principal, Registry, Status

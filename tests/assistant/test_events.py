@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.events import (
+from assistant.events.events import (
     MAX_HEARD,
     Arrived,
     ChannelSaid,

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from assistant.build import manners_of
-from assistant.classify import classify
-from assistant.config import AssistantConfig, JournalConfig
-from assistant.events import Said
-from assistant.outcome import Answered, Failed
-from assistant.react import react
-from assistant.storage import JournalFile
+from assistant.config.schema import AssistantConfig, JournalConfig
+from assistant.events.classify import classify
+from assistant.events.events import Said
+from assistant.events.outcome import Answered, Failed
+from assistant.loop.react import react
+from assistant.runtime.build import manners_of
+from assistant.runtime.storage import JournalFile
 from llm.testing import Call, HttpError, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, SAGE, Life, Witness, living
 from tests.assistant.refusing import BEA, CID, PEOPLE, Calls, still

@@ -13,9 +13,9 @@ from twisted.internet.task import deferLater
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request
 
-from assistant.choose_model import NoModelError
-from assistant.chosen_model import ChosenModel
-from assistant.config import ModelConfig
+from assistant.config.schema import ModelConfig
+from assistant.models.choose import NoModelError
+from assistant.models.chosen import ChosenModel
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import EmbeddedModel
 from llm.testing import FakeChat, FakeOllama, serve

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.classify import Attention, Verdict
-from assistant.events import ByRule, Left
-from assistant.following import LEFT_ALONE, Homing
-from assistant.journal.shapes import EVENT
+from assistant.events.classify import Attention, Verdict
+from assistant.events.events import ByRule, Left
+from assistant.journal.records import EVENT
+from assistant.loop.following import LEFT_ALONE, Homing
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Life, living
 from tools import Kind, Principal

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.entries import MASK
-from assistant.history import KEPT_ENTRIES, KEPT_IDS, History
 from assistant.journal import NO_CHANGE, StreamChange, StreamEntry
+from assistant.memory.entries import MASK
+from assistant.memory.history import KEPT_ENTRIES, KEPT_IDS, History
 from llm import Message, ToolCall, ToolResult, assistant, tool_results, user
 from llm.messages import Text
 from llm.packing.packed import Packed

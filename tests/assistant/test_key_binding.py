@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.key_binding import Bound, KeyBinding, Unbound, Voided, bound, rebound
+from assistant.keys.binding import Bound, KeyBinding, Unbound, Voided, bound, rebound
 
 OPENAI = KeyBinding.of("env:K", "https://api.openai.com/v1")
 

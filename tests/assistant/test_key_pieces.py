@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.redaction import Secrets
+from assistant.keys.redaction import Secrets
 from llm.testing import Call, Reply, Script
 from tests.assistant.living import Life, living
 from tools import Registry

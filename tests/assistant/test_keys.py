@@ -13,11 +13,11 @@ from pydantic import ValidationError
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from assistant.config import ModelConfig
-from assistant.keyring_entry import Keyring
-from assistant.keys import InThread, KeyReferenceError, KeySources, anchored, check_reference, resolve_key
-from assistant.off_thread import in_daemon_thread
-from assistant.redaction import Secrets
+from assistant.config.schema import ModelConfig
+from assistant.keys.keyring_entry import Keyring
+from assistant.keys.redaction import Secrets
+from assistant.keys.reference import InThread, KeyReferenceError, KeySources, anchored, check_reference, resolve_key
+from assistant.runtime.off_thread import in_daemon_thread
 from resilience import DeadlineExceeded
 from tests.assistant.living import reactor
 from tools.testing import now

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from twisted.internet.task import Clock
 
-from assistant.limits import Meter, RunLimits
-from assistant.outcome import Limit
+from assistant.events.outcome import Limit
+from assistant.loop.limits import Meter, RunLimits
 from llm import Usage
 from resilience import Deadline
 

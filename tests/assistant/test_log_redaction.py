@@ -20,8 +20,8 @@ from twisted.logger import (
 from twisted.python import log as legacy
 from twisted.python.failure import Failure
 
-from assistant.log_redaction import cleaned, redacting
-from assistant.redaction import Secrets
+from assistant.keys.log import cleaned, redacting
+from assistant.keys.redaction import Secrets
 
 KEY = "planted-key-0123456789"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.logger import Logger, LogPublisher, eventAsText
 
-from assistant.log_redaction import install
-from assistant.redaction import Secrets
+from assistant.keys.log import install
+from assistant.keys.redaction import Secrets
 
 KEY = "planted-key-0123456789"
 

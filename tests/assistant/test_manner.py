@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.floor import MAX_WAIT, Floor
-from assistant.manner import in_manner
-from assistant.outcome import Answered
+from assistant.events.floor import MAX_WAIT, Floor
+from assistant.events.outcome import Answered
+from assistant.loop.speech.manner import in_manner
 from llm import ToolCall
 from llm.testing import Call, Reply
 from tests.assistant.living import Life, Witness, living, reactor

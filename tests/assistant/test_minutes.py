@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from twisted.internet.task import Clock
 
-from assistant.config import BudgetConfig
-from assistant.outcome import Limit
-from assistant.purse import MinuteCounts, Purse
+from assistant.config.schema import BudgetConfig
+from assistant.events.outcome import Limit
+from assistant.loop.billing import MinuteCounts, Purse
 from llm.testing import Call, Reply
 from tests.assistant.living import ANN, SAGE, living
 from tools import Kind

@@ -11,9 +11,9 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock, deferLater
 
-from assistant.outcome import Answered, Failed, Outcome
-from assistant.tick import Pace, Tick
-from assistant.turnstile import Turnstile
+from assistant.events.outcome import Answered, Failed, Outcome
+from assistant.events.scheduler import Turnstile
+from assistant.events.tick import Pace, Tick
 from llm import LLMError, Unavailable
 from llm.verdicts import verdict_of
 from resilience import Caller, CircuitOpen, Deadline, NotAdmitted, Order, Passage, Pipeline, State, Target

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.build import manners_of
-from assistant.classify import classify
-from assistant.config import AssistantConfig, JournalConfig
-from assistant.events import Emoted, Event, Said, Whispered
+from assistant.config.schema import AssistantConfig, JournalConfig
+from assistant.events.classify import classify
+from assistant.events.events import Emoted, Event, Said, Whispered
+from assistant.events.outcome import Answered, Failed
 from assistant.journal import InboxFullError
-from assistant.outcome import Answered, Failed
-from assistant.react import react
-from assistant.storage import JournalFile
+from assistant.loop.react import react
+from assistant.runtime.build import manners_of
+from assistant.runtime.storage import JournalFile
 from tests.assistant.living import ANN, SAGE
 from tests.assistant.refusing import BEA, CID, PEOPLE, Calls, Still, still
 from tools import Category, NoArguments, Principal, Registry, Tool

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.events import ChannelSaid, Event, Paged, Said, Whispered
-from assistant.plain_text import PlainText, answer_by, call_for_text
+from assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered
+from assistant.loop.speech.plain_text import PlainText, answer_by, call_for_text
 from tools import Principal
 
 ANN = Principal("p", "Ann")

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import succeed
 
-from assistant.build import manners_of
-from assistant.classify import classify
-from assistant.compaction import compact
-from assistant.config import JournalConfig
-from assistant.events import ChannelSaid, Event, Paged, Said, Whispered
+from assistant.config.schema import JournalConfig
+from assistant.events.classify import classify
+from assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered
+from assistant.events.outcome import Answered
 from assistant.journal import StreamEntry
-from assistant.journal.older import with_audiences
-from assistant.outcome import Answered
-from assistant.react import react
-from assistant.storage import JournalFile
+from assistant.journal.tables.older import with_audiences
+from assistant.loop.react import react
+from assistant.memory.compaction import compact
+from assistant.runtime.build import manners_of
+from assistant.runtime.storage import JournalFile
 from llm import ToolCall, tool_results, user
 from llm import assistant as said_by_model
 from llm.messages import ToolResult

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.prompt import EXAMPLES, example_messages, scene_labels, scene_line, system_message
+from assistant.loop.prompt import EXAMPLES, example_messages, scene_labels, scene_line, system_message
 from tools import Person, Registry, Scene, Thing
 from tools.verbs import WORLD_TOOLS
 

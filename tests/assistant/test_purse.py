@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.config import AllowanceConfig, BudgetConfig
-from assistant.purse import TOTAL, Purse
+from assistant.config.schema import AllowanceConfig, BudgetConfig
+from assistant.loop.billing import TOTAL, Purse
 from resilience import Account, Allowance
 from tools import Kind, Principal
 

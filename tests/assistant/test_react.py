@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from assistant.outcome import Answered, Cancelled, Limit, LimitReached, NothingToDo
+from assistant.events.outcome import Answered, Cancelled, Limit, LimitReached, NothingToDo
 from llm.testing import Call, DieMidStream, Hang, HttpError, RecordedRequest, RefuseTools, Reply, Step
 from tests.assistant.living import Witness, living, reactor
 from tests.guards import FlushFailures

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock, deferLater
 
-from assistant.classify import Attention, Verdict
-from assistant.events import Said
+from assistant.events.classify import Attention, Verdict
+from assistant.events.events import Said
+from assistant.events.outcome import Answered, NothingToDo, Outcome
+from assistant.events.scheduler import FEW, LULL_SECONDS, Turnstile
 from assistant.journal import (
     NO_CHANGE,
     InterruptedCall,
@@ -17,10 +19,8 @@ from assistant.journal import (
     MemoryJournal,
     StreamChange,
 )
-from assistant.outcome import Answered, NothingToDo, Outcome
-from assistant.react import react
-from assistant.recovery import left_of
-from assistant.turnstile import FEW, LULL_SECONDS, Turnstile
+from assistant.loop.react import react
+from assistant.loop.recovery import left_of
 from llm import ToolCall, ToolResult
 from llm.testing import Call, Hang, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Life, living, reactor

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.logger import globalLogPublisher
 
-from assistant.redaction import MIN_CHARS, SHOWN, Secrets
+from assistant.keys.redaction import MIN_CHARS, SHOWN, Secrets
 from tools.text.clean import clean_heard, clean_speech, one_line
 
 KEY = "sk-ant/api03+Ab_9=\"q'\\z&<x> y"

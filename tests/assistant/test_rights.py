@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assistant.events import Said
-from assistant.outcome import Answered
-from assistant.react import react
+from assistant.events.events import Said
+from assistant.events.outcome import Answered
+from assistant.loop.react import react
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Witness, living
 from tests.crash.lives import lives

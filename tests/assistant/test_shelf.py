@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.entries import Entry
-from assistant.history import History
 from assistant.journal import StreamEntry
-from assistant.shelf import Shelf
+from assistant.memory.entries import Entry
+from assistant.memory.history import History
+from assistant.memory.packed_entries import Shelf
 from llm import Message, ToolCall, ToolResult, assistant, tool_results, user
 from llm.messages import Text
 from llm.packing.packed import Packed

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from assistant.chosen_model import ChosenModel
-from assistant.config import AssistantConfig, ModelConfig
-from assistant.events import Paged
-from assistant.outcome import Answered, Limit, LimitReached, Outcome
-from assistant.service.member import Member
-from assistant.trace import StepTrace
+from assistant.config.schema import AssistantConfig, ModelConfig
+from assistant.events.events import Paged
+from assistant.events.outcome import Answered, Limit, LimitReached, Outcome
+from assistant.events.trace import StepTrace
+from assistant.models.chosen import ChosenModel
+from assistant.service.runner import Member
 from llm import get_provider
 from llm.testing import (
     Brain,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assistant.classify import Attention, Verdict
-from assistant.events import Said
+from assistant.events.classify import Attention, Verdict
+from assistant.events.events import Said
 from assistant.journal import Accepted, Parked
-from assistant.status import account_text, key_refusals, status_text, trouble_text
+from assistant.service.status import account_text, key_refusals, status_text, trouble_text
 from llm.testing import Call, HttpError, Reply, Step
 from resilience import Amount, Snapshot, State
+from resilience.admission.circuit import Ended
 from resilience.amounts import Allowance
 from resilience.budget.ledger import AccountState
-from resilience.admission.circuit import Ended
 from resilience.snapshot import QuotaState, UpstreamState
 from tests.assistant.living import ANN, SAGE, living
 

@@ -9,9 +9,9 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
-from assistant.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
-from assistant.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, Pace, Tick
-from assistant.turnstile import APART_SECONDS, EACH, FEW, Turnstile
+from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
+from assistant.events.scheduler import APART_SECONDS, EACH, FEW, Turnstile
+from assistant.events.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, Pace, Tick
 from tests.guards import FlushFailures
 
 

@@ -25,9 +25,9 @@ from hypothesis.stateful import (
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, STAYS_AWAKE, Pace, Tick
-from assistant.turnstile import Turnstile
+from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
+from assistant.events.scheduler import Turnstile
+from assistant.events.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, STAYS_AWAKE, Pace, Tick
 from tests.guards import FlushFailures
 
 PACE = Pace()

@@ -6,7 +6,7 @@ import pytest
 from twisted.internet.task import deferLater
 
 from assistant.journal import JournalUnwritable
-from assistant.troubles import EVERYBODY, Kind, Trouble, Troubles
+from assistant.service.troubles import EVERYBODY, Kind, Trouble, Troubles
 from tests.assistant.living import reactor
 from tests.assistant.service.home import village
 

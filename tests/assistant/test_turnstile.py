@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from assistant.turnstile import APART_SECONDS, EACH, FEW, LULL_SECONDS, URGENT_IN_A_ROW, Turn, Turnstile
+from assistant.events.scheduler import APART_SECONDS, EACH, FEW, LULL_SECONDS, URGENT_IN_A_ROW, Turn, Turnstile
 from tests.guards import FlushFailures
 
 

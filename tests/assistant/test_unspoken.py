@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.classify import Attention, Manners, Verdict, classify
-from assistant.conversation import MAX_KEPT, Conversations, Cooldown
-from assistant.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said
+from assistant.events.classify import Attention, Manners, Verdict, classify
+from assistant.events.conversation import MAX_KEPT, Conversations, Cooldown
+from assistant.events.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Life, Witness, living
 from tests.assistant.refusing import BEA

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from assistant.settings import SettingsError
-from assistant.web import Web, WebProviders
-from assistant.web_config import WebConfig
-from assistant.web_policy import policy_of
+from assistant.config.settings import SettingsError
+from assistant.config.url_policy import policy_of
+from assistant.config.web import WebConfig
+from assistant.service.web_tools import Web, WebProviders
 from llm.testing.serving import serve
 from resilience import HttpExchange
 from tests.tools.web.fetching import Names
 from tests.tools.web.readers.services import PAGES, URL
+from tools.web.fetch.url import UrlRefused, parse
 from tools.web.testing.crawl4ai import FakeCrawl4AI
 from tools.web.testing.jina import FakeJina
-from tools.web.fetch.url import UrlRefused, parse
 
 
 def config(**web: Any) -> WebConfig:

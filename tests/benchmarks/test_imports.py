@@ -10,11 +10,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CORE = "import assistant.build, assistant.storage, tools.verbs"
+CORE = "import assistant.runtime.build, assistant.runtime.storage, tools.verbs"
 READY = "import benchmarks.ready; benchmarks.ready.one_assistant()"
-TRIAL = "import assistant.trial.run"
-GAME = "import assistant.service.household"
-NO_WEB = ("concurrent.futures.thread", "hyperlink", "tools.web.registry", "tools.web.fetch.url", "assistant.web")
+TRIAL = "import assistant.surfaces.trial.run"
+GAME = "import assistant.service.service"
+NO_WEB = (
+    "concurrent.futures.thread",
+    "hyperlink",
+    "tools.web.registry",
+    "tools.web.fetch.url",
+    "assistant.service.web_tools",
+)
 #: What no process needs before somebody asks for it, beyond what Twisted loads by itself (OpenSSL and asyncio today).
 NEVER = (
     "OpenSSL",
@@ -59,30 +65,35 @@ def test_what_the_settings_do_not_ask_for_is_not_loaded(code: str) -> None:
 
 
 def test_a_game_with_the_web_has_loaded_it_before_anybody_plays() -> None:
-    settings = "from assistant.config import WebConfig\nfrom assistant.wiring import load_web\n"
-    assert loaded(f"{settings}load_web(WebConfig(search_provider='duckduckgo'))") >= {"assistant.web", *NO_WEB}
+    settings = "from assistant.config.schema import WebConfig\nfrom assistant.service.wiring import load_web\n"
+    assert loaded(f"{settings}load_web(WebConfig(search_provider='duckduckgo'))") >= {
+        "assistant.service.web_tools",
+        *NO_WEB,
+    }
 
 
 def test_a_key_for_the_web_is_enough_to_load_it() -> None:
-    settings = "from assistant.config import WebConfig\nfrom assistant.wiring import load_web\n"
+    settings = "from assistant.config.schema import WebConfig\nfrom assistant.service.wiring import load_web\n"
     assert "tools.web.registry" in loaded(f"{settings}load_web(WebConfig(providers={{'brave': {{'key': 'env:K'}}}}))")
 
 
 def test_who_uses_llm_alone_needs_no_pydantic() -> None:
-    assert [name for name in loaded("import llm, llm.providers, llm.modes.structured") if name.startswith("pydantic")] == []
+    assert [
+        name for name in loaded("import llm, llm.providers, llm.modes.structured") if name.startswith("pydantic")
+    ] == []
 
 
 def test_one_assistant_made_ready_loads_little_beyond_the_core() -> None:
     """What is put off until an assistant is made would only look like a gain."""
     more = {name for name in loaded(READY) - loaded(CORE) if name.split(".")[0] in {"assistant", "tools", "llm"}}
     assert more == {
-        "assistant.ears",
+        "assistant.runtime.ears",
         "assistant.worlds",
-        "assistant.worlds.embedded",
-        "assistant.worlds.embedded_commands",
-        "assistant.worlds.embedded_ears",
-        "assistant.worlds.embedded_identity",
-        "assistant.worlds.hamlet",
+        "assistant.worlds.embedded.world",
+        "assistant.worlds.embedded.commands",
+        "assistant.worlds.embedded.ears",
+        "assistant.worlds.embedded.identity",
+        "assistant.worlds.embedded.hamlet",
     }
 
 

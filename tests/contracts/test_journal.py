@@ -8,6 +8,7 @@ import pytest
 import pytest_twisted
 from twisted.internet.defer import Deferred
 
+from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.journal import (
     AlreadyRecorded,
     InboxFullError,
@@ -21,7 +22,6 @@ from assistant.journal import (
     StreamEntry,
     UnknownRun,
 )
-from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from llm import user
 from tests.assistant.journal.keeping import LOOK, SAY, TRIGGER, event, executed, noon, response
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.worlds.embedded import EmbeddedWorld
+from assistant.worlds.embedded.world import EmbeddedWorld
 from tools.context import GameCommand, Person, Principal, Scene, Thing, World
-from tools.execution.dispatch import Dispatcher
 from tools.errors import ToolFailed
+from tools.execution.dispatch import Dispatcher
+from tools.policy.config import Rules
 from tools.registry import Registry
 from tools.result import Executed, Status
-from tools.policy.config import Rules
 from tools.testing import ANNA, SAGE, Act, RecordingWorld, now, tool_call, tool_context
 from tools.verbs import WORLD_TOOLS
 

@@ -23,16 +23,16 @@ from twisted.logger import globalLogBeginner, textFileLogObserver
 from twisted.protocols.basic import LineOnlyReceiver
 from twisted.python.failure import Failure
 
-from assistant.build import Surroundings, build_assistant
-from assistant.character import Assistant
-from assistant.chosen_model import ChosenModel
-from assistant.config import AssistantConfig, JournalConfig, ModelConfig
-from assistant.events import Said, Whispered
+from assistant.config.schema import AssistantConfig, JournalConfig, ModelConfig
+from assistant.events.events import Said, Whispered
+from assistant.events.outcome import Failed, LimitReached, Outcome
+from assistant.events.trace import StepTrace
 from assistant.journal import JournalError, SqliteJournal
-from assistant.outcome import Failed, LimitReached, Outcome
-from assistant.storage import JournalFile
-from assistant.trace import StepTrace
-from assistant.worlds.embedded import Body, EmbeddedWorld
+from assistant.models.chosen import ChosenModel
+from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.character import Assistant
+from assistant.runtime.storage import JournalFile
+from assistant.worlds.embedded.world import Body, EmbeddedWorld
 from llm import Capabilities, get_provider
 from resilience import HttpExchange, Ledger, Pipeline
 from tools import GameCommand, Kind, Person, Principal, Registry, Scene

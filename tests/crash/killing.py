@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.config import AssistantConfig
+from assistant.config.schema import AssistantConfig
 from tests.crash import game
 from tests.crash.evidence import Evidence
 from tests.crash.forked import Process, now, print_report, start_model

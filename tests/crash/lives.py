@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from assistant.build import Surroundings, build_assistant
-from assistant.character import Assistant
-from assistant.chosen_model import ChosenModel
-from assistant.config import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
-from assistant.ears import AssistantEars
+from assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
 from assistant.journal import SqliteJournal
-from assistant.storage import JournalFile, Storage
-from assistant.worlds.embedded import Body, EmbeddedWorld
+from assistant.models.chosen import ChosenModel
+from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.character import Assistant
+from assistant.runtime.ears import AssistantEars
+from assistant.runtime.storage import JournalFile, Storage
+from assistant.worlds.embedded.world import Body, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import FakeChat, FakeOllama, FakeServer, Script, serve
 from resilience import HttpExchange, Launcher, Ledger, Pipeline

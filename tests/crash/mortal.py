@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from assistant.classify import Attention
-from assistant.events import Event
+from assistant.events.classify import Attention
+from assistant.events.events import Event
+from assistant.events.outcome import Outcome
 from assistant.journal import (
     NO_CHANGE,
     Accepted,
@@ -17,7 +18,6 @@ from assistant.journal import (
     StreamChange,
     UnknownEffect,
 )
-from assistant.outcome import Outcome
 from llm import LLMResponse, ToolCall
 from tools import Executed
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import Said
-from assistant.react import react
+from assistant.events.events import Said
+from assistant.loop.react import react
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN
 from tests.crash.lives import Lives, lives

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.react import react
+from assistant.loop.react import react
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.crash.lives import lives
 from tests.crash.mortal import Death

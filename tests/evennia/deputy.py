@@ -18,9 +18,9 @@ from evennia.commands.default.cmdset_character import CharacterCmdSet
 from evennia.commands.default.cmdset_session import SessionCmdSet
 from twisted.internet.task import Clock
 
-from assistant.worlds.evennia.body import EvenniaBody
-from assistant.worlds.evennia.ladder import Ladder, permission_of
-from assistant.worlds.evennia.principals import principal_of
+from assistant.worlds.evennia.body.body import EvenniaBody
+from assistant.worlds.evennia.hearing.ladder import Ladder, permission_of
+from assistant.worlds.evennia.hearing.principals import principal_of
 from tests.evennia.village import Player, Village
 from tools import Approvals, Dispatcher, Executed, Kind, Label, MemoryNotes, Principal, Registry, Rules, Sight, Source
 from tools.context import ToolContext

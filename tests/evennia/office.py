@@ -13,16 +13,18 @@ from evennia import CmdSet
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.defer import Deferred
 
-from assistant.events import Said
-from assistant.redaction import Secrets
-from assistant.service.home import Home
-from assistant.service.household import Household
-from assistant.service.member import Member
+from assistant.events.events import Said
+from assistant.keys.redaction import Secrets
 from assistant.service.options import merged
-from assistant.worlds.evennia import alerts, house, lives
+from assistant.service.runner import Member
+from assistant.service.service import Household
+from assistant.service.service_config import Home
+from assistant.worlds.evennia import runners as lives
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands import all_commands
 from assistant.worlds.evennia.commands.order import WORK
-from assistant.worlds.evennia.principals import principal_of
+from assistant.worlds.evennia.hearing.principals import principal_of
+from assistant.worlds.evennia.upkeep import alerts
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
 from tests.evennia.village import Player, Village
 

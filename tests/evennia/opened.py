@@ -12,7 +12,7 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from assistant.worlds.evennia import house
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.plugin import HouseholdService
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
 from tests.evennia.village import Village

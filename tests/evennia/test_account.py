@@ -11,9 +11,11 @@ from evennia.accounts.models import AccountDB
 from evennia.comms.models import Msg
 from evennia.utils import create
 
-from assistant.events import ChannelSaid, Event, Paged
-from assistant.service.member import Member
-from assistant.worlds.evennia import accounts, creation, far_speech, house
+from assistant.events.events import ChannelSaid, Event, Paged
+from assistant.service.runner import Member
+from assistant.worlds.evennia import accounts, creation
+from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia.body import far_speech
 from llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor
 from tools import Kind, ToolFailed

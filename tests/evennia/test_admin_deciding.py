@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from evennia.objects.models import ObjectDB
 
-from assistant.service.member import Member
+from assistant.service.runner import Member
 from llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from evennia.accounts.models import AccountDB
 
-from assistant.service.member import State
-from assistant.tick import MAX_CRASHES
-from assistant.worlds.evennia import creation, house
+from assistant.events.tick import MAX_CRASHES
+from assistant.service.runner import State
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import service as house
 from llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
 

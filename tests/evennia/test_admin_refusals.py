@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia import creation, house
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import service as house
 from llm.testing import HttpError, RecordedRequest, Step, serve
 from tests.evennia.office import HELLO, office, ollama, reactor
 

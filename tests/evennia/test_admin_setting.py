@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from assistant.worlds.evennia import creation, house
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import service as house
 from llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
 

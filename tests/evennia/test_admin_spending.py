@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia import creation, house
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.order import Refused
 from assistant.worlds.evennia.commands.spending import allowance
-from assistant.worlds.evennia.game_wide import game_overrides
+from assistant.worlds.evennia.upkeep.game_wide import game_overrides
 from llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from assistant.config import ModelConfig
-from assistant.worlds.evennia import creation, house
+from assistant.config.schema import ModelConfig
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.order import Refused
 from assistant.worlds.evennia.commands.thinking import Wanted, changed, parsed
 from llm.testing import Call, FakeChat, HttpError, Reply, serve

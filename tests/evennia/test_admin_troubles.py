@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 from evennia.server.models import ServerConfig
 
-from assistant.events import Said
-from assistant.service.member import Member
-from assistant.tick import MAX_CRASHES
-from assistant.troubles import EVERYBODY, Kind, Trouble, Troubles
-from assistant.worlds.evennia import alerts, creation, hooks, house
-from assistant.worlds.evennia.game_wide import KEPT_ALERTS
-from assistant.worlds.evennia.principals import principal_of
+from assistant.events.events import Said
+from assistant.events.tick import MAX_CRASHES
+from assistant.service.runner import Member
+from assistant.service.troubles import EVERYBODY, Kind, Trouble, Troubles
+from assistant.worlds.evennia import creation, hooks
+from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia.hearing.principals import principal_of
+from assistant.worlds.evennia.upkeep import alerts
+from assistant.worlds.evennia.upkeep.game_wide import KEPT_ALERTS
 from llm.testing import Call, FakeChat, HttpError, Reply, serve
 from tests.evennia.office import Office, office, ollama, reactor
 from tests.evennia.opened import opened
@@ -137,7 +139,7 @@ async def test_a_refused_key_is_told_and_its_end_when_the_right_one_is_there(tmp
 
 
 def _answered() -> Any:
-    from assistant.outcome import Answered  # noqa: PLC0415
+    from assistant.events.outcome import Answered  # noqa: PLC0415
 
     return Answered(("say",))
 
@@ -196,7 +198,7 @@ async def put_aside(here: Office, member: Member, *texts: str) -> None:
         event = Said(id=f"x.{number}", at=0.0, who=who, text=text, to_me=True)
         await member.assistant.hear(event)
     ids = [(f"x.{number}", "3 runs over it crashed") for number in range(len(texts))]
-    from assistant.journal import inbox  # noqa: PLC0415
+    from assistant.journal.tables import inbox  # noqa: PLC0415
 
     await here.household._journal.store.write(lambda db: inbox.park(db, member.place.me.id, ids))
     await member.alarms.look()

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.service.member import Member
-from assistant.worlds.evennia import creation, house
+from assistant.service.runner import Member
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands import tracing
-from assistant.worlds.evennia.doctor import whole_house
+from assistant.worlds.evennia.upkeep.doctor import whole_house
 from llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import office, ollama, reactor
 

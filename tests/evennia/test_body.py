@@ -5,9 +5,9 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
-from assistant.worlds.evennia.body import NO_ACCOUNT, NOBODY_HEARS, PIECE_SECONDS, EvenniaBody
-from assistant.worlds.evennia.border import FAILED
-from assistant.worlds.evennia.principals import principal_of
+from assistant.worlds.evennia.body.body import NO_ACCOUNT, NOBODY_HEARS, PIECE_SECONDS, EvenniaBody
+from assistant.worlds.evennia.body.border import FAILED
+from assistant.worlds.evennia.hearing.principals import principal_of
 from tests.evennia.village import Player, Village
 from tests.guards import FlushFailures
 from tools.context import Principal, World

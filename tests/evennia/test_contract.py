@@ -5,7 +5,7 @@ import re
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.worlds.evennia.body import EvenniaBody
+from assistant.worlds.evennia.body.body import EvenniaBody
 from tests.contracts import test_world as contract
 from tests.contracts.test_world import (  # noqa: F401  (pytest collects them here, with the subject below)
     test_a_line_that_is_no_command_is_refused,

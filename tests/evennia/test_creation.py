@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from assistant.service.member import State
-from assistant.settings import SettingsError
-from assistant.worlds.evennia import creation, house, lives
+from assistant.config.settings import SettingsError
+from assistant.service.runner import State
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import runners as lives
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.characters import AssistantCharacter
 from assistant.worlds.evennia.scripts import script_of
 from llm.testing import serve

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.worlds.evennia import creation, house
-from assistant.worlds.evennia.body import EvenniaBody
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia.body.body import EvenniaBody
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor
 from tests.evennia.village import Player

@@ -8,8 +8,9 @@ import pytest
 from django.db import connection
 from django.test import override_settings
 
-from assistant.doctor.finding import State
-from assistant.worlds.evennia import doctor, hooks, pragmas
+from assistant.checks.finding import State
+from assistant.worlds.evennia import hooks
+from assistant.worlds.evennia.upkeep import doctor, pragmas
 from tests.evennia.opened import opened
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")

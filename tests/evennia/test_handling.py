@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.worlds.evennia.body import EvenniaBody
+from assistant.worlds.evennia.body.body import EvenniaBody
 from llm.messages import JSON
 from tests.evennia.village import Player, Village
 from tools.execution.dispatch import Dispatcher
+from tools.policy.config import Rules
 from tools.registry import Registry
 from tools.result import Executed, Status
-from tools.policy.config import Rules
 from tools.testing import now, tool_call, tool_context
 from tools.verbs import WORLD_TOOLS
 

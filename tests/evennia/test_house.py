@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from twisted.application.service import MultiService
 
-from assistant.heap import settle_heap
-from assistant.worlds.evennia import creation, house
+from assistant.service.heap import settle_heap
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.plugin import start_plugin_services
 from assistant.worlds.evennia.scripts import script_of
 from llm.testing import Call, FakeOllama, Hang, Reply, serve

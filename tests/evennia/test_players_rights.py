@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.service.member import Member
+from assistant.service.runner import Member
 from assistant.worlds.evennia import creation
 from llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor

@@ -8,9 +8,11 @@ import pytest
 from evennia.scripts.models import ScriptDB
 from evennia.utils import create
 
-from assistant.service.member import State
-from assistant.settings import SettingsError
-from assistant.worlds.evennia import creation, house, lives
+from assistant.config.settings import SettingsError
+from assistant.service.runner import State
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import runners as lives
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.scripts import AssistantScript, script_of
 from tests.evennia.opened import opened, turns
 

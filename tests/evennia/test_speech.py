@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
-from assistant.worlds.evennia.body import EvenniaBody
-from assistant.worlds.evennia.speech import MAX_PIECE, escaped, spoken_pieces
+from assistant.worlds.evennia.body.body import EvenniaBody
+from assistant.worlds.evennia.body.speech import MAX_PIECE, escaped, spoken_pieces
 from tests.evennia.village import Village
-from tools.text.clean import clean_speech
 from tools.testing import now
+from tools.text.clean import clean_speech
 
 TRAPS = (
     "hello {world} {0} {you!r} {you:>50000000}",

@@ -1,9 +1,9 @@
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.outcome import NothingToDo
-from assistant.trace import Observer
-from assistant.worlds.evennia.thinking_sign import ThinkingSign
+from assistant.events.outcome import NothingToDo
+from assistant.events.trace import Observer
+from assistant.worlds.evennia.body.thinking_sign import ThinkingSign
 
 
 @pytest.fixture

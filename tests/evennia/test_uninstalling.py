@@ -12,10 +12,11 @@ from evennia.scripts.models import ScriptDB
 from evennia.server.models import ServerConfig
 from evennia.utils import create
 
-from assistant.worlds.evennia import accounts, creation, house
+from assistant.worlds.evennia import accounts, creation
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.game_wide import keep_game_overrides
-from assistant.worlds.evennia.uninstalling import LINE, uninstall
+from assistant.worlds.evennia.upkeep.game_wide import keep_game_overrides
+from assistant.worlds.evennia.upkeep.uninstalling import LINE, uninstall
 from tests.evennia.opened import opened
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")

@@ -9,10 +9,10 @@ from evennia.comms.models import ChannelDB
 from evennia.utils import create
 from twisted.internet.task import Clock
 
-from assistant.events import Noticed
-from assistant.worlds.evennia.body import EvenniaBody
-from assistant.worlds.evennia.telling import tell
-from assistant.worlds.evennia.writers import Writers
+from assistant.events.events import Noticed
+from assistant.worlds.evennia.body.body import EvenniaBody
+from assistant.worlds.evennia.body.telling import tell
+from assistant.worlds.evennia.hearing.writers import Writers
 from tests.evennia.deputy import Stage
 from tests.evennia.village import Village
 from tools import Approvals, Given, Kind, Principal, Status, ToolFailed, Written, label_of

@@ -17,9 +17,9 @@ from evennia.utils import create
 from evennia.utils.ansi import strip_ansi, strip_mxp
 from twisted.internet.task import Clock
 
-from assistant.events import Event
+from assistant.events.events import Event
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.hearing import Hearing, MakeEvent
+from assistant.worlds.evennia.hearing.hearing import Hearing, MakeEvent
 
 _SESSIONS: Iterator[int] = count(1)
 

@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.journal.files import create
-from assistant.journal.schema import SCHEMA
-from llm.testing.answer import Answer
-from llm.testing.ollama import OllamaModel
+from assistant.journal.file.files import create
+from assistant.journal.file.schema import SCHEMA
 from llm.messages import JSON
 from llm.testing import (
     Call,
@@ -29,6 +27,8 @@ from llm.testing import (
     Step,
     serve,
 )
+from llm.testing.answer import Answer
+from llm.testing.ollama import OllamaModel
 from tests.live.command import Result, reactor, run
 from tools.web.testing import FakeBrave, FakePerplexity, FakeSearxng, FakeTavily
 

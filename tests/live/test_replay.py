@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from twisted.internet.utils import getProcessOutputAndValue
 
-from assistant.outcome import NothingToDo
+from assistant.events.outcome import NothingToDo
 from tests.assistant.replay.recording import (
     ANSWERED,
     BEGUN,
@@ -40,7 +40,7 @@ import sys
 from pathlib import Path
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
-from assistant.outcome import Answered
+from assistant.events.outcome import Answered
 from tests.assistant.replay.recording import looks, record, said, says, writing
 async def write():
     async with writing(Path(sys.argv[1])) as journal:

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from assistant.doctor.keeping import bindings
-from assistant.journal.files import create
-from assistant.journal.schema import SCHEMA
-from assistant.key_binding import KeyBinding
-from assistant.settings import read_settings
-from assistant.setup.thinking import unlisted
+from assistant.checks.journal import bindings
+from assistant.config.settings import read_settings
+from assistant.journal.file.files import create
+from assistant.journal.file.schema import SCHEMA
+from assistant.keys.binding import KeyBinding
+from assistant.surfaces.setup.thinking import unlisted
 from llm.testing import Call, FakeChat, RecordedRequest, Reply, Step, serve
 from tests.live.command import Result, reactor, run, start
 from tools.web.testing import FakeSearxng, FakeTavily

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from assistant.trial.wrapping import width
+from assistant.surfaces.trial.wrapping import width
 from llm.testing import Call, FakeOllama, Reply, serve
 from tests.live.command import Command, reactor, start
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistant.worlds.place_file import PlaceFileError, place_of, read_place
+from assistant.worlds.embedded.place_file import PlaceFileError, place_of, read_place
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from tests.live.command import Result, reactor, run
 

@@ -64,7 +64,7 @@ async def ran(python: Path, *arguments: str, folder: Path, given: bytes = b"") -
 
 
 async def test_every_package_is_in_the_wheel_and_nothing_of_the_tree_is_used(python: Path, tmp_path: Path) -> None:
-    code = "import assistant.talk.ask, assistant.service, assistant.worlds.evennia, llm.testing, tools.web.testing"
+    code = "import assistant.loop.talk.ask, assistant.service, assistant.worlds.evennia, llm.testing, tools.web.testing"
     out, status = await ran(python, "-c", f"{code}; print(assistant.__file__)", folder=tmp_path)
     assert status == 0, out
     assert "site-packages" in out

@@ -6,7 +6,6 @@ from itertools import count
 
 import pytest
 
-from llm.wire.accumulate import MAX_ARGUMENT_CHARS, Accumulator
 from llm.messages import (
     Citation,
     Message,
@@ -29,6 +28,7 @@ from llm.stream import (
     TextDelta,
     UsageSeen,
 )
+from llm.wire.accumulate import MAX_ARGUMENT_CHARS, Accumulator
 
 KNOWN = ("get_weather", "look", "say")
 

@@ -16,11 +16,11 @@ from twisted.web.resource import Resource
 from twisted.web.server import Request
 
 from llm import BadCredential, FinishReason, LLMError, RateLimited, Unavailable, Usage
-from llm.wire.accumulate import Accumulator
-from llm.wire.anthropic_events import AnthropicEvents, sse
 from llm.messages import JSONObject
 from llm.stream import CallDelta, FinishSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
 from llm.testing import serve
+from llm.wire.accumulate import Accumulator
+from llm.wire.anthropic_events import AnthropicEvents, sse
 from tests.llm.test_client import reactor
 
 KNOWN = ("look", "say", "get_weather")

@@ -14,7 +14,6 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from twisted.web.server import Site
 
-from llm.testing.server import pieces
 from llm.testing import (
     Call,
     DieMidStream,
@@ -32,6 +31,7 @@ from llm.testing import (
     Reply,
     Script,
 )
+from llm.testing.server import pieces
 
 THREE = Reply("one two three", chunk_size=None, usage=(7, 3))
 ASKED = {"model": "sage", "stream": True, "messages": [{"role": "user", "content": "Where is the well?"}]}

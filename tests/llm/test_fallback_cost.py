@@ -8,8 +8,8 @@ from types import FrameType
 import pytest
 
 from llm.fallback.drafts import Offer
-from llm.loose_json.tokens import Budget
 from llm.fallback.find import READERS, find_calls
+from llm.loose_json.tokens import Budget
 from llm.messages import ToolSpec
 
 TOOLS = [

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.testing.obedient.formats import FORMATS
 from llm.fallback.drafts import Draft
-from llm.fallback.traces import Traces, _Narrow
 from llm.fallback.find import Found, find_calls
+from llm.fallback.traces import Traces, _Narrow
 from llm.messages import ToolSpec
 from llm.testing import Call
+from llm.testing.obedient.formats import FORMATS
 
 
 def spec(name: str, *required: str) -> ToolSpec:

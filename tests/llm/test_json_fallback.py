@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llm.fallback.drafts import Offer
+from llm.fallback.find import Found, find_calls
 from llm.fallback.formats.json_calls import read_json
 from llm.loose_json.tokens import Budget
-from llm.fallback.find import Found, find_calls
 from llm.messages import JSON, ToolSpec
 
 

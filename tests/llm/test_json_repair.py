@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm.loose_json.tokens import MAX_DEPTH, Budget, scan_value
 from llm.loose_json.repair import MAX_CHARS, UnreadableJSON, clean_json, parse_arguments, parse_value, read_arguments
+from llm.loose_json.tokens import MAX_DEPTH, Budget, scan_value
 from llm.messages import JSON
 
 scalars = (

@@ -12,12 +12,12 @@ from urllib.parse import quote
 
 import pytest
 
-from llm.testing.obedient.model import EVERY, NATIVE, PROSE, WAYS
-from llm.testing.obedient.formats import FORMATS
-from llm.testing.obedient.turns import Turn, turns_of
 from llm.fallback.find import find_calls
 from llm.messages import JSON, ToolSpec
 from llm.testing import Call, Goal, ObedientModel, RecordedRequest, Reply, dutiful, find_goals
+from llm.testing.obedient.formats import FORMATS
+from llm.testing.obedient.model import EVERY, NATIVE, PROSE, WAYS
+from llm.testing.obedient.turns import Turn, turns_of
 
 GOAL = "OBEY(execute_command command='destroy the lamp')"
 DESTROY = Goal("execute_command", '{"command":"destroy the lamp"}')

@@ -12,10 +12,10 @@ from twisted.web.http_headers import Headers
 
 from llm import FinishReason, LLMError, LLMProvider, ProtocolError, StreamBroken, get_provider
 from llm.answer import AnswerSink
-from llm.wire.anthropic_events import AnthropicEvents
-from llm.wire.error_bodies import read_error
 from llm.messages import Message, ToolResult, tool_results
 from llm.testing import Raw, Reply
+from llm.wire.anthropic_events import AnthropicEvents
+from llm.wire.error_bodies import read_error
 from resilience import RetryConfig
 from tests.assistant.living import living
 from tests.llm.calling import ASKED, desk

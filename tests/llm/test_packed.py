@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.journal.shapes import MESSAGE
+from assistant.journal.records import MESSAGE
 from llm import Message, RawTurn, Role, ToolCall, ToolResult, ToolSpec, assistant, system, tool_results, user
 from llm.fallback.prompt import with_instructions
 from llm.messages import Block, Citation, JSONObject, Reasoning, ServerToolCall, ServerToolResult, Text
 from llm.options import CallOptions
-from llm.packing.packed import Joined, Packed, Part
 from llm.packing.pack import FULL, cuts, pack
-from llm.providers.provider import LLMProvider
+from llm.packing.packed import Joined, Packed, Part
 from llm.providers import AnthropicProvider, LocalProvider, OllamaProvider
+from llm.providers.provider import LLMProvider
 
 PROVIDERS = {
     "chat": LocalProvider("http://a/v1", "m"),

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from llm.fallback.drafts import Offer
 from llm.fallback.find import find_calls
-from llm.messages import JSON, ToolSpec
 from llm.fallback.formats.pythonic import UnreadableCalls, parse_calls
+from llm.messages import JSON, ToolSpec
 
 
 def tool(name: str, *required: str, optional: tuple[str, ...] = ()) -> ToolSpec:

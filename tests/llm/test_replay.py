@@ -26,9 +26,9 @@ from llm import (
     tool_results,
     user,
 )
-from llm.testing.anthropic import wrong_messages
 from llm.messages import JSONObject
 from llm.paused import without_unpaired
+from llm.testing.anthropic import wrong_messages
 
 RAW = RawTurn(
     "anthropic",

@@ -24,8 +24,6 @@ from twisted.web.client import Agent, FileBodyProducer, ResponseNeverReceived
 
 from llm.messages import JSON
 from llm.testing import (
-    BRAINS,
-    FAULTS,
     Call,
     DieMidStream,
     FakeChat,
@@ -33,10 +31,10 @@ from llm.testing import (
     Hang,
     RecordedRequest,
     Reply,
-    main,
     serve,
     simple_sage,
 )
+from llm.testing.__main__ import BRAINS, FAULTS, main
 
 ROOT = Path(__file__).parents[2]
 ASKED = orjson.dumps({"model": "sage", "stream": True, "messages": [{"role": "user", "content": "Where is the well?"}]})

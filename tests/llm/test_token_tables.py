@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm import get_provider, user
+from llm.tokens.estimate import EXACT_BYTES, TokenEstimator
 from llm.tokens.tables import (
     PIECE_CHARS,
     TABLES,
@@ -23,7 +24,6 @@ from llm.tokens.tables import (
     load_counter,
     preferred,
 )
-from llm.tokens.estimate import EXACT_BYTES, TokenEstimator
 
 WORDS = (b"he", b"hel", b"hell", b"hello", b" w", b" wo", b" wor", b" worl", b" world", b"aa", b"aaaa", b"  ")
 

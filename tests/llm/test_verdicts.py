@@ -22,8 +22,8 @@ from llm import (
     Unavailable,
     UnpairedServerTool,
 )
-from llm.wire.error_kinds import kind_of
 from llm.verdicts import QUOTA_COOL_SECONDS, verdict_of
+from llm.wire.error_kinds import kind_of
 from resilience import RetryConfig, Verdict
 
 NOW = 100.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
-from assistant.events import Arrived
-from assistant.worlds.embedded import Body
+from assistant.events.events import Arrived
+from assistant.worlds.embedded.world import Body
 from tests.policy.stage import BOB, ECHO, GUEST, MALLORY, Stage
 from tools import Kind, Principal, Thing
 

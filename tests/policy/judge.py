@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from assistant.worlds.embedded_commands import COMMANDS
+from assistant.worlds.embedded.commands import COMMANDS
 from tools import GameCommand
 from tools.policy.decide import is_denied
 

@@ -10,16 +10,16 @@ from typing import Any
 
 from pydantic import Field
 
-from assistant.build import Surroundings, build_assistant
-from assistant.character import Assistant
-from assistant.chosen_model import ChosenModel
-from assistant.config import AssistantConfig, ModelConfig
-from assistant.ears import AssistantEars
+from assistant.config.schema import AssistantConfig, ModelConfig
+from assistant.events.outcome import Outcome
 from assistant.journal import MemoryJournal
-from assistant.outcome import Outcome
-from assistant.rights import MemoryMutes
-from assistant.storage import Storage
-from assistant.worlds.embedded import Body, EmbeddedWorld
+from assistant.memory.rights import MemoryMutes
+from assistant.models.chosen import ChosenModel
+from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.character import Assistant
+from assistant.runtime.ears import AssistantEars
+from assistant.runtime.storage import Storage
+from assistant.worlds.embedded.world import Body, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import Brain, FakeAnthropic, FakeChat, FakeOllama, FakeServer, OllamaModel, serve
 from resilience import HttpExchange, Launcher, Ledger, Pipeline

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from assistant.worlds.hamlet import HAMLET
+from assistant.worlds.embedded.hamlet import HAMLET
 from tests.policy.stage import BEA, BOB, MALLORY, Stage
 from tools import Principal, Thing
 

@@ -10,8 +10,8 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from resilience import BreakerConfig, InFlightConfig, Passage, Upstream, UpstreamConfig, Verdict
-from resilience.admission.quota import Credential, Quota
 from resilience.admission.queue_entry import Errand
+from resilience.admission.quota import Credential, Quota
 
 #: The server failed the attempt; it told us to slow down.
 SICK = Verdict("down", is_failure=True)

@@ -9,8 +9,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from resilience import Barred, Deadline, NotThere, Order, Passage, Pipeline, Target, Verdict
-from resilience.admission.revocation import Bar
 from resilience.admission.quota import MISSING
+from resilience.admission.revocation import Bar
 
 ORIGIN = "http://server.test:1"
 

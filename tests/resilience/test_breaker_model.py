@@ -21,8 +21,8 @@ from hypothesis.stateful import (
 
 from resilience.admission.breaker import Permit
 from resilience.admission.circuit import BreakerConfig, State
-from resilience.errors import CircuitOpen
 from resilience.admission.window import Window
+from resilience.errors import CircuitOpen
 from tests.resilience.breaker_model import Fact, Model, row
 from tests.resilience.circuits import Circuit
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 
-from resilience.testing.faults.names import NAMES
 from resilience.testing import PASS
+from resilience.testing.faults.names import NAMES
 from tests.live.command import Command, Result
 from tests.resilience.test_faults import BODY, rigged
 

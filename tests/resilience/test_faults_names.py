@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from resilience.testing.faults.names import NAMES
-from resilience.testing.proxy import upstream_of
 from resilience.testing import (
     PASS,
     Fault,
@@ -22,6 +20,8 @@ from resilience.testing import (
     overloaded,
     throttled,
 )
+from resilience.testing.faults.names import NAMES
+from resilience.testing.proxy import upstream_of
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
+from resilience.testing import PASS, Fault, Faults, HangAfter, Latency, Reset, Slicer
+from resilience.testing.fault_writer import HIGH_WATER_BYTES, Outlet
 from resilience.testing.faults.answers import EndlessEvents, GzipBomb
 from resilience.testing.faults.canned import pieces
 from resilience.testing.faults.combined import Ending, shape_of
-from resilience.testing.fault_writer import HIGH_WATER_BYTES, Outlet
 from resilience.testing.record import Record
 from resilience.testing.schedule import Schedule
-from resilience.testing import PASS, Fault, Faults, HangAfter, Latency, Reset, Slicer
 
 
 class Client:

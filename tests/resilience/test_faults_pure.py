@@ -11,9 +11,6 @@ from typing import Any
 import pytest
 
 from resilience import testing
-from resilience.testing.faults import canned
-from resilience.testing.faults.combined import Ending, shape_of
-from resilience.testing.schedule import Schedule
 from resilience.testing import (
     PASS,
     Bandwidth,
@@ -41,6 +38,9 @@ from resilience.testing import (
     server_error,
     throttled,
 )
+from resilience.testing.faults import canned
+from resilience.testing.faults.combined import Ending, shape_of
+from resilience.testing.schedule import Schedule
 
 A, B = Status(500), Reset()
 

@@ -15,18 +15,18 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
+from resilience.admission.breaker import PROBE_WAIT
+from resilience.admission.circuit import BreakerConfig
+from resilience.admission.in_flight import InFlightConfig
 from resilience.admission.rate_limit_window import Told
+from resilience.admission.server import Passage, UpstreamConfig
 from resilience.amounts import Account, Allowance, Amount
 from resilience.backoff import RetryConfig
-from resilience.admission.breaker import PROBE_WAIT
 from resilience.budget.ledger import Ledger
-from resilience.admission.circuit import BreakerConfig
+from resilience.call import Caller, Order, Target
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded, NotAdmitted
-from resilience.admission.in_flight import InFlightConfig
-from resilience.call import Caller, Order, Target
 from resilience.pipeline import Pipeline
-from resilience.admission.server import Passage, UpstreamConfig
 from resilience.verdict import Verdict
 
 WORLDS = 10_000

@@ -10,11 +10,11 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from resilience.admission.circuit import BreakerConfig
-from resilience.errors import CircuitOpen
-from resilience.call import Target
-from resilience.pipeline import Pipeline
 from resilience.admission.queue_entry import Errand
 from resilience.admission.server import Passage, Upstream, UpstreamConfig
+from resilience.call import Target
+from resilience.errors import CircuitOpen
+from resilience.pipeline import Pipeline
 
 TARGET = Target("https://model.test:443", "key 1", "a")
 

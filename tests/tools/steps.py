@@ -7,11 +7,11 @@ from twisted.python.failure import Failure
 from llm.messages import ToolCall
 from resilience import Deadline
 from tools.execution.dispatch import Dispatcher
+from tools.execution.step import EffectLog
+from tools.policy.config import Rules
 from tools.policy.decide import Caps
 from tools.registry import Registry
 from tools.result import Executed, Status
-from tools.policy.config import Rules
-from tools.execution.step import EffectLog
 from tools.testing import tool_context
 from tools.tool import Tool
 

@@ -6,18 +6,18 @@ from itertools import product
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.worlds.embedded import Body, EmbeddedWorld
-from assistant.worlds.embedded_commands import COMMANDS
-from tools.policy.approvals import Approvals, Denied, Given
+from assistant.worlds.embedded.commands import COMMANDS
+from assistant.worlds.embedded.world import Body, EmbeddedWorld
 from tools.context import ToolContext
 from tools.execution.dispatch import Dispatcher
 from tools.notes import MemoryNotes
+from tools.policy.approvals import Approvals, Denied, Given
+from tools.policy.config import Rules
 from tools.policy.principal import Kind, Principal
+from tools.policy.trust import Label, Sight, Source
 from tools.registry import Registry
 from tools.result import Executed, Status
-from tools.policy.config import Rules
 from tools.testing import now, tool_call
-from tools.policy.trust import Label, Sight, Source
 from tools.verbs import GAME_COMMAND_TOOLS
 
 #: A line for every command, in a room with a map where the assistant carries a coin.

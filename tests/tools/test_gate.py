@@ -8,19 +8,19 @@ from twisted.internet.task import Clock
 
 from llm.messages import ToolCall
 from tests.guards import FlushFailures
-from tools.policy.approvals import Approvals
 from tools.context import Person, Scene, ToolContext
-from tools.execution.dispatch import Dispatcher
 from tools.errors import ToolFailed
+from tools.execution.dispatch import Dispatcher
 from tools.notes import MemoryNotes
+from tools.policy.approvals import Approvals
+from tools.policy.config import Rules
 from tools.policy.decide import Caps
 from tools.policy.principal import Kind, Principal
+from tools.policy.trust import TOP, Sight, Source
 from tools.registry import Registry
 from tools.result import Executed, Status
-from tools.policy.config import Rules
 from tools.testing import ANNA, SAGE, RecordingWorld, crashing_tool, now, numbered, simple_tool, tool_call, tool_context
 from tools.tool import Category, Labelled, NoArguments, Tool
-from tools.policy.trust import TOP, Sight, Source
 from tools.verbs import MOVE, WORLD_TOOLS
 
 BEA = Principal("player:bea", "Bea", permission=3)

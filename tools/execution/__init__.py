@@ -1,1 +1,1 @@
-"""TODO."""
+"""Executes tool calls: every call gets a result, in order."""

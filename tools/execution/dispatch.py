@@ -15,13 +15,13 @@ from resilience.deadline import Deadline
 from tools.arguments import parse_arguments
 from tools.context import ToolContext
 from tools.errors import ToolRetry
+from tools.execution.step import NOTHING_YET, EffectLog, Past, Step, exact
+from tools.policy.config import Rules
 from tools.policy.session import Gate
+from tools.policy.trust import Sight
 from tools.registry import Registry
 from tools.result import Executed, Status
-from tools.policy.config import Rules
-from tools.execution.step import NOTHING_YET, EffectLog, Past, Step, exact
 from tools.tool import Tool
-from tools.policy.trust import Sight
 
 #: The least time for a tool in seconds, however little is left of its run: an answer that came in time is spoken.
 LAST_SECONDS = 1.0

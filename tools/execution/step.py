@@ -16,15 +16,15 @@ from twisted.python.failure import Failure
 from llm.messages import ToolCall, ToolResult
 from resilience.deadline import Deadline
 from tools.arguments import parse_arguments
-from tools.policy.binding import bound, check_unchanged, requirement_now
-from tools.text.clean import clean_heard, one_line
 from tools.context import ToolContext
 from tools.errors import ToolRetry
 from tools.execution.guarded import NoAnswer, level_told, sources_told, text_of, within
-from tools.policy.explain import told_by
+from tools.policy.binding import bound, check_unchanged, requirement_now
 from tools.policy.decide import Refused, Requirement, not_granted
+from tools.policy.explain import told_by
 from tools.policy.private import told_to_others
 from tools.result import Begun, Executed, Status
+from tools.text.clean import clean_heard, one_line
 from tools.tool import Answer, Arguments, Labelled, Tool
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from llm.messages import JSONObject, ToolCall
-from tools.policy.binding import difference
 from tools.context import Target
+from tools.policy.binding import difference
 from tools.policy.decide import Requirement, rank
 from tools.policy.principal import Kind, Principal
 from tools.policy.repetition import canonical

@@ -15,8 +15,8 @@ class Rules:
     """The rules for one assistant; `docs/policy.md` explains each.
 
     `grant` is the names of the tools it may use. `denied` are commands that nobody can allow, in addition to those in
-    DENIED (`tools/policy/decide.py`). `needs` replaces the permission that a tool needs, by its name. `world_text` is the
-    level of the game's own texts. `approvals` and `repetition` live as long as the assistant; without `approvals`
+    DENIED (`tools/policy/decide.py`). `needs` replaces the permission that a tool needs, by its name. `world_text` is
+    the level of the game's own texts. `approvals` and `repetition` live as long as the assistant; without `approvals`
     nothing can be approved. `on_request` is called with each new request for an approval.
     """
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from tools.context import Target
 from tools.policy.principal import Kind, Principal
-from tools.tool import Category, Tool
 from tools.policy.trust import bounded, label_of
+from tools.tool import Category, Tool
 
 #: Commands that nobody can allow an assistant, by the names of Evennia 6.1 and similar ones elsewhere: code, passwords,
 #: permissions, the server, accounts and sessions, acting through another person, and what rewrites later commands

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from llm.messages import ToolCall
-from tools.text.clean import one_line
 from tools.context import ToolContext
 from tools.execution.guarded import NoAnswer
-from tools.text.names import plain
 from tools.policy.principal import Principal
-from tools.result import Status
-from tools.tool import Reach, Tool
 from tools.policy.trust import channel_id
+from tools.result import Status
+from tools.text.clean import one_line
+from tools.text.names import plain
+from tools.tool import Reach, Tool
 
 
 def told_to_others(tool: Tool, call: ToolCall, context: ToolContext, *, changed: bool = False) -> NoAnswer | None:

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import assert_never
 
 from llm.messages import ToolCall
-from tools.text.clean import one_line
 from tools.context import ToolContext
-from tools.policy.explain import lack_of
+from tools.policy.config import Rules
 from tools.policy.decide import (
     Allowed,
     Decision,
@@ -21,12 +20,13 @@ from tools.policy.decide import (
     base_need,
     decide,
 )
+from tools.policy.explain import lack_of
 from tools.policy.principal import Kind, Principal
 from tools.policy.repetition import act_of
-from tools.result import Status
-from tools.policy.config import Rules
-from tools.tool import Category, Tool
 from tools.policy.trust import TOP, Sight, Source, bounded
+from tools.result import Status
+from tools.text.clean import one_line
+from tools.tool import Category, Tool
 
 #: What the model is told when an approval no longer covers what it was given for.
 VOID = "Not done: the approval is void, because {why}. {tell}."

@@ -12,9 +12,9 @@ from twisted.python.failure import Failure
 from llm.messages import JSON, ToolCall
 from tools.context import GameCommand, Kind, Person, Principal, Scene, ToolContext, World
 from tools.errors import ToolFailed
-from tools.text.names import pick
 from tools.notes import MemoryNotes, Notes
 from tools.result import Executed
+from tools.text.names import pick
 from tools.tool import Arguments, Category, NoArguments, Tool
 
 T = TypeVar("T")

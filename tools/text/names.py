@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tools.text.clean import one_line
 from tools.errors import ToolFailed
+from tools.text.clean import one_line
 
 _ARTICLES = frozenset({"the", "a", "an", "some", "my", "this", "that"})
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tools.text.clean import one_line
 from tools.context import ToolContext
 from tools.errors import ToolRetry
-from tools.tool import Arguments, Category, Tool
 from tools.policy.trust import Source
+from tools.text.clean import one_line
 from tools.text.wrapping import acted
+from tools.tool import Arguments, Category, Tool
 
 
 class EmoteArguments(Arguments):

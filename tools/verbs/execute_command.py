@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tools.text.clean import clean_heard, one_line
 from tools.context import GameCommand, ToolContext, Written
 from tools.errors import ToolFailed, ToolRetry
 from tools.policy.decide import Requirement
+from tools.text.clean import clean_heard, one_line
 from tools.tool import Arguments, Category, Labelled, Tool
 
 MAX_COMMAND_CHARS = 500

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
-from tools.text.clean import clean_heard, one_line
 from tools.context import GameCommand, Person, Scene, Target, Thing, ToolContext, Written
 from tools.errors import ToolFailed
-from tools.text.names import candidates, pick
 from tools.policy.decide import Requirement
+from tools.text.clean import clean_heard, one_line
+from tools.text.names import candidates, pick
 from tools.tool import Arguments, Category, Labelled, Reach, Tool
 
 #: What a command prints is trusted at most as a player's words: it may show what any player wrote.

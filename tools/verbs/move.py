@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tools.text.clean import one_line
 from tools.context import ToolContext
+from tools.text.clean import one_line
 from tools.tool import Arguments, Category, Labelled, Reach, Tool
 from tools.verbs.sight import View, seen, view
 

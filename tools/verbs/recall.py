@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from tools.text.clean import clean_heard, one_line
 from tools.context import ToolContext
 from tools.notes import MAX_NOTES, Note
-from tools.tool import Arguments, Category, Labelled, Tool
 from tools.policy.trust import TOP, Source
+from tools.text.clean import clean_heard, one_line
+from tools.tool import Arguments, Category, Labelled, Tool
 
 MAX_RECALLED = 5
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from tools.text.clean import clean_heard, one_line
 from tools.context import Person, Scene
+from tools.text.clean import clean_heard, one_line
 from tools.tool import Labelled
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tools.text.clean import one_line
 from tools.context import ToolContext
 from tools.errors import ToolRetry
-from tools.tool import Arguments, Category, Reach, Tool
+from tools.text.clean import one_line
 from tools.text.wrapping import MAX_WORDS, Words, spoken
+from tools.tool import Arguments, Category, Reach, Tool
 
 
 class ChannelArguments(Arguments):

@@ -1,16 +1,16 @@
 """The tools `follow`, `stay` and `home`: where a character goes without being told each step.
 
 `follow` only notes the person. When that person leaves, a rule makes the character walk after them
-(`assistant/following.py`). Each walk is a `move` that policy judges on behalf of the requester.
+(`assistant/loop/following.py`). Each walk is a `move` that policy judges on behalf of the requester.
 """
 
 from __future__ import annotations
 
 from pydantic import Field
 
-from tools.text.clean import one_line
 from tools.context import ToolContext
 from tools.errors import ToolFailed
+from tools.text.clean import one_line
 from tools.tool import Arguments, Category, Labelled, NoArguments, Reach, Tool
 from tools.verbs.handling import person_meant
 from tools.verbs.sight import View, seen, view

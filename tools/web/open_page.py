@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 from pydantic import Field
 
-from tools.text.clean import clean_heard, one_line
 from tools.context import ToolContext
-from tools.tool import Arguments, Category, Tool
 from tools.policy.trust import Source
+from tools.text.clean import clean_heard, one_line
+from tools.tool import Arguments, Category, Tool
 from tools.web.advice import advice, log_failure
 from tools.web.errors import Kind, WebError
-from tools.web.source.protocol import ReadProvider
-from tools.web.results import OpenPageToolResult
-from tools.web.turn import WebTurn
-from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 from tools.web.fetch.url import MAX_URL_CHARS, parse
+from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
+from tools.web.results import OpenPageToolResult
+from tools.web.source.protocol import ReadProvider
+from tools.web.turn import WebTurn
 
 #: The seconds a page gets when its readers do not say how long they may take.
 TIMEOUT_SECONDS = 45.0

@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from tools.web.source.protocol import ReadProvider, SearchProvider
 from tools.web.search import brave, perplexity, tavily
 from tools.web.search.api import Shared
 from tools.web.search.brave import BraveOptions, BraveSearchProvider
@@ -20,6 +19,7 @@ from tools.web.search.options import Options
 from tools.web.search.perplexity import PerplexityOptions, PerplexitySearchProvider
 from tools.web.search.searxng import SearxngOptions, SearxngSearchProvider
 from tools.web.search.tavily import TavilyOptions, TavilyProvider
+from tools.web.source.protocol import ReadProvider, SearchProvider
 
 Chosen = TypeVar("Chosen", bound=Options)
 

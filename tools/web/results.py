@@ -29,8 +29,8 @@ class SearchResultItem(_Told):
 class WebSearchToolResult(BaseModel):
     """Hits, what the model must know about the search itself, and the sources as lines of a footer.
 
-    `message` holds no instructions: those stand in the system text (`assistant/prompt.py`). The sources are the hits
-    once more, for programs, and are left out of the JSON a model is given.
+    `message` holds no instructions: those stand in the system text (`assistant/loop/prompt.py`). The sources are the
+    hits once more, for programs, and are left out of the JSON a model is given.
     """
 
     model_config = ConfigDict(frozen=True)

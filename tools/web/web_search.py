@@ -11,19 +11,19 @@ from dataclasses import replace
 
 from pydantic import Field, field_validator
 
-from tools.text.clean import one_line
 from tools.context import ToolContext
 from tools.errors import ToolFailed
-from tools.tool import Arguments, Category, Tool
 from tools.policy.trust import Source
+from tools.text.clean import one_line
+from tools.tool import Arguments, Category, Tool
 from tools.web.advice import NOTHING_FOUND, advice, log_failure
 from tools.web.cite import footer
 from tools.web.errors import Kind, WebError
-from tools.web.source.filtering import focused
 from tools.web.fetch.hosts import domain
-from tools.web.source.protocol import SearchProvider, SearchQuery, SearchResult, TimeRange
 from tools.web.results import SearchResultItem, WebSearchToolResult
 from tools.web.search.query import is_domain
+from tools.web.source.filtering import focused
+from tools.web.source.protocol import SearchProvider, SearchQuery, SearchResult, TimeRange
 from tools.web.source.served import Hits
 from tools.web.turn import WebTurn
 

@@ -20,12 +20,12 @@ from evennia.utils.utils import class_from_module, lazy_property, make_iter
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.events import ChannelSaid, Event, Paged
-from assistant.service.member import Member
-from assistant.worlds.evennia import house
-from assistant.worlds.evennia.far_speech import CATEGORY, PAGE_TAG, Voice
-from assistant.worlds.evennia.principals import principal_of
-from assistant.worlds.evennia.writers import Writers
+from assistant.events.events import ChannelSaid, Event, Paged
+from assistant.service.runner import Member
+from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia.body.far_speech import CATEGORY, PAGE_TAG, Voice
+from assistant.worlds.evennia.hearing.principals import principal_of
+from assistant.worlds.evennia.hearing.writers import Writers
 from tools import Principal
 from tools.text.clean import one_line
 

@@ -13,13 +13,13 @@ from evennia.utils.utils import class_from_module, lazy_property
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.worlds.evennia.printout import Printout
-from assistant.worlds.evennia.speech import escaped
-from assistant.worlds.evennia.standing import Standing
+from assistant.worlds.evennia.body.printout import Printout
+from assistant.worlds.evennia.body.speech import escaped
+from assistant.worlds.evennia.hearing.standing import Standing
 from tools.text.clean import one_line
 
 if TYPE_CHECKING:
-    from assistant.worlds.evennia.hearing import Hearing
+    from assistant.worlds.evennia.hearing.hearing import Hearing
 
 _log = Logger()
 
@@ -57,7 +57,7 @@ def _is_listed() -> bool:
 
 def ai_mark(character: Any) -> str:
     """Return the escaped mark after this character's name in a list; the usual one when no assistant lives in it."""
-    from assistant.worlds.evennia import house  # noqa: PLC0415  (the household is made after the typeclasses)
+    from assistant.worlds.evennia import service as house  # noqa: PLC0415  (the household is made after the typeclasses)
 
     member = house.member_of(character)
     if member is None:

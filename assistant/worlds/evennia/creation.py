@@ -10,14 +10,16 @@ from evennia.objects.models import ObjectDB
 from evennia.utils import create
 from evennia.utils.search import search_object
 
-from assistant.config import Config
-from assistant.service.member import Member
+from assistant.config.schema import Config
+from assistant.config.settings import SettingsError
 from assistant.service.options import merged
-from assistant.settings import SettingsError
-from assistant.worlds.evennia import accounts, house, lives
+from assistant.service.runner import Member
+from assistant.worlds.evennia import accounts
+from assistant.worlds.evennia import runners as lives
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.game_wide import game_overrides
 from assistant.worlds.evennia.scripts import CATEGORY, OFF, OVERRIDES, AssistantScript, script_of
+from assistant.worlds.evennia.upkeep.game_wide import game_overrides
 
 
 def create_assistant(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.doctor.finding import State
-from assistant.heap import settle_heap
+from assistant.checks.finding import State
+from assistant.service.heap import settle_heap
 
 _log = Logger()
 
@@ -19,8 +19,10 @@ def at_server_start() -> None:
     # Evennia loads this module before all of itself, so what needs the rest of Evennia is imported here.
     from django.conf import settings  # noqa: PLC0415
 
-    from assistant.worlds.evennia import alerts, cmdsets, house, pragmas  # noqa: PLC0415
+    from assistant.worlds.evennia import cmdsets  # noqa: PLC0415
+    from assistant.worlds.evennia import service as house  # noqa: PLC0415
     from assistant.worlds.evennia.install import CMDSET  # noqa: PLC0415
+    from assistant.worlds.evennia.upkeep import alerts, pragmas  # noqa: PLC0415
 
     try:
         house.hide_keys()

@@ -6,7 +6,7 @@ from twisted.application.service import IServiceCollection, Service
 from twisted.internet.defer import Deferred
 
 from assistant.service.closing import within
-from assistant.worlds.evennia import house
+from assistant.worlds.evennia import service as house
 
 #: How long cancelled commands may take to end, in seconds; the household then has the rest of the half second.
 WORK_SECONDS = 0.05
@@ -34,7 +34,7 @@ class HouseholdService(Service):
 async def _closed() -> None:
     """Stop commands, assistants, and the ears of their characters, and wait for all of them."""
     # Evennia's own API is still empty while it loads this module.
-    from assistant.worlds.evennia import lives  # noqa: PLC0415
+    from assistant.worlds.evennia import runners as lives  # noqa: PLC0415
     from assistant.worlds.evennia.commands.order import WORK  # noqa: PLC0415
 
     if house.is_open():

@@ -10,7 +10,8 @@ from typing import Any
 from evennia.scripts.scripts import DefaultScript
 from evennia.utils.dbserialize import deserialize
 
-from assistant.worlds.evennia import house, lives
+from assistant.worlds.evennia import runners as lives
+from assistant.worlds.evennia import service as house
 
 #: The one Attribute: the tables of settings that differ from the game's. Keys are in it only as references.
 OVERRIDES = "overrides"

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Fetches the embedded model's file, checks it, and keeps it."""

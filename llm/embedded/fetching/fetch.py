@@ -17,12 +17,12 @@ from time import perf_counter
 from types import FrameType
 
 from llm.embedded.errors import SourceFailed
-from llm.embedded.json_lines import Reporter
-from llm.embedded.lifeline import die_with_parent, when_parent_goes
 from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, default_data_dir
 from llm.embedded.fetching.parts import fetch_parts
 from llm.embedded.fetching.store import ModelStore
 from llm.embedded.fetching.upstream import Opener, fetch_upstream, https_opener
+from llm.embedded.json_lines import Reporter
+from llm.embedded.lifeline import die_with_parent, when_parent_goes
 
 SOURCES_VARIABLE = "MUD_ASSISTANT_MODEL_SOURCES"
 DEFAULT_SOURCES = "file,upstream,parts"

@@ -14,8 +14,8 @@ from threading import Event
 from typing import BinaryIO
 
 from llm.embedded.errors import SourceFailed
-from llm.embedded.json_lines import Reporter
 from llm.embedded.fetching.models import ModelFile
+from llm.embedded.json_lines import Reporter
 
 if sys.platform == "win32":
     import msvcrt

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The readers of tool calls in text, one format a file."""

@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Iterator
 
 from llm.fallback.drafts import Candidate, Draft, Offer, Reading
-from llm.loose_json.tokens import Budget, Ending, UnreadableJSON, scan_value
 from llm.loose_json.repair import MAX_CHARS, clean_json
+from llm.loose_json.tokens import Budget, Ending, UnreadableJSON, scan_value
 from llm.messages import JSON
 
 #: A list of calls, or Llama's `tool.call(`.

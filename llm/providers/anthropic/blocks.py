@@ -11,10 +11,10 @@ from typing import Any
 
 import orjson
 
-from llm.wire.call_ids import NAMELESS
 from llm.loose_json.repair import holds_nothing, parse_arguments
 from llm.messages import Citation, JSONObject, ServerToolCall, ServerToolResult
 from llm.stream import CallDelta, ReasoningDelta, ServerBlockSeen, StreamEvent, TextDelta
+from llm.wire.call_ids import NAMELESS
 
 #: The field of a delta that holds its piece, and the field of its block that the piece goes to.
 _DELTAS: Mapping[str, tuple[str, str]] = {

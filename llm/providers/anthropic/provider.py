@@ -8,13 +8,11 @@ from types import MappingProxyType
 import orjson
 from twisted.web.http_headers import Headers
 
-from llm.wire.error_bodies import excerpt
 from llm.errors import LLMError, ProtocolError
 from llm.fallback.prompt import as_text
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.options import CallOptions, ToolChoice, merge
 from llm.packing.packed import parts_of
-from llm.providers.provider import LLMProvider, kept_bytes
 from llm.providers.anthropic.errors import error_of_body
 from llm.providers.anthropic.stream import AnthropicStream
 from llm.providers.anthropic.turns import (
@@ -27,7 +25,9 @@ from llm.providers.anthropic.turns import (
     tool_of,
     turns,
 )
+from llm.providers.provider import LLMProvider, kept_bytes
 from llm.stream import StreamEvent
+from llm.wire.error_bodies import excerpt
 
 DEFAULT_URL = "https://api.anthropic.com"
 DEFAULT_VERSION = "2023-06-01"

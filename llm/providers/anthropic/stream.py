@@ -7,17 +7,17 @@ from typing import Any
 
 import orjson
 
-from llm.wire.error_bodies import excerpt
 from llm.errors import ProtocolError, StreamBroken
 from llm.loose_json.repair import UnreadableJSON, parse_value
-from llm.wire.lines import ServerSentEvent, SSEDecoder
 from llm.messages import RawTurn
-from llm.providers.provider import LLMProvider
 from llm.providers.anthropic.blocks import ContentBlock
 from llm.providers.anthropic.errors import error_in_stream
+from llm.providers.provider import LLMProvider
 from llm.providers.until_error import UntilError
 from llm.response import FinishReason, Usage
 from llm.stream import FinishSeen, ModelSeen, RawSeen, StreamEvent, UsageSeen
+from llm.wire.error_bodies import excerpt
+from llm.wire.lines import ServerSentEvent, SSEDecoder
 
 _FINISH: Mapping[str, FinishReason] = {
     "end_turn": FinishReason.STOP,

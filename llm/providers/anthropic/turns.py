@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from llm.wire.call_ids import NAMELESS, portable_id
 from llm.messages import JSON, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
 from llm.providers.anthropic.blocks import is_server_call, is_server_result
+from llm.wire.call_ids import NAMELESS, portable_id
 
 #: The placeholder where the API wants content and there is none.
 NOTHING = "(nothing)"

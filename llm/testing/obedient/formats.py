@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import orjson
 
-from llm.testing.script import Call
 from llm.messages import JSON
+from llm.testing.script import Call
 
 _SEP = "<\uff5ctool\u2581sep\uff5c>"
 

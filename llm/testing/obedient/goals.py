@@ -23,8 +23,8 @@ from urllib.parse import unquote
 
 import orjson
 
-from llm.testing.script import Call
 from llm.messages import JSON, JSONObject
+from llm.testing.script import Call
 
 #: How many disguises may be applied on top of each other.
 MAX_DEPTH = 2

@@ -8,8 +8,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from assistant.doctor.examination import SLOW_SECONDS, Examination
-from assistant.doctor.finding import Finding, Skipped, State, Trouble, Unclear
+from assistant.checks.examination import SLOW_SECONDS, Examination
+from assistant.checks.finding import Finding, Skipped, State, Trouble, Unclear
 
 
 class Room:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from assistant.config import JournalConfig
-from assistant.doctor.finding import Trouble
-from assistant.doctor.keeping import bindings, durable, room, sound
-from assistant.journal.files import create
-from assistant.journal.schema import SCHEMA
-from assistant.key_binding import KeyBinding
+from assistant.checks.finding import Trouble
+from assistant.checks.journal import bindings, durable, room, sound
+from assistant.config.schema import JournalConfig
+from assistant.journal.file.files import create
+from assistant.journal.file.schema import SCHEMA
+from assistant.keys.binding import KeyBinding
 
 
 @pytest.fixture

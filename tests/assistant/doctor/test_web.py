@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.doctor.finding import Trouble
-from assistant.doctor.web import PAGE, explained, reads, searches
+from assistant.checks.finding import Trouble
+from assistant.checks.web import PAGE, explained, reads, searches
 from tools.web.errors import Kind, WebError
 from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 

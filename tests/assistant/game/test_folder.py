@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from assistant.game.command import _tell
-from assistant.game.errors import GameError
-from assistant.game.folder import GameFolder, Kept
-from assistant.game.making import Maker, Wanted, remove
-from assistant.game.ports import Ports
-from assistant.game.processes import Process, family, processes
+from assistant.surfaces.game.command import _tell
+from assistant.surfaces.game.errors import GameError
+from assistant.surfaces.game.folder import GameFolder, Kept
+from assistant.surfaces.game.making import Maker, Wanted, remove
+from assistant.surfaces.game.ports import Ports
+from assistant.surfaces.game.processes import Process, family, processes
 
 
 @pytest.fixture

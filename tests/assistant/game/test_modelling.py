@@ -11,8 +11,8 @@ from typing import TextIO
 
 import pytest
 
-from assistant.game.making import Wanted
-from assistant.game.modelling import with_model
+from assistant.surfaces.game.making import Wanted
+from assistant.surfaces.game.modelling import with_model
 from llm.embedded import machine
 from llm.embedded.fetching.models import MODELS
 

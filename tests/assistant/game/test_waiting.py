@@ -7,9 +7,9 @@ from pathlib import Path
 
 from twisted.internet.task import Clock
 
-from assistant.game.following import Following
-from assistant.game.patience import Patience
-from assistant.game.ports import Ports, free_ports
+from assistant.surfaces.game.following import Following
+from assistant.surfaces.game.patience import Patience
+from assistant.surfaces.game.ports import Ports, free_ports
 
 
 def test_a_port_somebody_listens_on_is_taken_and_no_group_holds_it() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.game.errors import GameError
-from assistant.game.folder import GameFolder
-from assistant.game.ports import Ports
-from assistant.game.writing import write_options, write_settings, write_setup
+from assistant.surfaces.game.errors import GameError
+from assistant.surfaces.game.folder import GameFolder
+from assistant.surfaces.game.ports import Ports
+from assistant.surfaces.game.writing import write_options, write_settings, write_setup
 
 STOCK = 'DATABASES = {"default": {"ENGINE": "x"}}\n'
 

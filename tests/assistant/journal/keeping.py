@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
-from assistant.classify import Attention, Verdict
-from assistant.events import Said
+from assistant.events.classify import Attention, Verdict
+from assistant.events.events import Said
 from assistant.journal import SqliteJournal, Store
 from llm import FinishReason, LLMResponse, ToolCall, ToolResult, Usage
 from llm import assistant as said_by_model

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from assistant.classify import Attention
-from assistant.events import Arrived, ChannelSaid, Emoted, Gave, Left, Noticed, Paged, Said, Whispered
+from assistant.events.classify import Attention
+from assistant.events.events import Arrived, ChannelSaid, Emoted, Gave, Left, Noticed, Paged, Said, Whispered
+from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
 from assistant.journal import BrokenRecord, NewerRecord
 from assistant.journal.codec import Codec, sealed
-from assistant.journal.shapes import ATTENTION, CALL, EVENT, EXECUTED, MESSAGE, MESSAGES, OUTCOME, RESPONSE
-from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
+from assistant.journal.records import ATTENTION, CALL, EVENT, EXECUTED, MESSAGE, MESSAGES, OUTCOME, RESPONSE
 from llm import FinishReason, LLMResponse, Message, Role, ToolCall
 from llm.messages import (
     Citation,

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from assistant.journal import inbox, runs, stream
+from assistant.events.outcome import Answered, Failed
 from assistant.journal.entries import StreamChange, StreamEntry
-from assistant.journal.journal import Accepted
-from assistant.journal.opening import open_file
-from assistant.journal.runs import Place
-from assistant.journal.schema import SCHEMA
-from assistant.journal.shapes import CALL, EVENT, EXECUTED, RESPONSE
-from assistant.outcome import Answered, Failed
+from assistant.journal.file.schema import SCHEMA
+from assistant.journal.protocol import Accepted
+from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
+from assistant.journal.sqlite.opening import open_file
+from assistant.journal.tables import inbox, runs, stream
+from assistant.journal.tables.runs import Place
 from llm import user
 from tests.assistant.journal.keeping import NOON, SAY, TRIGGER, event, executed, response
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred, DeferredList
 
-from assistant.events import Said
+from assistant.events.events import Said
+from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo
 from assistant.journal import (
     Fenced,
     Forgotten,
@@ -22,8 +23,7 @@ from assistant.journal import (
     StreamChange,
     StreamEntry,
 )
-from assistant.journal.writer import Job
-from assistant.outcome import Answered, Cancelled, Failed, NothingToDo
+from assistant.journal.sqlite.writer import Job
 from llm import ToolCall, user
 from tests.assistant.journal.keeping import ANNA, SAY, TRIGGER, executed, opened, response, rows, started
 from tools import Principal

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
+from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo
 from assistant.journal import (
     JournalClosed,
     JournalUnwritable,
@@ -17,7 +18,6 @@ from assistant.journal import (
     StreamEntry,
     UnknownRun,
 )
-from assistant.outcome import Answered, Cancelled, Failed, NothingToDo
 from llm import user
 from tests.assistant.journal.keeping import LOOK, SAY, TRIGGER, event, opened, response, started
 

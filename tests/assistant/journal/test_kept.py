@@ -19,7 +19,7 @@ from assistant.journal import (
     StoredUsage,
     StreamEntry,
 )
-from assistant.key_binding import KeyBinding
+from assistant.keys.binding import KeyBinding
 from llm import assistant as said_by_model
 from llm import tool_results, user
 from resilience import Account, Allowance, Amount, Ledger

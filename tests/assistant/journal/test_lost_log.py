@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from assistant.doctor.finding import Trouble
-from assistant.doctor.keeping import sound
+from assistant.checks.finding import Trouble
+from assistant.checks.journal import sound
+from assistant.events.outcome import NothingToDo
 from assistant.journal import Incomplete, Recovered, Sound, SqliteJournal
-from assistant.journal.mark import GAP, missing_writes, promised
-from assistant.outcome import NothingToDo
-from assistant.replay.command import Wanted, replay
+from assistant.journal.file.mark import GAP, missing_writes, promised
+from assistant.surfaces.replay.command import Wanted, replay
 from tests.assistant.journal.keeping import NOON, TRIGGER, event, noon, opened
 
 BEFORE, AFTER = 3, 6

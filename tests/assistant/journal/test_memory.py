@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 import pytest
 from twisted.internet.defer import Deferred
 
-from assistant.classify import Attention, Verdict
-from assistant.events import Noticed
+from assistant.events.classify import Attention, Verdict
+from assistant.events.events import Noticed
+from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.journal import InboxFullError, MemoryJournal
 from assistant.journal.memory import KEPT_RUNS
-from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from tools import Kind, Principal
 
 T = TypeVar("T")

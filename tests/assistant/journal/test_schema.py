@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.journal.opening import Recovered, Refused, Sound, open_file
-from assistant.journal.schema import SCHEMA, Schema, version_of
+from assistant.journal.file.schema import SCHEMA, Schema, version_of
+from assistant.journal.sqlite.opening import Recovered, Refused, Sound, open_file
 
 NEXT = Schema(
     (

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
 from assistant.journal import AlreadyRecorded, Fenced, InterruptedCall, Pruned, SqliteJournal, next_prune_after
-from assistant.journal.retention import BACKLOG, SLICE
-from assistant.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
+from assistant.journal.tables.retention import BACKLOG, SLICE
 from tests.assistant.journal.keeping import LOOK, NOON, SAY, TRIGGER, event, executed, opened, response, rows, started
 
 BUG = Failed("internal error", bug=True)

@@ -23,9 +23,9 @@ from assistant.journal import (
     Sound,
     Store,
 )
-from assistant.journal.schema import SCHEMA
-from assistant.journal.store import CALM_COMMITS
-from assistant.journal.writer import MAX_BATCH, RETRY_SECONDS
+from assistant.journal.file.schema import SCHEMA
+from assistant.journal.sqlite.store import CALM_COMMITS
+from assistant.journal.sqlite.writer import MAX_BATCH, RETRY_SECONDS
 from tests.assistant.journal.keeping import noon, opened, rows
 
 COUNT = "SELECT count(*) FROM meta WHERE key LIKE 'k%'"

@@ -20,8 +20,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredList
 
+from assistant.events.outcome import Answered
 from assistant.journal import ReadOnly, Recovered, Refused, SqliteJournal, Store
-from assistant.outcome import Answered
 from tests.assistant.journal.keeping import SAY, TRIGGER, event, executed, noon, response
 
 #: How many producers write at the same time.

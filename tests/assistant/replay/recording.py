@@ -9,10 +9,10 @@ from typing import Any
 
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 
-from assistant.classify import Attention, Verdict
-from assistant.events import Event, Said
+from assistant.events.classify import Attention, Verdict
+from assistant.events.events import Event, Said
+from assistant.events.outcome import Answered, Outcome
 from assistant.journal import SqliteJournal, Store
-from assistant.outcome import Answered, Outcome
 from llm import FinishReason, LLMResponse, Text, ToolCall, ToolResult, Usage
 from llm import assistant as said_by_model
 from llm.messages import Block

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.replay.command import Wanted, replay
+from assistant.surfaces.replay.command import Wanted, replay
 from llm.testing import Call, EndEarly, Hang, Reply, Step
 from tests.assistant.living import living, reactor
 from tests.assistant.replay.recording import ANNA, NOON, said, writing

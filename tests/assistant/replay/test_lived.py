@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.replay.command import Wanted, replay
+from assistant.surfaces.replay.command import Wanted, replay
 from llm.messages import JSON
 from llm.testing import Call, HttpError, Reply, Step
 from tests.assistant.living import living

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from assistant.classify import Attention, Verdict
-from assistant.config import Config
+from assistant.config.schema import Config
+from assistant.events.classify import Attention, Verdict
+from assistant.events.outcome import Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.journal import Accepted
-from assistant.journal.shapes import RESPONSE
-from assistant.outcome import Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.replay.again import Replayer
-from assistant.replay.command import Wanted, replay
-from assistant.replay.compare import Compared, compared
-from assistant.replay.recorded import RecordedCall, RecordedRun, RecordedStep
-from assistant.replay.stage import CrashedThenError
+from assistant.journal.records import RESPONSE
+from assistant.surfaces.replay.again import Replayer
+from assistant.surfaces.replay.command import Wanted, replay
+from assistant.surfaces.replay.compare import Compared, compared
+from assistant.surfaces.replay.recorded import RecordedCall, RecordedRun, RecordedStep
+from assistant.surfaces.replay.stage import CrashedThenError
 from tests.assistant.replay.recording import (
     ANSWERED,
     BEGUN,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.journal.files import PAGE_BYTES
-from assistant.outcome import NothingToDo
-from assistant.replay.command import Wanted, replay
+from assistant.events.outcome import NothingToDo
+from assistant.journal.file.files import PAGE_BYTES
+from assistant.surfaces.replay.command import Wanted, replay
 from tests.assistant.replay.recording import NOON, looks, one_run, record, said, says, writing
 
 MANY = 150

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from assistant.command_line import parser
-from assistant.outcome import Answered, Limit, LimitReached
-from assistant.replay.command import Wanted, replay
+from assistant.events.outcome import Answered, Limit, LimitReached
+from assistant.surfaces.replay.command import Wanted, replay
 from llm import Usage
 from tests.assistant.replay.recording import (
     BEGUN,

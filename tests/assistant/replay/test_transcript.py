@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from assistant.config import JournalConfig
-from assistant.events import Arrived, Noticed
+from assistant.config.schema import JournalConfig
+from assistant.events.events import Arrived, Noticed
+from assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo
 from assistant.journal import SqliteJournal
-from assistant.outcome import Answered, Failed, Limit, LimitReached, NothingToDo
-from assistant.replay.command import Wanted, replay
-from assistant.storage import JournalFile
+from assistant.runtime.storage import JournalFile
+from assistant.surfaces.replay.command import Wanted, replay
 from llm import Usage
 from tests.assistant.replay.recording import (
     ANNA,

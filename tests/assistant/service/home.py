@@ -9,14 +9,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.events import Said
-from assistant.redaction import Secrets
-from assistant.service.home import Home
-from assistant.service.household import Household
-from assistant.service.member import Member
+from assistant.events.events import Said
+from assistant.keys.redaction import Secrets
+from assistant.service.embodiment import Place
 from assistant.service.options import merged
-from assistant.service.place import Place
-from assistant.worlds.embedded import Body, EmbeddedWorld
+from assistant.service.runner import Member
+from assistant.service.service import Household
+from assistant.service.service_config import Home
+from assistant.worlds.embedded.world import Body, EmbeddedWorld
 from tests.assistant.living import ANN, SAGE, Witness, reactor
 
 

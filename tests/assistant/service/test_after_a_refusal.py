@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.service import member as members
-from assistant.service.member import State
+from assistant.service import runner as members
+from assistant.service.runner import State
 from llm.testing import Call, FakeChat, HttpError, RecordedRequest, Reply, Step, serve
 from tests.assistant.living import reactor
 from tests.assistant.service.home import village

@@ -11,18 +11,18 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import deferLater
 
-from assistant.choose_model import NoModelError
-from assistant.config import ModelConfig
-from assistant.doctor.finding import Finding
-from assistant.doctor.finding import State as Found
+from assistant.checks.finding import Finding
+from assistant.checks.finding import State as Found
+from assistant.config.schema import ModelConfig
+from assistant.events.outcome import Answered, Outcome
+from assistant.events.trace import StepTrace
 from assistant.journal import StreamEntry
-from assistant.outcome import Answered, Outcome
-from assistant.service import member as members
+from assistant.models.choose import NoModelError
+from assistant.service import runner as members
 from assistant.service.embedded import EmbeddedPool
-from assistant.service.member import State
+from assistant.service.embodiment import Place
 from assistant.service.options import merged
-from assistant.service.place import Place
-from assistant.trace import StepTrace
+from assistant.service.runner import State
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint
 from llm.messages import Message

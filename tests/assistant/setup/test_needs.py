@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.bound_keys import usual_url
-from assistant.setup.searching import needs_of
+from assistant.models.bound_keys import usual_url
+from assistant.surfaces.setup.searching import needs_of
 from tools.web import registry
 from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.key_file import read_key_file
-from assistant.setup.writing import CannotWrite, put_key, put_settings
+from assistant.keys.file import read_key_file
+from assistant.surfaces.setup.writing import CannotWrite, put_key, put_settings
 
 
 def mode(path: Path) -> int:

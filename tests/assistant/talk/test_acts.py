@@ -2,8 +2,8 @@
 
 import pytest
 
-from assistant.talk.acts import Deed, asked_deeds, wants_words
-from assistant.talk.attend import View
+from assistant.language.acts import Deed, asked_deeds, wants_words
+from assistant.language.attend import View
 
 JETTY = View(
     "Marlo",

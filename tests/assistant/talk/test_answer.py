@@ -2,9 +2,9 @@
 
 import pytest
 
-from assistant.talk.answer import Line, fallback, judged
-from assistant.talk.attend import Notes, Turn, View, notes_on
-from assistant.talk.check import Heard
+from assistant.language.attend import Notes, Turn, View, notes_on
+from assistant.language.check import Heard
+from assistant.loop.talk.answer import Line, fallback, judged
 
 JETTY = View(
     "Marlo",

@@ -2,13 +2,13 @@
 
 import pytest
 
-from assistant.talk.answer import Line, fallback, judged
-from assistant.talk.attend import Turn, View, notes_on
-from assistant.talk.check import Heard
-from assistant.talk.persons import asks_of_self, to_second, unmirrored
-from assistant.talk.speak import example_turns, front, last_turns, without_name
-from assistant.talk.things import absent_things, invented_things, known_words
-from assistant.talk.words import names_in
+from assistant.language.attend import Turn, View, notes_on
+from assistant.language.check import Heard
+from assistant.language.persons import asks_of_self, to_second, unmirrored
+from assistant.language.things import absent_things, invented_things, known_words
+from assistant.language.words import names_in
+from assistant.loop.talk.answer import Line, fallback, judged
+from assistant.loop.talk.speak import example_turns, front, last_turns, without_name
 
 TOWER = View(
     "Ulric",

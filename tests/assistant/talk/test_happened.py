@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.events import Arrived, Emoted, Event, Gave, Said, Whispered
-from assistant.talk.attend import DEED, Turn
-from assistant.talk.earlier import earlier_turns
-from assistant.talk.happened import by_rule, fit_to_say, happened, words_in
+from assistant.events.events import Arrived, Emoted, Event, Gave, Said, Whispered
+from assistant.language.attend import DEED, Turn
+from assistant.loop.talk.earlier import earlier_turns
+from assistant.loop.talk.happened import by_rule, fit_to_say, happened, words_in
 from llm import Message, ToolCall, user
 from llm import assistant as assistant_message
 from llm.packing.packed import Part

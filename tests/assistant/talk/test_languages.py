@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.talk.languages import is_foreign, language_of, tells_how_it_is
+from assistant.language.languages import is_foreign, language_of, tells_how_it_is
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.talk.attend import Notes, Turn, View
-from assistant.talk.speak import LEAST_TURNS, MAX_TURNS, last_turns
+from assistant.language.attend import Notes, Turn, View
+from assistant.loop.talk.speak import LEAST_TURNS, MAX_TURNS, last_turns
 
 MARLO = View("Marlo", "You are the ferryman.")
 TURNS = [Turn("Petra", f"This is matter number {number}.", f"So it is, matter {number}.") for number in range(60)]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.talk.spelling import written_out
+from assistant.language.spelling import written_out
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from assistant.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
-from assistant.outcome import Outcome as RunOutcome
-from assistant.trace import StepTrace
-from assistant.trial.show import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
+from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
+from assistant.events.outcome import Outcome as RunOutcome
+from assistant.events.trace import StepTrace
+from assistant.service.showing import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
 from llm import FinishReason, LLMResponse, Reasoning, Text, ToolCall, ToolResult, Usage, assistant
 from llm.modes.call_record import CallRecord, Outcome, Way, recorded
 from tools import Category, Executed, Person, Scene, Status, Thing

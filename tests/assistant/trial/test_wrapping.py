@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.trial.commands import HELP, parse
-from assistant.trial.completing import completed
-from assistant.trial.wrapping import MIN_COLUMNS, width, wrapped
+from assistant.surfaces.trial.commands import HELP, parse
+from assistant.surfaces.trial.completing import completed
+from assistant.surfaces.trial.wrapping import MIN_COLUMNS, width, wrapped
 from tools import Person, Scene, Thing
 
 SCENE = Scene(

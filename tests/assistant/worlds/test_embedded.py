@@ -1,7 +1,7 @@
 import pytest
 
-from assistant.worlds.embedded import Body, EmbeddedWorld
-from assistant.worlds.hamlet import HAMLET
+from assistant.worlds.embedded.hamlet import HAMLET
+from assistant.worlds.embedded.world import Body, EmbeddedWorld
 from tests.guards import FlushFailures
 from tools.context import Principal
 from tools.errors import ToolFailed

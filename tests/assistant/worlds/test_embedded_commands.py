@@ -1,7 +1,7 @@
 import pytest
 
-from assistant.worlds.embedded import EmbeddedWorld
-from assistant.worlds.embedded_commands import COMMANDS
+from assistant.worlds.embedded.commands import COMMANDS
+from assistant.worlds.embedded.world import EmbeddedWorld
 from tests.assistant.worlds.test_embedded import BEN, Diary
 from tools.context import GameCommand
 from tools.errors import ToolFailed

@@ -58,7 +58,7 @@ async def test_the_settings_written_out_by_hand_do_the_same(template: Path, tmp_
     before, account, after = cmdsets.read_text().partition("class AccountCmdSet")
     filled = after.replace("super().at_cmdset_creation()\n", f"super().at_cmdset_creation()\n{COMMANDS_BY_HAND}", 1)
     cmdsets.write_text(f"{before}{account}{filled}")
-    from assistant.worlds.evennia.pragmas import CURE  # noqa: PLC0415  (needs Django's settings)
+    from assistant.worlds.evennia.upkeep.pragmas import CURE  # noqa: PLC0415  (needs Django's settings)
 
     game.settle(f"{BY_HAND}\n{CURE}")
     try:
@@ -67,7 +67,7 @@ async def test_the_settings_written_out_by_hand_do_the_same(template: Path, tmp_
         assert await game.py(owner, CMDSET) == "commands.default_cmdsets.AccountCmdSet"
         await owner.asks("assistant/create Sage", "Sage is here")
         assert (
-            await game.py(owner, "__import__('assistant.worlds.evennia.house').worlds.evennia.house.is_open()")
+            await game.py(owner, "__import__('assistant.worlds.evennia.service').worlds.evennia.service.is_open()")
             == "True"
         )
         told = await owner.asks("assistant/doctor", "the game's database")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia.pragmas import CURE
+from assistant.worlds.evennia.upkeep.pragmas import CURE
 from llm.testing import FakeOllama, serve
 from tests.evennia.live.game import running
 from tests.evennia.live.living import heard, reactor

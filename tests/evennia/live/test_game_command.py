@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from assistant.game.folder import GameFolder
-from assistant.game.ports import Ports
-from assistant.game.processes import family
+from assistant.surfaces.game.folder import GameFolder
+from assistant.surfaces.game.ports import Ports
+from assistant.surfaces.game.processes import family
 from llm.testing import FakeOllama, serve
 from tests.evennia.live.living import heard
 from tests.evennia.live.telnet import connected

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia.pragmas import CHECK, CURE
+from assistant.worlds.evennia.upkeep.pragmas import CHECK, CURE
 from tests.evennia.live.game import INSTALL_LINE, running
 
 #: Two whole games start and stop here: half a minute for each.

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.offer import hint, kept, question
-from llm.embedded.machine import Machine, calculating_seconds, usable_cores
+from assistant.models.offer import hint, kept, question
 from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, QWEN_CODER_BETTER, pinned_name, pinned_path
+from llm.embedded.machine import Machine, calculating_seconds, usable_cores
 
 GB = 1_000_000_000
 

@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 
 from llm import FinishReason, Message
-from llm.wire.accumulate import Accumulator
 from llm.providers.anthropic.provider import AnthropicProvider
 from llm.stream import StreamEvent
+from llm.wire.accumulate import Accumulator
 
 PROVIDER = AnthropicProvider(model="m")
 SOURCE = {"type": "web_search_result_location", "cited_text": "deep", "url": "https://w", "title": "Well"}

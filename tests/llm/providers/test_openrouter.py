@@ -20,11 +20,11 @@ from llm import (
     Usage,
     get_provider,
 )
-from llm.wire.accumulate import Accumulator
 from llm.messages import JSON, JSONObject
 from llm.prices import Prices
 from llm.providers.openrouter import OpenRouterProvider
 from llm.stream import StreamEvent, TextDelta, UsageSeen
+from llm.wire.accumulate import Accumulator
 
 PROVIDER = OpenRouterProvider(model="vendor/m")
 

@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tools.web.errors import Kind, WebError
-from tools.web.testing.site import FakeSite, serve_site
 from tools.web.fetch.fetcher import FetchLimits, SafeFetcher
 from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
+from tools.web.testing.site import FakeSite, serve_site
 
 LOOPBACK = frozenset({ip_network("127.0.0.0/8")})
 QUICK = FetchLimits(connect_seconds=2, whole_seconds=5)

@@ -9,8 +9,8 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.python.failure import Failure
 
 from tools.web.errors import Kind, WebError
-from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 from tools.web.source.paging import part_of
+from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 
 HIT = SearchResult("A title", "https://example.org/a", "words")
 QUERY = SearchQuery("lanterns")

@@ -10,6 +10,7 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
+from tools.web.errors import Kind
 from tools.web.source.caching import (
     ERROR_SECONDS,
     PAGE_SECONDS,
@@ -20,7 +21,6 @@ from tools.web.source.caching import (
     SearchCache,
     search_key,
 )
-from tools.web.errors import Kind
 from tools.web.source.protocol import SearchQuery, TimeRange
 from tools.web.source.whole import WHOLE
 

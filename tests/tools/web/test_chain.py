@@ -12,10 +12,10 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
-from tools.web.source.chain import Manner, ReadChain, SearchChain, joined
 from tools.web.errors import FALLS_THROUGH, Kind, WebError
-from tools.web.source.served import Trouble
+from tools.web.source.chain import Manner, ReadChain, SearchChain, joined
 from tools.web.source.health import CoolDown
+from tools.web.source.served import Trouble
 
 
 class Chained:

@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from twisted.internet.task import Clock
 
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, error
-from tools.web.source.chain import Manner, SearchChain
 from tools.web.errors import FALLS_THROUGH, Kind
+from tools.web.source.chain import Manner, SearchChain
 from tools.web.source.health import CoolDown
 
 BASE, MOST = 4.0, 16.0

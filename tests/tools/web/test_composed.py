@@ -7,9 +7,9 @@ from random import Random
 from twisted.internet.task import Clock
 
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
+from tools.web.errors import Kind
 from tools.web.source.caching import CachedReader, CachedSearch, PageCache, SearchCache
 from tools.web.source.chain import ReadChain, SearchChain
-from tools.web.errors import Kind
 from tools.web.source.filtering import Domains, FilteredSearch
 from tools.web.source.pacing import Pace, PacedReader, PacedSearch, Rate
 from tools.web.source.quota import Allotment, AllottedReader, AllottedSearch

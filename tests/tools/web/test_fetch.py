@@ -8,13 +8,13 @@ import pytest
 from twisted.logger import capturedLogs
 
 from tests.tools.web.fetching import LOOPBACK, Names, policy, running
-from tools.web.fetch.connect import ClientTls, PinnedEndpoint, PinnedEndpoints, WrongPeer
 from tools.web.errors import Kind, WebError
+from tools.web.fetch.connect import ClientTls, PinnedEndpoint, PinnedEndpoints, WrongPeer
 from tools.web.fetch.fetcher import SafeFetcher
 from tools.web.fetch.judge import judge_for_reader
 from tools.web.fetch.seen import SeenUrls
-from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 from tools.web.fetch.url import UrlRefused, parse
+from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 
 
 async def test_a_page(reactor: Any) -> None:

@@ -11,8 +11,8 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from tests.tools.web.fetching import running
 from tools.web.errors import Kind, WebError
-from tools.web.testing.site import HTML, head
 from tools.web.fetch.fetcher import FetchLimits
+from tools.web.testing.site import HTML, head
 
 SMALL = FetchLimits(connect_seconds=2, whole_seconds=5, raw_bytes=10_000, decoded_bytes=20_000)
 SHORT = FetchLimits(connect_seconds=0.3, whole_seconds=0.4)

@@ -11,8 +11,8 @@ from twisted.internet.ssl import Certificate, PrivateCertificate, trustRootFromC
 
 from tests.resilience.test_tls import Made, certificate
 from tests.tools.web.fetching import running
-from tools.web.fetch.connect import ClientTls
 from tools.web.errors import Kind, WebError
+from tools.web.fetch.connect import ClientTls
 from tools.web.fetch.url import UrlRefused
 
 #: Twisted still hands pyOpenSSL its own objects, the older one in more places.

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from tests.tools.web.scripted import Heard, Scripted
 from tools.web.errors import Kind
-from tools.web.source.filtering import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, Domains, FilteredSearch, narrowed, sifted
 from tools.web.fetch.hosts import domain, is_within
+from tools.web.fetch.url import host_of, is_web_url, normal_url
+from tools.web.source.filtering import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, Domains, FilteredSearch, narrowed, sifted
 from tools.web.source.protocol import SearchQuery, SearchResult
 from tools.web.source.served import Hits
-from tools.web.fetch.url import host_of, is_web_url, normal_url
 
 
 def hit(url: str, title: str = "t", snippet: str = "s") -> SearchResult:

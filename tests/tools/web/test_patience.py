@@ -11,13 +11,13 @@ from twisted.internet.task import Clock
 
 from resilience import HttpExchange
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted
-from tools.web.source.chain import ReadChain, SearchChain
 from tools.web.errors import Kind
-from tools.web.source.pacing import Pace, PacedReader, PacedSearch, Rate
-from tools.web.source.protocol import ReadProvider, ReadResult, seconds_of
 from tools.web.read.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
 from tools.web.read.jina import JinaReadProvider
 from tools.web.search.api import Shared
+from tools.web.source.chain import ReadChain, SearchChain
+from tools.web.source.pacing import Pace, PacedReader, PacedSearch, Rate
+from tools.web.source.protocol import ReadProvider, ReadResult, seconds_of
 
 
 class Slow(Scripted):

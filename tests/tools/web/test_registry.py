@@ -16,9 +16,9 @@ from resilience import HttpExchange
 from tests.tools.web.search.calling import Canned, canned, shared
 from tools.testing import now
 from tools.web import names
-from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
 from tools.web.registry import READ_PROVIDERS, SEARCH_PROVIDERS, Maker, Providers, ProviderSettings, made
 from tools.web.search.api import Shared
+from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
 
 PAGE = Path(__file__).parents[3] / "docs" / "adding-a-search-provider.md"
 NEEDS = ProviderSettings(key="k", url="http://127.0.0.1:1")

@@ -16,10 +16,20 @@ from pydantic import ValidationError
 from tests.tools.web.scripted import ScriptedReader
 from tools.web.cite import Citations
 from tools.web.errors import Kind
-from tools.web.open_page import open_page_tool
 from tools.web.fetch.seen import SeenUrls
+from tools.web.fetch.url import (
+    MAX_URL_CHARS,
+    UrlRefused,
+    agree,
+    is_web_url,
+    join,
+    normal_url,
+    normalise,
+    parse,
+    web_url,
+)
 from tools.web.fetch.url_policy import UrlPolicy
-from tools.web.fetch.url import MAX_URL_CHARS, UrlRefused, agree, is_web_url, join, normal_url, normalise, parse, web_url
+from tools.web.open_page import open_page_tool
 
 ANY = UrlPolicy()
 

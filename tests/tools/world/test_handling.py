@@ -5,16 +5,16 @@ import pytest
 from twisted.internet.task import Clock
 
 from llm.messages import JSON
-from tools.policy.approvals import Approvals, Given
 from tools.context import GameCommand, Person, Scene, Target, Thing, ToolContext
 from tools.execution.dispatch import Dispatcher
+from tools.policy.approvals import Approvals, Given
+from tools.policy.config import Rules
 from tools.policy.decide import Caps
 from tools.policy.principal import Principal
+from tools.policy.trust import Sight
 from tools.registry import Registry
 from tools.result import Begun, Executed, Status
-from tools.policy.config import Rules
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
-from tools.policy.trust import Sight
 from tools.verbs import WORLD_TOOLS
 
 BEA = Principal("player:bea", "Bea", permission=3)

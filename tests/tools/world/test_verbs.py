@@ -8,9 +8,9 @@ from llm.messages import JSON
 from tools.context import Kind, Person, Principal, Scene, Thing, ToolContext
 from tools.execution.dispatch import Dispatcher
 from tools.notes import MemoryNotes
+from tools.policy.config import Rules
 from tools.registry import Registry
 from tools.result import Executed, Status
-from tools.policy.config import Rules
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
 from tools.tool import Category
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS, WORLD_TOOLS

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Fetches pages safely: judges URLs and addresses, connects only to judged ones, keeps bodies within caps."""

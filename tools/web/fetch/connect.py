@@ -26,8 +26,8 @@ from twisted.web.client import URI
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
-from tools.web.fetch.addresses import Address, parse_address
 from tools.web.errors import Kind, WebError
+from tools.web.fetch.addresses import Address, parse_address
 from tools.web.fetch.url import SafeUrl
 
 #: Happy Eyeballs starts another connection every 0.3 s, so more addresses would not get their turn in time.

@@ -25,15 +25,15 @@ from resilience import (
     ResilienceError,
     TimedOut,
 )
-from tools.web.fetch.connect import ClientTls, PinnedEndpoints, WrongPeer
 from tools.web.errors import Kind, WebError
+from tools.web.fetch.connect import ClientTls, PinnedEndpoints, WrongPeer
 from tools.web.fetch.judge import UrlJudge, log_refusal
 from tools.web.fetch.page import Fetched, PageSink, Redirected, location_text
+from tools.web.fetch.redirects import Way
 from tools.web.fetch.resolve import Resolver
 from tools.web.fetch.seen import SeenUrls
-from tools.web.fetch.url_policy import UrlPolicy
 from tools.web.fetch.url import SafeUrl, UrlRefused, join, parse
-from tools.web.fetch.redirects import Way
+from tools.web.fetch.url_policy import UrlPolicy
 
 __all__ = ["FetchLimits", "Fetched", "SafeFetcher"]
 

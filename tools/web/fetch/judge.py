@@ -7,12 +7,12 @@ import re
 from twisted.logger import Logger
 
 from tools.text.clean import one_line
-from tools.web.fetch.addresses import Address, Rule, judge, parse_address
 from tools.web.errors import Kind, WebError
+from tools.web.fetch.addresses import Address, Rule, judge, parse_address
 from tools.web.fetch.resolve import Resolver
 from tools.web.fetch.seen import SeenUrls
-from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 from tools.web.fetch.url import MAX_URL_CHARS, SafeUrl, UrlRefused, parse
+from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 
 _log = Logger()
 _AUTHORITY_END = re.compile(r"[/?#\\]")

@@ -15,8 +15,8 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 import hyperlink
 
-from tools.web.fetch.addresses import Address, judge, parse_address
 from tools.web.errors import Kind, WebError
+from tools.web.fetch.addresses import Address, judge, parse_address
 from tools.web.fetch.hosts import BadHost, ipv6, is_within, normal_name, refuse_local
 from tools.web.fetch.url_policy import UrlPolicy
 

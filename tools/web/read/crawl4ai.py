@@ -22,12 +22,12 @@ from pydantic import Field
 from llm.messages import JSON
 from tools.text.clean import one_line
 from tools.web.errors import Kind
-from tools.web.source.protocol import ReadResult
 from tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
-from tools.web.source.paging import part_of
 from tools.web.search.api import Api, Reply, Shared
 from tools.web.search.options import Options
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
+from tools.web.source.paging import part_of
+from tools.web.source.protocol import ReadResult
 
 _HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*)$", re.MULTILINE)
 _OF_THE_PAGE = re.compile(r"net::ERR_|navigat|goto|Timeout \d+ ?ms", re.IGNORECASE)

@@ -27,12 +27,12 @@ from pydantic import Field
 
 from llm.messages import JSON
 from tools.web.errors import Kind
-from tools.web.source.protocol import ReadResult
 from tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
-from tools.web.source.paging import part_of
 from tools.web.search.api import Api, Reply, Shared
 from tools.web.search.options import Options
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
+from tools.web.source.paging import part_of
+from tools.web.source.protocol import ReadResult
 
 #: Without a key, Jina allows one address 20 requests a minute, and about 4 at once.
 KEYLESS_PER_MINUTE = 20

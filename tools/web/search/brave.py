@@ -6,12 +6,12 @@ from twisted.internet.task import deferLater
 from twisted.web.http_headers import Headers
 
 from tools.web.errors import Kind
-from tools.web.source.protocol import SearchQuery, SearchResult
 from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, text_of, with_sites
 from tools.web.search.refusals import Refusal, refusal_of
 from tools.web.search.results import taken, without_markup
+from tools.web.source.protocol import SearchQuery, SearchResult
 
 URL = "https://api.search.brave.com/res/v1"
 MAX_RESULTS = 20

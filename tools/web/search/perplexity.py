@@ -7,11 +7,11 @@ from typing import Literal
 from pydantic import Field
 
 from llm.messages import JSON
-from tools.web.source.protocol import SearchQuery, SearchResult
 from tools.web.search.api import CALL_SECONDS, Api, Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, range_word, text_of
 from tools.web.search.results import taken
+from tools.web.source.protocol import SearchQuery, SearchResult
 
 URL = "https://api.perplexity.ai"
 MAX_RESULTS = 20

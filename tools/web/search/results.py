@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable
 
 from tools.text.clean import one_line
-from tools.web.source.protocol import SearchResult
 from tools.web.fetch.url import normal_url, web_url
+from tools.web.source.protocol import SearchResult
 
 MAX_TITLE_CHARS = 200
 MAX_SNIPPET_CHARS = 500

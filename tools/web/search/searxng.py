@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from tools.text.clean import one_line
 from tools.web.errors import Kind, WebError
-from tools.web.source.protocol import SearchQuery, SearchResult
 from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, range_word, text_of, with_sites
 from tools.web.search.refusals import Refusal, refusal_of
 from tools.web.search.results import taken
+from tools.web.source.protocol import SearchQuery, SearchResult
 
 JSON_IS_OFF = "answers no JSON (403): JSON is off: add json to search.formats in settings.yml"
 #: A second page is asked for when the first had this many entries and yet too few that can be used.

@@ -8,13 +8,13 @@ from llm.messages import JSON, JSONObject
 from llm.wire.rate_limits import Moment, retry_wish
 from tools.text.clean import one_line
 from tools.web.errors import Kind
-from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
+from tools.web.fetch.url import normal_url
 from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, range_word, text_of
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
 from tools.web.search.results import MAX_TITLE_CHARS, taken
-from tools.web.fetch.url import normal_url
+from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 
 URL = "https://api.tavily.com"
 KEYLESS = {"X-Tavily-Access-Mode": "keyless"}

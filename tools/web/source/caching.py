@@ -19,10 +19,10 @@ from resilience.cache.cache import Cache, CacheStats
 from resilience.cache.ttl_store import Shelf
 from tools.web.errors import Kind, WebError
 from tools.web.fetch.hosts import domain
-from tools.web.source.protocol import ReadProvider, ReadResult, SearchProvider, SearchQuery, TimeRange
-from tools.web.source.paging import part_of
-from tools.web.source.served import Hits, Page, Trouble, hits, page
 from tools.web.fetch.url import normal_url
+from tools.web.source.paging import part_of
+from tools.web.source.protocol import ReadProvider, ReadResult, SearchProvider, SearchQuery, TimeRange
+from tools.web.source.served import Hits, Page, Trouble, hits, page
 from tools.web.source.whole import read_whole
 
 #: Openclaw, another agent, keeps search results this long. Pages are kept longer, because they change less.

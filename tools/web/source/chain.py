@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Sequence
 from twisted.internet.interfaces import IReactorTime
 
 from tools.web.errors import Kind
+from tools.web.source.health import CLIENTS, OF_A_READER, OF_A_SERVICE
 from tools.web.source.links import HasNewKey, Links, Manner, joined
 from tools.web.source.protocol import (
     USUAL_SECONDS,
@@ -24,7 +25,6 @@ from tools.web.source.protocol import (
     seconds_of,
 )
 from tools.web.source.served import Hits, Page, hits, page
-from tools.web.source.health import CLIENTS, OF_A_READER, OF_A_SERVICE
 
 __all__ = ["Manner", "ReadChain", "SearchChain", "joined"]
 

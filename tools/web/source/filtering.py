@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from tools.text.clean import one_line
 from tools.web.errors import Kind, WebError
 from tools.web.fetch.hosts import domain, is_within
+from tools.web.fetch.url import host_of, is_web_url, normal_url
 from tools.web.source.protocol import SearchProvider, SearchQuery, SearchResult
 from tools.web.source.served import Hits, hits
-from tools.web.fetch.url import host_of, is_web_url, normal_url
 
 MAX_TITLE_CHARS = 160
 MAX_SNIPPET_CHARS = 500

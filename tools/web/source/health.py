@@ -2,7 +2,8 @@
 
     success                      everything is forgiven
     AUTH, when it is in `cools`  not asked for 5 minutes, doubled with each refusal in a row up to an hour, or until its
-                                 configuration changes; then one question finds out (`resilience/admission/revocation.py`)
+                                 configuration changes; then one question finds out
+                                 (`resilience/admission/revocation.py`)
     another kind in `cools`      after the others for a while: `base_seconds`, doubled with each failure in a row up to
                                  `max_seconds`, of which chance takes off up to half
     ... with a `retry_at`        not asked at all before that time

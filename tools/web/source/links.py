@@ -14,13 +14,13 @@ from twisted.logger import Logger
 from resilience import Deadline, DeadlineExceeded
 from tools.web.advice import reason_of
 from tools.web.errors import FALLS_THROUGH, Kind, WebError
+from tools.web.source.health import CoolDown, Standing
 from tools.web.source.pacing import started
 from tools.web.source.protocol import (
     USUAL_SECONDS,
     seconds_of,
 )
 from tools.web.source.served import Trouble
-from tools.web.source.health import CoolDown, Standing
 
 _log = Logger()
 P = TypeVar("P", bound="_Named")

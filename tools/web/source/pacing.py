@@ -9,8 +9,8 @@
 
 A reader that fetches pages itself (`standing.CLIENTS`) is not held back by such wishes: they are one site's.
 
-The limits of a language model's server are learned from its headers (`resilience.admission.quota`). The limits here are set by
-the operator, because search services tell nothing before they refuse.
+The limits of a language model's server are learned from its headers (`resilience.admission.quota`). The limits here
+are set by the operator, because search services tell nothing before they refuse.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded
 from tools.web.errors import Kind, WebError
+from tools.web.source.health import CLIENTS
 from tools.web.source.protocol import ReadProvider, ReadResult, SearchProvider, SearchQuery, SearchResult, seconds_of
 from tools.web.source.served import Trouble
-from tools.web.source.health import CLIENTS
 
 A = TypeVar("A")
 #: Times this close, in seconds, count as one: adding floats must not make a timer fire for ever.

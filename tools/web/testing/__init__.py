@@ -6,24 +6,18 @@ in every way the service was seen or documented to fail.
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
-from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import TCP4ServerEndpoint
 from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import Clock
 
 from llm.testing.serving import CountedConnections, serve
-from resilience.testing.foreground import serve_until_interrupted
 from tools.web.testing.brave import FakeBrave
 from tools.web.testing.perplexity import FakePerplexity
-from tools.web.testing.proxy import MODES, FakeProxy, SearchPages
+from tools.web.testing.proxy import FakeProxy, SearchPages
 from tools.web.testing.searxng import FakeSearxng
-from tools.web.testing.service import FACTS, HITS, Asked, FakeService, Hit, hits_of, known
+from tools.web.testing.service import FACTS, HITS, Asked, FakeService, Hit, known
 from tools.web.testing.site import FakeSite, serve_site
 from tools.web.testing.tavily import FakeTavily
 
@@ -42,7 +36,6 @@ __all__ = [
     "Hit",
     "SearchPages",
     "known",
-    "main",
     "serve",
     "serve_proxy",
     "serve_site",
@@ -55,34 +48,6 @@ SERVICES: dict[str, type[FakeService]] = {
     "searxng": FakeSearxng,
     "tavily": FakeTavily,
 }
-_PROXY = "proxy"
-
-_EPILOG = """\
-The address that is printed is the provider's url. A fake knows a few invented facts, so that an answer with one of them
-was searched for: how tall the Meriden Lighthouse is, how many people live in Tarn Abbey, who invented the steam whisk,
-the capital of Velmora, how high Mount Harrow is, who wrote The Glass Orchard. For any other query it finds seven pages
-on example.org. With `--hits FILE` it finds the records of that file (a JSON list of title, url, snippet) every time.
-example: start `python -m tools.web.testing brave --port 11600 --key made-up --fault rate-limit`, then
-  curl -i -H 'X-Subscription-Token: made-up' 'http://127.0.0.1:11600/web/search?q=well'
-
-`proxy` is for the provider duckduckgo, whose library takes a proxy and no address: it stands for all search engines.
-Its certificate is its own, so a client that checks certificates, as ours does, sees a network that fails.
-
-ways to fail:
-"""
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve a fake until interrupted; return the exit status."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    if options.fault and options.fault not in _faults(options.name):
-        parser.error(f"{options.name} cannot fail with {options.fault!r}: {', '.join(_faults(options.name))}")
-    try:
-        options.found = hits_of(options.hits.read_text("utf-8")) if options.hits else known
-    except (OSError, ValueError) as error:
-        parser.error(f"--hits {options.hits}: {error}")
-    return serve_until_interrupted(lambda reactor: _serve_for_ever(options, reactor))
 
 
 @asynccontextmanager
@@ -99,48 +64,3 @@ async def serve_proxy(pages: SearchPages, reactor: IReactorTime, port: int = 0) 
     finally:
         await listening.stopListening()
         await counted.close()
-
-
-def _parser() -> argparse.ArgumentParser:
-    ways = "\n".join(f"  {name}: {', '.join(_faults(name))}" for name in [*SERVICES, _PROXY])
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.web.testing",
-        description="Serve a fake search service on this machine, which needs neither the web nor a key.",
-        epilog=_EPILOG + ways,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("name", choices=[*SERVICES, _PROXY], help="the service to be")
-    parser.add_argument("--port", type=int, default=0, help="the port to listen on; 0, the default, takes a free one")
-    parser.add_argument("--fault", help="fail like this at every request; the ways are below")
-    parser.add_argument("--hits", type=Path, help="find what this JSON file lists")
-    parser.add_argument("--key", help="refuse requests without this made-up key")
-    return parser
-
-
-def _faults(name: str) -> list[str]:
-    """Return the ways in which a service can fail."""
-    if name == _PROXY:
-        return sorted(set(MODES) - {"answer"})
-    return sorted(SERVICES[name](Clock()).faults())
-
-
-async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) -> None:
-    if options.name == _PROXY:
-        async with serve_proxy(SearchPages(mode=options.fault or "answer"), reactor, options.port) as (url, _):
-            await _told(url)
-        return
-    service = SERVICES[options.name](reactor, options.found, options.key)
-    if options.fault:
-        service.fail(options.fault)
-    async with serve(service, reactor, options.port) as url:
-        await _told(url)
-
-
-async def _told(url: str) -> None:
-    sys.stdout.write(f"{url}\n")
-    sys.stdout.flush()
-    await Deferred()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

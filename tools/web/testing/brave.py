@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from llm.testing.answer import Answer
 from llm.messages import JSON
+from llm.testing.answer import Answer
 from tools.web.testing.service import Asked, FakeService, Fault, Hit, answer, bearer, number_in
 
 _FRESHNESS = {"pd", "pw", "pm", "py"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from llm.testing.answer import Answer
 from llm.messages import JSON
+from llm.testing.answer import Answer
 from tools.web.testing.service import Asked, FakeService, Fault, answer, bearer, matching, number_in
 
 _RECENCY = {None, "hour", "day", "week", "month", "year"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from llm.testing.answer import Answer
 from llm.messages import JSON
+from llm.testing.answer import Answer
 from tools.web.testing.service import Asked, FakeService, Fault, Hit, answer, bearer, page
 
 _RANGES = {None, "", "day", "week", "month", "year"}

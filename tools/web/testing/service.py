@@ -13,8 +13,8 @@ from twisted.web.http import Request
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET
 
-from llm.testing.answer import Answer, Ending, Playing
 from llm.messages import JSON, JSONObject
+from llm.testing.answer import Answer, Ending, Playing
 
 HTML = "text/html; charset=utf-8"
 #: More bytes than any of our providers reads.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.trial.rights_text import approvals_text, covered_text
+from assistant.service.rights_text import approvals_text, covered_text
 from assistant.worlds.evennia.commands.naming import awake, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
-from assistant.worlds.evennia.principals import principal_of
+from assistant.worlds.evennia.hearing.principals import principal_of
 from tools import Denied
 
 _MAX_DIGITS = 9

@@ -7,15 +7,18 @@ from typing import Any
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 
+from assistant.config.settings import SettingsError
 from assistant.service.options import with_option
-from assistant.settings import SettingsError
-from assistant.worlds.evennia import accounts, creation, far_speech, house, lives
+from assistant.worlds.evennia import accounts, creation
+from assistant.worlds.evennia import runners as lives
+from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia.body import far_speech
 from assistant.worlds.evennia.commands.naming import exactly_named, member_of, named
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
 from assistant.worlds.evennia.commands.showing import cut, listed, table
 from assistant.worlds.evennia.commands.spending import GAME_WIDE
-from assistant.worlds.evennia.principals import is_played
-from assistant.worlds.evennia.uninstalling import uninstall
+from assistant.worlds.evennia.hearing.principals import is_played
+from assistant.worlds.evennia.upkeep.uninstalling import uninstall
 
 CREATE_USAGE = "assistant/create NAME [= who it is]"
 DELETE_USAGE = "assistant/delete NAME = yes (or: yes, forget)"

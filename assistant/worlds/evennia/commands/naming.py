@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from assistant.character import Assistant
-from assistant.service.member import Member
-from assistant.worlds.evennia import creation, house
+from assistant.runtime.character import Assistant
+from assistant.service.runner import Member
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.order import Refused
 from assistant.worlds.evennia.commands.showing import cut, listed
 

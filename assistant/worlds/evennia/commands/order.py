@@ -9,13 +9,13 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.logger import Logger
 
-from assistant.choose_model import NoModelError
+from assistant.config.settings import SettingsError
 from assistant.journal import JournalError
-from assistant.key_errors import KeyReferenceError
-from assistant.settings import SettingsError
-from assistant.worlds.evennia import house
+from assistant.keys.errors import KeyReferenceError
+from assistant.models.choose import NoModelError
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.showing import WIDTH, in_game_words, safe
-from assistant.worlds.evennia.house import HouseNotOpen
+from assistant.worlds.evennia.service import HouseNotOpen
 from resilience import Launcher
 
 FAULT = "That failed through a fault of the program; the log of the server says more."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assistant.journal import Parked
-from assistant.status import parked_text
+from assistant.service.status import parked_text
 from assistant.worlds.evennia.commands.naming import awake, member_of, named
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
 from assistant.worlds.evennia.commands.showing import counted, paragraph

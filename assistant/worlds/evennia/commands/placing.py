@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.worlds.evennia import creation, scenery
-from assistant.worlds.evennia.border import border
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia.body import scenery
+from assistant.worlds.evennia.body.border import border
 from assistant.worlds.evennia.commands.naming import named
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
 from tools.errors import ToolFailed

@@ -9,17 +9,18 @@ from typing import Any
 from evennia import Command
 from twisted.internet.defer import Deferred
 
-from assistant.character import Assistant
 from assistant.journal import Forgotten
-from assistant.rights import Remembered
-from assistant.service.member import State
-from assistant.trial.rights_text import forgotten_text, remembered_text
-from assistant.worlds.evennia import creation, house
-from assistant.worlds.evennia.alerts import may_mend, troubles_of
+from assistant.memory.rights import Remembered
+from assistant.runtime.character import Assistant
+from assistant.service.rights_text import forgotten_text, remembered_text
+from assistant.service.runner import State
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.naming import named_among
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
 from assistant.worlds.evennia.commands.showing import table
-from assistant.worlds.evennia.principals import principal_of
+from assistant.worlds.evennia.hearing.principals import principal_of
+from assistant.worlds.evennia.upkeep.alerts import may_mend, troubles_of
 from tools import Principal
 
 _HELP = "AI characters"

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from assistant.service.options import Option, shown_options, with_option, without_option
-from assistant.worlds.evennia import accounts, creation, house
+from assistant.worlds.evennia import accounts, creation
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands import making, thinking
 from assistant.worlds.evennia.commands.naming import meant, named, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused

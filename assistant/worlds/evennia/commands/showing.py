@@ -7,8 +7,8 @@ from textwrap import wrap
 
 from django.conf import settings
 
-from assistant.keys import ANEW
-from assistant.worlds.evennia.speech import escaped
+from assistant.keys.reference import ANEW
+from assistant.worlds.evennia.body.speech import escaped
 from tools.text.clean import clean_speech, one_line
 
 #: The most characters and lines of one answer.

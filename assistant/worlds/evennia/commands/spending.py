@@ -10,14 +10,15 @@ from typing import Any
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 
-from assistant.config import AllowanceConfig, BudgetConfig
-from assistant.purse import TOTAL
-from assistant.spending import UsageRow
-from assistant.worlds.evennia import creation, house
+from assistant.config.schema import AllowanceConfig, BudgetConfig
+from assistant.loop.billing import TOTAL
+from assistant.service.usage_store import UsageRow
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.naming import named, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
 from assistant.worlds.evennia.commands.showing import counted, number, paragraph, table
-from assistant.worlds.evennia.game_wide import game_overrides, keep_game_overrides
+from assistant.worlds.evennia.upkeep.game_wide import game_overrides, keep_game_overrides
 from resilience.budget.ledger import AccountState
 
 USAGE = "assistant/budget NAME (or: all, each, player) = 200 calls 100000 tokens 2.50 money (or: none)"

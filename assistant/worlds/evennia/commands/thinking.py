@@ -8,15 +8,16 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.bound_keys import binding_of
-from assistant.choose_model import NoModelError
-from assistant.config import ModelConfig
-from assistant.key_errors import KeyReferenceError
-from assistant.keys import check_reference
-from assistant.known_providers import AUTO, EMBEDDED, known_names, left_behind, special_settings
-from assistant.service.household import IN_THE_GAME
-from assistant.settings import SettingsError
-from assistant.worlds.evennia import creation, house
+from assistant.config.known_providers import AUTO, EMBEDDED, known_names, left_behind, special_settings
+from assistant.config.schema import ModelConfig
+from assistant.config.settings import SettingsError
+from assistant.keys.errors import KeyReferenceError
+from assistant.keys.reference import check_reference
+from assistant.models.bound_keys import binding_of
+from assistant.models.choose import NoModelError
+from assistant.service.service import IN_THE_GAME
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.naming import meant, named
 from assistant.worlds.evennia.commands.order import WORK, Answer, Order, Refused
 from assistant.worlds.evennia.commands.showing import ANEW_IN_THE_GAME, cut, in_game_words, listed, sentence

@@ -6,10 +6,10 @@ from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.outcome import Outcome
-from assistant.service.member import Member
-from assistant.trace import StepTrace
-from assistant.trial.show import outcome_text, trace_text
+from assistant.events.outcome import Outcome
+from assistant.events.trace import StepTrace
+from assistant.service.runner import Member
+from assistant.service.showing import outcome_text, trace_text
 from assistant.worlds.evennia.commands.order import Order
 
 #: How long it is shown, in seconds.

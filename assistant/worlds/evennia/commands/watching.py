@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from assistant.doctor.finding import Finding, State
-from assistant.entries import Entry
+from assistant.checks.finding import Finding, State
 from assistant.journal import JournalError
-from assistant.purse import TOTAL
-from assistant.service.member import Member
-from assistant.status import account_text, is_used_up, servers_text, trouble_text
-from assistant.worlds.evennia import creation, doctor, house, lives
-from assistant.worlds.evennia.alerts import troubles_of
+from assistant.loop.billing import TOTAL
+from assistant.memory.entries import Entry
+from assistant.service.runner import Member
+from assistant.service.status import account_text, is_used_up, servers_text, trouble_text
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import runners as lives
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.making import list_text, state_of
 from assistant.worlds.evennia.commands.naming import awake, member_of, named, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
 from assistant.worlds.evennia.commands.showing import counted, cut, in_game_words, sentence
 from assistant.worlds.evennia.commands.tracing import Watch, watch_of
+from assistant.worlds.evennia.upkeep import doctor
+from assistant.worlds.evennia.upkeep.alerts import troubles_of
 from llm.messages import Message
 from resilience.http.request import origin_of
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from assistant.bound_keys import usual_url
+from assistant.config.settings import SettingsError
+from assistant.models.bound_keys import usual_url
 from assistant.service.options import Option, merged, web_options, with_web_option, without_web_option
-from assistant.settings import SettingsError
-from assistant.worlds.evennia import creation, house, lives
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia import runners as lives
+from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.naming import meant
 from assistant.worlds.evennia.commands.order import Answer, Order, Refused
 from assistant.worlds.evennia.commands.setting import option_text
 from assistant.worlds.evennia.commands.showing import cut, listed, paragraph, table
 from assistant.worlds.evennia.commands.thinking import check_reference_typed, refuse_keys
-from assistant.worlds.evennia.game_wide import (
+from assistant.worlds.evennia.upkeep.game_wide import (
     game_overrides,
     keep_game_overrides,
     keep_last_search_providers,

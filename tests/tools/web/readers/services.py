@@ -9,9 +9,9 @@ from typing import Any
 from llm.testing.serving import serve
 from resilience import HttpExchange
 from tools.web.errors import Kind, WebError
-from tools.web.testing.serving import FakePage, FakeReader
-from tools.web.source.protocol import ReadProvider
 from tools.web.search.api import Shared
+from tools.web.source.protocol import ReadProvider
+from tools.web.testing.serving import FakePage, FakeReader
 
 URL = "https://example.org/page?a=b&c=d%2Fe"
 PAGES = {

@@ -9,9 +9,9 @@ from twisted.internet.task import Clock
 
 from tests.tools.web.readers.services import PAGES, URL, reading, refusal
 from tools.web.errors import Kind
+from tools.web.read.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
 from tools.web.testing.crawl4ai import FakeCrawl4AI
 from tools.web.testing.serving import Failing
-from tools.web.read.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
 
 
 def crawl4ai(token: str = "", **settings: Any) -> Any:

@@ -10,8 +10,8 @@ from twisted.internet.defer import Deferred, fail, succeed
 from tools.testing import now
 from tools.web.errors import Kind, WebError
 from tools.web.extracting import Extracted, Extractor, Flag
-from tools.web.source.protocol import ReadProvider, ReadResult
 from tools.web.read.direct import DirectReadProvider
+from tools.web.source.protocol import ReadProvider, ReadResult
 
 
 @dataclass(frozen=True)

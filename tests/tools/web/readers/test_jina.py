@@ -10,9 +10,9 @@ from twisted.internet.task import Clock
 
 from tests.tools.web.readers.services import PAGES, URL, reading, refusal
 from tools.web.errors import Kind
+from tools.web.read.jina import JinaReadProvider, JinaSettings
 from tools.web.testing.jina import FakeJina
 from tools.web.testing.serving import Failing
-from tools.web.read.jina import JinaReadProvider, JinaSettings
 
 KEY = "jina_planted_key_0123456789"
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.source.protocol import ReadResult
 from tools.web.source.paging import KEEP_SHARE, cut_at, part_of
+from tools.web.source.protocol import ReadResult
 
 
 def whole(text: str) -> ReadResult:

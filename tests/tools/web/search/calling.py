@@ -17,14 +17,14 @@ from llm.testing.serving import serve
 from resilience import HttpExchange, Limits, Request, Sink
 from tools.testing import now
 from tools.web.errors import WebError
-from tools.web.testing.service import FakeService
-from tools.web.source.protocol import SearchProvider, SearchQuery
 from tools.web.search.api import Shared
 from tools.web.search.brave import BraveSearchProvider
 from tools.web.search.perplexity import PerplexitySearchProvider
 from tools.web.search.searxng import SearxngSearchProvider
 from tools.web.search.tavily import TavilyProvider
+from tools.web.source.protocol import SearchProvider, SearchQuery
 from tools.web.testing import FakeBrave, FakePerplexity, FakeSearxng, FakeTavily
+from tools.web.testing.service import FakeService
 
 KEY = "planted-0123456789"
 WELL = SearchQuery("village well")

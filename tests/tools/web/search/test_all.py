@@ -10,8 +10,8 @@ from twisted.internet.task import Clock, deferLater
 
 from tests.tools.web.search.calling import KEY, SERVED, WELL, error_of, served
 from tools.web.errors import Kind
-from tools.web.testing.service import HITS, answer
 from tools.web.source.protocol import SearchQuery, SearchResult
+from tools.web.testing.service import HITS, answer
 
 NAMES = sorted(SERVED)
 

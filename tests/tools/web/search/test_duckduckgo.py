@@ -20,10 +20,10 @@ from twisted.internet.task import Clock, deferLater
 from resilience import HttpExchange
 from tests.tools.web.search.calling import WELL, error_of
 from tools.web.errors import Kind
-from tools.web.source.protocol import SearchQuery, TimeRange
 from tools.web.search.api import Shared
 from tools.web.search.duckduckgo import Ddgs, DuckDuckGoOptions, DuckDuckGoSearchProvider
 from tools.web.search.threads import DaemonThreads
+from tools.web.source.protocol import SearchQuery, TimeRange
 from tools.web.testing import HITS, Hit, SearchPages, serve_proxy
 
 #: Twisted still hands pyOpenSSL its own objects, the older one in more places; the proxy speaks TLS.

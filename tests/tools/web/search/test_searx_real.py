@@ -19,9 +19,9 @@ from llm.testing.serving import serve
 from resilience import HttpExchange
 from tests.tools.web.search.calling import error_of
 from tools.web.errors import Kind, WebError
-from tools.web.source.protocol import SearchQuery, TimeRange
 from tools.web.search.api import Shared
 from tools.web.search.searxng import SearxngSearchProvider
+from tools.web.source.protocol import SearchQuery, TimeRange
 
 PYTHON = "/usr/bin/python3"  # searx is a Debian package, so it runs on Debian's Python
 EXAMPLE = Path("/usr/share/doc/searx/examples/settings.yml")

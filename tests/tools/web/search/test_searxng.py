@@ -8,10 +8,10 @@ import pytest
 
 from tests.tools.web.search.calling import WELL, canned, done, error_of, failed, served, shared
 from tools.web.errors import Kind
-from tools.web.testing.service import Hit, answer
-from tools.web.source.protocol import SearchQuery
 from tools.web.search.searxng import SearxngSearchProvider
+from tools.web.source.protocol import SearchQuery
 from tools.web.testing import FakeSearxng
+from tools.web.testing.service import Hit, answer
 
 URL = "http://127.0.0.1:8888"
 MANY = tuple(Hit(f"Well {number}", f"https://w.example.org/{number}", "deep") for number in range(25))

@@ -1,0 +1,1 @@
+"""The checks of what keeps an assistant from working, one sentence for each; the doctors show them."""

@@ -1,0 +1,99 @@
+"""Checks the journal's file and the disk it is on. Blocks: call it in another thread."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Collection
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from assistant.checks.finding import Trouble
+from assistant.config.schema import JournalConfig
+from assistant.journal.file.files import connect, make_durable
+from assistant.keys.binding import KeyBinding
+from assistant.surfaces.replay.opening import CannotRead, opened
+
+#: The value of `PRAGMA synchronous` for FULL.
+_FULL = 2
+#: With less free space than this a disk counts as full, however little the journal may still grow.
+LEAST_FREE_BYTES = 64 * 1024 * 1024
+_MIB = 1024 * 1024
+
+
+def sound(path: Path, now: float) -> str:
+    """Check that the whole journal can be read, without changing it. Raises Trouble. `now` is in seconds since 1970."""
+    if not path.exists():
+        return f"{path} is not there yet and will be made"
+    try:
+        with opened(path, now) as found:
+            if found.damage:
+                raise Trouble(f"{path}: {found.damage}; {found.remedy}")
+    except CannotRead as error:
+        raise Trouble(f"{error}; name another file in journal.file, or move this one away") from error
+    if not os.access(path, os.W_OK):
+        raise Trouble(f"{path} cannot be written by this user: see its owner and its mode")
+    return f"{path} is sound"
+
+
+def durable(path: Path) -> str:
+    """Check that a commit in this folder is on disk when SQLite reports it as done. Raises Trouble.
+
+    The check uses a scratch database beside the journal, because network file systems support no write-ahead log.
+    """
+    folder = path.parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent  # the journal makes the folders it lacks
+    try:
+        with TemporaryDirectory(prefix=".mud-assistant-doctor-", dir=folder) as scratch:
+            mode, synchronous = _pragmas(Path(scratch, "try.sqlite"))
+    except OSError as error:
+        raise Trouble(f"nothing can be written in {folder}: {error.strerror}; change its owner or its mode") from error
+    except sqlite3.Error as error:
+        raise Trouble(f"SQLite cannot work in {folder} ({error}): put the journal on a local disk") from error
+    if mode != "wal" or synchronous != _FULL:
+        raise Trouble(
+            f"the file system of {folder} gives journal_mode={mode} and synchronous={synchronous} where wal and "
+            f"{_FULL} are needed: put the journal on a local disk"
+        )
+    return "journal_mode=wal and synchronous=full work there"
+
+
+def _pragmas(path: Path) -> tuple[str, int]:
+    """Make a database and return its `journal_mode` and its `synchronous` value."""
+    with closing(connect(path, how="mode=rwc")) as db:
+        make_durable(db)
+        db.execute("CREATE TABLE tried (once INTEGER)")
+        db.execute("INSERT INTO tried VALUES (1)")
+        mode = db.execute("PRAGMA journal_mode").fetchone()[0]
+        return str(mode), int(db.execute("PRAGMA synchronous").fetchone()[0])
+
+
+def room(path: Path, config: JournalConfig) -> str:
+    """Check that the disk has room for the journal to grow to its limit. Raises Trouble."""
+    folder = path.parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    used = path.stat().st_size if path.is_file() else 0
+    wanted = max(config.max_bytes - used, LEAST_FREE_BYTES)
+    if free < wanted:
+        raise Trouble(
+            f"{free // _MIB} MiB are free and the journal may take {wanted // _MIB} MiB more: "
+            "make room, or lower journal.max_bytes"
+        )
+    return f"{free // _MIB} MiB are free"
+
+
+def bindings(path: Path, now: float) -> Collection[KeyBinding]:
+    """Return which key the journal remembers for which server; empty when the journal cannot be read."""
+    if not path.is_file():
+        return ()
+    try:
+        with opened(path, now) as found:
+            rows = found.db.execute("SELECT reference, origin FROM key_bindings").fetchall()
+    except (CannotRead, sqlite3.Error):
+        return ()
+    return frozenset(KeyBinding(*row) for row in rows)

@@ -1,0 +1,1 @@
+"""The settings: their fields and bounds, how they are read, and how they are worded."""

@@ -1,0 +1,259 @@
+"""The settings of an assistant and its model: bounded, frozen, and read once at the composition root."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from assistant.config.company import MannerConfig
+from assistant.config.known_providers import needs_prices
+from assistant.config.model_options import (
+    ApiVersion,
+    Betas,
+    Duration,
+    ExtraParams,
+    Form,
+    HeaderText,
+    ServerTools,
+    SpecialText,
+    ThinkingTokens,
+)
+from assistant.config.types import Address, KeyReference, Seconds, Settings
+from assistant.config.web import WebConfig
+from assistant.events.classify import Verdict
+
+DEFAULT_PERSONA = "You are an old, kind scholar who keeps the library of a small hamlet and knows its stories."
+
+
+#: A line of an assistant's voice.
+VoiceText = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class PriceConfig(Settings):
+    """What a million tokens cost, in the owner's currency. Unset: the price of `input`."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached_input: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+
+
+class ModelConfig(Settings):
+    """Which model thinks, and how it is asked."""
+
+    #: "auto" takes a local Ollama that answers and has a model, else the embedded model.
+    provider: str = "auto"
+    #: Empty: the provider's own choice where it has one. Of the embedded models "small", "better", or the path of a
+    #: GGUF file.
+    model: str = ""
+    #: Base URL; empty for the provider's usual place.
+    url: Address = ""
+    #: A reference to the key, never the key itself: env:NAME, file:PATH or keyring:NAME.
+    key: KeyReference = ""
+    #: The context window in tokens.
+    context_tokens: int = Field(default=8192, ge=1024, le=2_000_000)
+    #: The longest answer in tokens.
+    max_answer_tokens: int = Field(default=400, ge=16, le=32_000)
+    #: How freely it chooses its words: 0 is always the likeliest one. Unset: the server's own default.
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    #: Turns a thinking model's thoughts on or off; unset leaves it to the model.
+    think: bool | None = None
+    #: "required" makes servers that can enforce it answer with a tool call.
+    tool_choice: Literal["auto", "required"] = "auto"
+    #: How the model is asked: with "tools", or in "plain" turns, in which small ones talk better; "auto": plain turns
+    #: for a model of your own server that is small by its name, tools for any other.
+    asking: Literal["tools", "plain", "auto"] = "auto"
+    #: Show the model examples of how to act; small models need them.
+    examples: bool = True
+    #: Search the web for what somebody asks before the model is asked, for models too small to do it themselves; unset:
+    #: only for the embedded model.
+    search_first: bool | None = None
+    #: For the cost of a call, when the provider does not report it.
+    prices: PriceConfig | None = None
+    #: Tools that the provider runs itself: "web_search", "web_fetch", or a table as its API has it.
+    server_tools: ServerTools = ()
+    #: Added to every request: tables are merged, lists joined, anything else replaces what would be sent.
+    extra_params: ExtraParams = Field(default={})
+    #: How the server is asked to hold calls that come as text: "schema", its "json" mode, "off"; "auto" learns it.
+    structured: Form = "auto"
+    #: How long an Ollama keeps the model loaded: "10m", seconds, or -1 for ever; unset: 10 minutes.
+    keep_alive: Duration = None
+    #: The organization that OpenAI bills, for a key that has several.
+    organization: HeaderText = ""
+    #: The project that OpenAI bills, for a key that has several.
+    project: HeaderText = ""
+    #: Features of Anthropic's API to ask for in every request, as its header anthropic-beta names them.
+    betas: Betas = ()
+    #: The version of Anthropic's API, a date; unset: 2023-06-01.
+    api_version: ApiVersion = ""
+    #: What thinking may take at Anthropic when it is turned on, in tokens; 0 lets the model choose; unset: 2048.
+    thinking_tokens: ThinkingTokens = None
+    #: The address of your game in OpenRouter's statistics.
+    referer: HeaderText = ""
+    #: The name of your game in OpenRouter's statistics.
+    title: HeaderText = ""
+    #: A file in tiktoken's format to count tokens with; unset: the one in tiktoken's cache, else bytes are counted.
+    token_table: SpecialText = ""
+    #: How often one request is made in all when it fails in a way that may pass.
+    max_attempts: int = Field(default=3, ge=1, le=10)
+    #: How many requests may be on their way to this server; unset: 1 for the embedded model, 4 for a server of your
+    #: own, 32 for a provider on the internet.
+    max_in_flight: int | None = Field(default=None, ge=1, le=1000)
+    #: How long connecting to the server may take.
+    connect_seconds: Seconds = 5.0
+    #: Whether the server reads the unchanging beginning of every prompt as soon as an assistant starts; unset: a server
+    #: of your own does, unless a key or prices say that somebody pays for it.
+    warm: bool | None = None
+    #: How long the server may be silent until it answers; unset: 900 for a server of your own, which says nothing
+    #: while it loads the model and reads the prompt, else 60.
+    first_byte_seconds: Seconds | None = None
+    #: How long the server may be silent between two pieces of an answer; unset: 900 for a server of your own, else 60.
+    idle_seconds: Seconds | None = None
+    #: How long nothing but signs of life may come; unset: 900 for a server of your own, else 300.
+    progress_seconds: Seconds | None = None
+
+
+class AssistantConfig(MannerConfig):
+    """Who the assistant is and how it behaves."""
+
+    #: The name it is called by. In a game it is the name of its character: setting it renames the character.
+    name: str = Field(
+        default="Sage",
+        min_length=1,
+        max_length=40,
+        pattern=r"^\w[\w' -]*$",
+        description="letters, digits, spaces, hyphens and apostrophes, at most 40, the first a letter or a digit",
+    )
+    #: Other names it answers to.
+    aliases: tuple[str, ...] = ()
+    #: Who it is and how it talks: what the model is told of its part.
+    persona: str = Field(default=DEFAULT_PERSONA, max_length=8000)
+    #: How it talks: lines it may hear, each with what it would answer. The model is shown them as past turns.
+    voice: dict[VoiceText, VoiceText] = Field(
+        default={}, max_length=12, examples=[{"Who are you?": "I keep the lamps, and my own counsel."}]
+    )
+    #: What happens to text without a tool call: kept as a thought, spoken, or spoken when the assistant was addressed.
+    plain_text: Literal["think", "speak", "speak_if_addressed"] = "speak_if_addressed"
+    #: Whether the first sentence is spoken while the rest of the answer still comes.
+    speak_early: bool = True
+    #: The tools it may use; unset means all there are.
+    tools: tuple[str, ...] | None = None
+    #: How often it may ask its model before it must have answered or acted.
+    max_steps: int = Field(default=5, ge=1, le=10)
+    #: How long a run may go on without progress; a server of your own makes progress while it reads the prompt.
+    run_seconds: Seconds = 120.0
+    #: How long a run may take in all, whatever progress it makes.
+    run_total_seconds: Seconds = 1800.0
+    #: How many tokens one answer may cost in all, read and written.
+    max_run_tokens: int = Field(default=60_000, ge=1000)
+    #: How many unreadable tool calls in a row end a run.
+    max_format_errors: int = Field(default=3, ge=1, le=10)
+    #: Done, as an emote, when the model cannot be reached or loses its thread; at most once in `excuse_every_seconds`.
+    excuse: str = Field(default="looks lost in thought and does not answer just now.", min_length=1, max_length=200)
+    #: How much time lies between two of its excuses at least.
+    excuse_every_seconds: Seconds = 60.0
+    #: Done, as an emote, when somebody waits longer than `waking_after_seconds` while the model is loaded or reads its
+    #: first prompt; as rarely as the excuse. Who paged is paged it.
+    waking: str = Field(default="is waking up, and will answer in a while.", min_length=1, max_length=200)
+    #: How long somebody waits before they are told that it is waking up.
+    waking_after_seconds: Annotated[float, Field(ge=0, le=3600)] = 3.0
+    #: Done, as an emote, when the budget of the day is used up; as rarely as the excuse.
+    budget_excuse: str = Field(
+        default="stifles a yawn: that was enough talk for one day.", min_length=1, max_length=200
+    )
+    #: Done, as an emote, when one player asks more often than the budget allows in a minute; as rarely as the excuse.
+    rate_excuse: str = Field(default="raises a hand: one thing at a time, please.", min_length=1, max_length=200)
+    #: How often it takes in what it overhears, while somebody has talked with it lately.
+    awake_seconds: Seconds = 5.0
+    #: How often it takes in what it overhears, when nobody talks with it.
+    asleep_seconds: Seconds = 60.0
+    #: How long it waits for more: what is said to it this close together is answered at once.
+    join_seconds: Annotated[float, Field(ge=0, le=10)] = 0.25
+    #: How many things heard may wait to be dealt with; more are refused.
+    inbox_limit: int = Field(default=500, ge=1, le=100_000)
+    #: The permission it acts with at most: 0 guest, 1 player, 2 helper, 3 builder, 4 admin, 5 developer.
+    permission: int = Field(default=1, ge=0, le=5)
+    #: Whose word the text of rooms and things counts as: a player's (1), who may have written it. Raise it where only
+    #: builders (3) write.
+    world_text_permission: int = Field(default=1, ge=0, le=5)
+    #: The permission that a call of a tool takes, where the owner wants another than the tool's own.
+    needs: dict[str, Annotated[int, Field(ge=0, le=5)]] = Field(default={})
+    #: Commands of the game that it never runs, beside those nobody's assistant may run.
+    denied_commands: tuple[str, ...] = ()
+    #: How many tools one run may use in all.
+    max_calls: int = Field(default=20, ge=1, le=200)
+    #: How often it may speak in one run.
+    max_spoken: int = Field(default=3, ge=1, le=20)
+    #: How often one run may search the web or open a page.
+    max_network: int = Field(default=6, ge=0, le=50)
+    #: Whom it hears: what those below say is not heard, even when they name it. 0 guest, 1 player, 2 helper,
+    #: 3 builder, 4 admin, 5 developer.
+    min_permission: int = Field(default=0, ge=0, le=5)
+    #: What it does with speech in its room that is not meant for it: "trigger" answers it, "context" only takes it in,
+    #: "ignore" does not hear it.
+    room_speech: Verdict = Verdict.CONTEXT
+    #: What it does with what is said on channels and not meant for it: "trigger", "context" or "ignore" likewise.
+    channel_speech: Verdict = Verdict.CONTEXT
+    #: How long it walks after somebody who asked it to follow them; 0: it follows nobody.
+    follow_minutes: Annotated[float, Field(ge=0, le=1440)] = 30.0
+    #: How long it stays in a room without players before it goes home by itself; 0: it stays.
+    go_home_minutes: Annotated[float, Field(ge=0, le=10_080)] = 10.0
+    #: Who is told of trouble, by the names of their accounts. Empty: the owner of the game.
+    alerts: tuple[str, ...] = ()
+
+
+class AllowanceConfig(Settings):
+    """How much of each may be used in a day; unset is unlimited. `money` is in the currency of the prices."""
+
+    calls: int | None = Field(default=None, ge=0)
+    tokens: int | None = Field(default=None, ge=0)
+    money: float | None = Field(default=None, ge=0)
+
+
+class BudgetConfig(Settings):
+    """What may be spent in a day: by all assistants together, by each of them, and for each player."""
+
+    total: AllowanceConfig = AllowanceConfig()
+    assistant: AllowanceConfig = AllowanceConfig()
+    player: AllowanceConfig = AllowanceConfig()
+    #: How often one player is answered in a minute, by all assistants together; unset is unlimited.
+    player_per_minute: int | None = Field(default=None, ge=1, le=1000)
+    #: When the day ends: midnight, so many hours east of Greenwich.
+    utc_offset_hours: float = Field(default=0.0, ge=-14, le=14)
+
+
+class JournalConfig(Settings):
+    """Where it is written down what was heard, thought and done, and for how long."""
+
+    #: An SQLite file, from the folder of the settings; empty: in memory, and gone with the program.
+    file: str = ""
+    #: How long finished runs and events are kept, and how much of them at most.
+    keep_days: float = Field(default=90.0, gt=0, le=36_500)
+    max_bytes: int = Field(default=256 * 1024 * 1024, ge=1024 * 1024)
+
+
+class Config(Settings):
+    """The whole of `assistant.toml`."""
+
+    model: ModelConfig = ModelConfig()
+    #: Asked in this order when the model before cannot answer.
+    fallback: tuple[ModelConfig, ...] = ()
+    assistant: AssistantConfig = AssistantConfig()
+    budget: BudgetConfig = BudgetConfig()
+    journal: JournalConfig = JournalConfig()
+    web: WebConfig = WebConfig()
+
+    @model_validator(mode="after")
+    def _money_has_prices(self) -> Config:
+        """Require prices where money is limited.
+
+        OpenRouter reports what a call costs; other hosted providers need prices.
+        """
+        limits = (self.budget.total.money, self.budget.assistant.money, self.budget.player.money)
+        named = {"model": self.model, **{f"fallback[{at}]": model for at, model in enumerate(self.fallback)}}
+        for name, model in named.items():
+            is_free = not needs_prices(model.provider)
+            if any(limit is not None for limit in limits) and model.prices is None and not is_free:
+                raise ValueError(f"a budget in money needs the prices of {model.provider}'s model: set {name}.prices")
+        return self

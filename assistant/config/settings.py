@@ -1,0 +1,148 @@
+"""Reads the settings from `assistant.toml`. An error is one sentence that says what is wrong, and on which line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from assistant.config.known_providers import AUTO, left_behind
+from assistant.config.schema import Config
+from assistant.config.words import problem, table_in
+
+DEFAULT_FILE = Path("assistant.toml")
+
+_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
+_NAME = r"(?:\"[^\"]+\"|'[^']+'|[\w-]+)"
+_NAMES = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
+_TABLE = re.compile(rf"\s*(\[\[?)\s*({_NAMES})\s*\]")
+_KEY = re.compile(rf"\s*({_NAMES})\s*=")
+
+#: The path of a setting: names of tables and keys, and numbers in lists, which count from 0.
+_Path = tuple[str | int, ...]
+
+
+class SettingsError(ValueError):
+    """The settings cannot be used; the message is for their author."""
+
+
+def read_settings(path: Path | None, overrides: Mapping[str, Mapping[str, Any]]) -> Config:
+    """Return the settings of a file with `overrides` (by table) merged over them.
+
+    No path means `assistant.toml` in this folder, if there is one. Raises SettingsError. Blocks: for start-up only.
+    """
+    text = _text(path)
+    where = str(path or DEFAULT_FILE)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(_syntax(where, text, str(error))) from error
+    for table, values in overrides.items():
+        mine = data.setdefault(table, {})
+        if isinstance(mine, dict):
+            if table == "model" and values.get("provider", "") not in {"", mine.get("provider", AUTO)}:
+                for option in left_behind(values["provider"], mine):  # those of the file are for its own provider
+                    del mine[option]
+            mine.update(values)
+    try:
+        return Config.model_validate(data)
+    except ValidationError as error:
+        raise SettingsError(_invalid(where, text, error, overrides)) from error
+
+
+def _text(path: Path | None) -> str:
+    chosen = path or DEFAULT_FILE
+    try:
+        return chosen.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if path is None:
+            return ""
+        raise SettingsError(f"there is no file {path}") from None
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{chosen} is not UTF-8 text") from error
+    except OSError as error:
+        raise SettingsError(f"{chosen} cannot be read: {error.strerror}") from error
+
+
+def _syntax(where: str, text: str, message: str) -> str:
+    found = _AT_LINE.search(message)
+    line = int(found.group(1)) if found and found.group(1) else text.count("\n") + 1
+    return f"{where}, line {line}: {_AT_LINE.sub('', message).strip()}"
+
+
+def _invalid(where: str, text: str, error: ValidationError, overrides: Mapping[str, Mapping[str, Any]]) -> str:
+    first = error.errors(include_url=False)[0]
+    path = first["loc"]
+    option = path[1] if len(path) > 1 and path[1] in overrides.get(str(path[0]), {}) else None
+    if option is not None:
+        place = f"option --{str(option).replace('_', '-')}"
+    else:
+        place = f"{where}, line {_line_of(text, path)}: {_name_of(path)}" if path else where
+    return f"{place}: {_problem(first['type'], first['msg'], path)}"
+
+
+def _problem(kind: str, message: str, path: _Path) -> str:
+    if kind == "extra_forbidden":
+        known = _known(path)
+        return f"there is no such setting{f'; those there are: {known}' if known else ''}"
+    return problem(Config, path, kind, message)
+
+
+def _known(path: _Path) -> str:
+    """Return the settings of the table that lacks this one, empty when there is no such table."""
+    table: Any = Config
+    for part in path[:-1]:
+        if isinstance(part, str):
+            field = getattr(table, "model_fields", {}).get(part)
+            table = table_in(field.annotation) if field else None
+    return ", ".join(getattr(table, "model_fields", {}))
+
+
+def _name_of(path: _Path) -> str:
+    """Return the path as the owner writes it, with numbers in lists: fallback[1].model."""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(parts).removeprefix(".")
+
+
+def _line_of(text: str, path: _Path) -> int:
+    """Return the number of the first line that sets this path, else that of its table, else 1."""
+    best_line, best_length = 1, 0
+    for number, found in _places(text):
+        if path[: len(found)] == found and len(found) > best_length:
+            best_line, best_length = number, len(found)
+    return best_line
+
+
+def _places(text: str) -> Iterator[tuple[int, _Path]]:
+    """Yield the number of every line that begins a table or sets a key, with its path."""
+    table: _Path = ()
+    counts: Counter[_Path] = Counter()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _TABLE.match(line):
+            table = _within(_split(header.group(2)), counts)
+            if header.group(1) == "[[":
+                counts[table] += 1
+                table = (*table, counts[table] - 1)
+            yield number, table
+        elif key := _KEY.match(line):
+            yield number, (*table, *_split(key.group(1)))
+
+
+def _within(names: Sequence[str], counts: Mapping[_Path, int]) -> _Path:
+    """Return the path of a header's names. A name before the last that is a list means its last entry."""
+    path: _Path = ()
+    for name in names:
+        if path and path in counts:
+            path = (*path, counts[path] - 1)
+        path = (*path, name)
+    return path
+
+
+def _split(names: str) -> list[str]:
+    """Return the parts of a dotted name, without quotes."""
+    return [part.strip("\"'") for part in re.findall(_NAME, names)]

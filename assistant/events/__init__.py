@@ -1,0 +1,1 @@
+"""What happens to an assistant: events it hears, ticks, and the outcomes of its runs."""

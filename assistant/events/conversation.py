@@ -1,0 +1,161 @@
+"""Tracks conversations that go on without the assistant's name, lines left to others, and who woke it lately."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from twisted.internet.interfaces import IReactorTime
+
+from assistant.events.classify import Attention, Verdict, is_named, is_unspoken
+from assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Said
+from tools.context import Kind, Principal
+
+#: How many people, and how many lines to everybody, an assistant keeps track of; the oldest go first.
+MAX_KEPT = 200
+#: The most words a farewell has: a longer line only mentions one.
+_MOST_WORDS = 10
+_FAREWELL = re.compile(
+    r"\b(?:good[ -]?bye|bye(?:[ -]bye)?|farewell|so long|good ?night|take care|cya|ciao|adieu|adi[oó]s|tsch(?:ü|ue)ss"
+    r"|au revoir|auf wiedersehen|see (?:you|ya)(?: (?:later|soon|around|tomorrow|then))?|until (?:next time|tomorrow))"
+    r"|\b(?:have to|must|need to|gotta|got to) (?:go|leave|run|be (?:going|off))(?: now)?\W*$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """The last exchange with somebody: their name, its time in clock seconds, and whether an answer to them is due."""
+
+    name: str
+    at: float
+    waits: bool = True
+
+
+class Conversations:
+    """The people one assistant talks with, in memory only.
+
+    A conversation lasts `seconds` from its last exchange; with 0 there are none. It ends earlier when the player says
+    farewell, leaves, or speaks to somebody else. It also ends when somebody else there may have answered them.
+    """
+
+    def __init__(self, now: Callable[[], float], seconds: float) -> None:
+        self._now = now
+        self._seconds = seconds
+        #: By the id of the speaker and the place: the name of a channel, or empty for the room.
+        self._last: dict[tuple[str, str], _Exchange] = {}
+        #: The ids of lines to everybody: those it may answer in a moment, and those that another assistant answers.
+        self.held: dict[str, None] = {}
+        self._left_to_others: dict[str, None] = {}
+
+    def goes_on(self, event: Event) -> bool:
+        """Tell whether the event is the next line of a conversation with the assistant."""
+        place = _place(event)
+        if place is None or self._seconds <= 0 or (isinstance(event, Said | Emoted) and event.to_other):
+            return False
+        last = self._last.get((event.who.id, place))
+        return last is not None and (last.waits or self._now() - last.at <= self._seconds)
+
+    def heard(self, event: Event, attention: Attention) -> None:
+        """Take note of an event that was classified."""
+        if isinstance(event, Left):
+            self._last.pop((event.who.id, ""), None)
+        place = _place(event)
+        if place is None or (is_unspoken(event) and attention.verdict is not Verdict.TRIGGER):
+            return
+        key = (event.who.id, place)
+        is_meant = attention.addressed and event.who.kind is not Kind.ASSISTANT
+        last = self._last.pop(key, None)
+        if not is_meant:
+            self._interrupted(event, place)
+        elif attention.verdict is Verdict.TRIGGER and not is_farewell(_words(event)):
+            self._last[key] = _Exchange(event.who.name, self._now(), waits=True)
+            while len(self._last) > MAX_KEPT:
+                del self._last[next(iter(self._last))]
+        elif last is not None and attention.verdict is not Verdict.TRIGGER:
+            self._last[key] = last
+
+    def ended(self, askers: Collection[Principal], *, is_settled: bool) -> None:
+        """Take note that a run for these people is over. It is tried again unless it `is_settled`."""
+        ids = {who.id for who in askers} if is_settled else set()
+        for (who, _), last in self._last.items():
+            if who in ids:
+                last.waits, last.at = False, self._now()
+
+    def leave(self, event_id: str) -> None:
+        """Leave this line to everybody to another assistant."""
+        self.held.pop(event_id, None)
+        self._left_to_others[event_id] = None
+        while len(self._left_to_others) > MAX_KEPT:
+            del self._left_to_others[next(iter(self._left_to_others))]
+
+    def is_left(self, event_id: str) -> bool:
+        """Tell whether another assistant answers this line."""
+        return event_id in self._left_to_others
+
+    def _interrupted(self, event: Event, place: str) -> None:
+        """End the conversations with people whom a line to others may have answered."""
+        if event.who.kind is Kind.WORLD:
+            return
+        if event.who.kind is Kind.ASSISTANT and place == "":
+            for event_id in tuple(self.held):
+                self.leave(event_id)
+        to_other = isinstance(event, Said | Emoted) and event.to_other
+        for key, last in tuple(self._last.items()):
+            is_answered = not to_other or is_named(_words(event), [last.name])
+            if key[1] == place and not last.waits and is_answered:
+                del self._last[key]
+
+
+def is_farewell(text: str) -> bool:
+    """Tell whether the line ends a conversation."""
+    return len(text.split()) <= _MOST_WORDS and "?" not in text and _FAREWELL.search(text) is not None
+
+
+def _place(event: Event) -> str | None:
+    """Return where an event took place: empty for the room, else the channel; None for a private event."""
+    match event:
+        case Said() | Emoted() | Gave() | Arrived():
+            return ""
+        case ChannelSaid():
+            return event.channel.casefold()
+        case _:
+            return None
+
+
+def _words(event: Event) -> str:
+    return event.text if isinstance(event, Said | ChannelSaid | Emoted) else ""
+
+
+class Cooldown:
+    """The people whose poses, gifts and arrivals woke the assistant lately, in memory only.
+
+    For `seconds` after that, the same kind of act by the same person does not wake it again. A wave does not hold back
+    a gift.
+    """
+
+    __slots__ = ("_clock", "_seconds", "_until")
+
+    def __init__(self, clock: IReactorTime, seconds: float) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        #: Until when, in clock seconds, by the id of the person and the kind of event; the newest stand at the end.
+        self._until: dict[tuple[str, type[Event]], float] = {}
+
+    def is_over(self, event: Event) -> bool:
+        """Tell whether an event of this kind by this person may wake the assistant without speech."""
+        until = self._until.get((event.who.id, type(event)))
+        return until is None or self._clock.seconds() >= until
+
+    def heard(self, event: Event, attention: Attention) -> None:
+        """Take note of an event that was classified.
+
+        An event without speech that woke the assistant begins the cooldown.
+        """
+        if is_unspoken(event) and attention.verdict is Verdict.TRIGGER:
+            key = (event.who.id, type(event))
+            self._until.pop(key, None)
+            self._until[key] = self._clock.seconds() + self._seconds
+            while len(self._until) > MAX_KEPT:
+                del self._until[next(iter(self._until))]

@@ -1,0 +1,54 @@
+"""Reports the progress of a run: for `/trace`, for `--json`, for an operator who watches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from assistant.events.outcome import Outcome
+from llm import CallRecord, LLMResponse
+from tools import Executed
+
+
+@dataclass(frozen=True, slots=True)
+class StepTrace:
+    """One step: what was sent, what came back, and the result of each call. `seconds` is the time of the whole step."""
+
+    run_id: str
+    step: int
+    messages: int
+    prompt_tokens: int
+    response: LLMResponse
+    executed: tuple[Executed, ...]
+    seconds: float
+    #: How well this model's last calls could be read.
+    record: CallRecord = field(default_factory=CallRecord)
+
+
+class Observer(Protocol):
+    """A listener for a run's progress. Its methods must not raise and must not wait."""
+
+    def thinking(self, run_id: str, step: int) -> None:
+        """Take note that the model is about to be asked."""
+        ...
+
+    def step(self, trace: StepTrace) -> None:
+        """Take note that a step is over."""
+        ...
+
+    def run_ended(self, run_id: str, outcome: Outcome) -> None:
+        """Take note that the run is over."""
+        ...
+
+
+class NobodyWatches:
+    """The observer that does nothing."""
+
+    def thinking(self, run_id: str, step: int) -> None:
+        """Do nothing."""
+
+    def step(self, trace: StepTrace) -> None:
+        """Do nothing."""
+
+    def run_ended(self, run_id: str, outcome: Outcome) -> None:
+        """Do nothing."""

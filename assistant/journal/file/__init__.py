@@ -1,0 +1,1 @@
+"""The journal's file on disk: tables and versions, connections, the mark beside it, rewriting."""

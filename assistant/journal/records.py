@@ -1,0 +1,290 @@
+"""Defines the form of each value as a JSON object. Pure; `codec.py` makes records of them.
+
+Values of a union carry their kind as `k`. An unknown kind was written by a newer version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from assistant.events.classify import Attention, Verdict
+from assistant.events.events import (
+    Arrived,
+    ByRule,
+    ChannelSaid,
+    Emoted,
+    Event,
+    Gave,
+    Left,
+    Noticed,
+    Paged,
+    Said,
+    Whispered,
+)
+from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
+from assistant.journal.codec import Codec, Plain
+from assistant.journal.errors import NewerRecord
+from llm.messages import (
+    Block,
+    Citation,
+    Message,
+    RawTurn,
+    Reasoning,
+    Role,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
+from tools.context import Kind, Principal, Target
+from tools.policy.approvals import Pending
+from tools.result import Executed, Status
+from tools.tool import Category
+
+_EVENTS: Mapping[str, type[Event]] = {
+    "said": Said,
+    "whispered": Whispered,
+    "paged": Paged,
+    "channel": ChannelSaid,
+    "emoted": Emoted,
+    "gave": Gave,
+    "arrived": Arrived,
+    "left": Left,
+    "noticed": Noticed,
+}
+_BLOCKS: Mapping[str, type[Block]] = {
+    "text": Text,
+    "reasoning": Reasoning,
+    "call": ToolCall,
+    "result": ToolResult,
+    "server_call": ServerToolCall,
+    "server_result": ServerToolResult,
+    "citation": Citation,
+}
+_OUTCOMES: Mapping[str, type[Outcome]] = {
+    "answered": Answered,
+    "nothing": NothingToDo,
+    "limit": LimitReached,
+    "failed": Failed,
+    "cancelled": Cancelled,
+}
+#: The kind of each class.
+_KIND_OF = {cls: kind for kinds in (_EVENTS, _BLOCKS, _OUTCOMES) for kind, cls in kinds.items()}
+#: The fields of each class, looked up once.
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _names(cls: type) -> tuple[str, ...]:
+    """Return the names of the fields that the class is constructed from."""
+    names = _FIELDS.get(cls)
+    if names is None:
+        names = _FIELDS[cls] = tuple(field.name for field in fields(cls) if field.init)
+    return names
+
+
+def _flat(value: Any) -> Plain:
+    """Return the value's own fields, unchanged."""
+    return {name: getattr(value, name) for name in _names(type(value))}
+
+
+def _known(value: Any) -> Plain:
+    """Return the value's own fields without those that are None. For classes whose fields default to None.
+
+    In a record with a null, every number must be looked at (`codec.exact_json`), which costs more than the rest.
+    """
+    return {name: part for name in _names(type(value)) if (part := getattr(value, name)) is not None}
+
+
+def _tagged(value: Any) -> Plain:
+    cls = type(value)
+    plain = {"k": _KIND_OF[cls]}
+    for name in _names(cls):
+        plain[name] = getattr(value, name)
+    return plain
+
+
+def _kind(plain: Plain, kinds: Mapping[str, type]) -> Any:
+    """Return the class of a tagged object. Raises NewerRecord when its kind is unknown."""
+    kind = plain["k"]
+    if kind not in kinds:
+        raise NewerRecord(f"a record of the unknown kind {str(kind)[:40]!r}")
+    return kinds[kind]
+
+
+def _arguments(plain: Plain, *left_out: str) -> Plain:
+    return {name: value for name, value in plain.items() if name not in {"k", "v", *left_out}}
+
+
+def _pack_event(event: Event) -> Plain:
+    plain = {**_tagged(event), "who": _flat(event.who)}
+    if plain.get("authority", 0) is None:
+        del plain["authority"]
+    if (by_rule := plain.pop("by_rule", None)) is not None:
+        asker = by_rule.requester
+        plain["by_rule"] = {**_known(by_rule), **({} if asker is None else {"requester": _flat(asker)})}
+    if (granted := plain.pop("granted", None)) is not None:
+        plain["granted"] = _pack_pending(granted)
+    return plain
+
+
+def _unpack_event(plain: Plain) -> Event:
+    parts = {**_arguments(plain), "who": _unpack_principal(plain["who"])}
+    if "granted" in parts:
+        parts["granted"] = _unpack_pending(parts["granted"])
+    if "by_rule" in parts:
+        parts["by_rule"] = _unpack_by_rule(parts["by_rule"])
+    event: Event = _kind(plain, _EVENTS)(**parts)
+    return event
+
+
+def _unpack_by_rule(plain: Plain) -> ByRule:
+    asker = {"requester": _unpack_principal(plain["requester"])} if "requester" in plain else {}
+    return ByRule(**{**plain, **asker})
+
+
+def _unpack_principal(plain: Plain) -> Principal:
+    return Principal(**{**plain, "kind": Kind(plain["kind"])})
+
+
+def _pack_pending(pending: Pending) -> Plain:
+    plain = {**_known(pending), "covers": [_flat(target) for target in pending.covers]}
+    return {**plain, **{name: _flat(plain[name]) for name in ("requester", "approved_by") if name in plain}}
+
+
+def _unpack_pending(plain: Plain) -> Pending:
+    people: Plain = {name: _unpack_principal(plain[name]) for name in ("requester", "approved_by") if name in plain}
+    covers = tuple(Target(**target) for target in plain["covers"])
+    parts: Plain = {"requester": None, **plain, **people, "commands": tuple(plain["commands"]), "covers": covers}
+    return Pending(**parts)
+
+
+def _unpack_attention(plain: Plain) -> Attention:
+    return Attention(Verdict(plain["verdict"]), plain["importance"], plain["addressed"])
+
+
+def _unpack_outcome(plain: Plain) -> Outcome:
+    cls = _kind(plain, _OUTCOMES)
+    if cls is Answered:
+        return Answered(tuple(plain["acts"]))
+    if cls is LimitReached:
+        return LimitReached(Limit(plain["limit"]), plain["cause"], plain.get("account", ""))
+    outcome: Outcome = cls(**_arguments(plain))
+    return outcome
+
+
+def _unpack_block(plain: Plain) -> Block:
+    block: Block = _kind(plain, _BLOCKS)(**_arguments(plain))
+    return block
+
+
+def _unpack_call(plain: Plain) -> ToolCall:
+    return ToolCall(**_arguments(plain))
+
+
+def _pack_call(call: ToolCall) -> Plain:
+    return {"id": call.id, "name": call.name, "arguments": call.arguments, "problem": call.problem}
+
+
+def _pack_result(result: ToolResult) -> Plain:
+    return {"call_id": result.call_id, "name": result.name, "text": result.text, "failed": result.failed}
+
+
+def _pack_block(block: Block) -> Plain:
+    """Return the form of a block. The most frequent kinds name their fields here, which saves looking them up."""
+    match block:
+        case Text():
+            return {"k": "text", "text": block.text}
+        case ToolCall():
+            return {"k": "call", **_pack_call(block)}
+        case ToolResult():
+            return {"k": "result", **_pack_result(block)}
+    return _tagged(block)
+
+
+def _pack_message(message: Message) -> Plain:
+    plain: Plain = {"role": message.role, "blocks": [_pack_block(block) for block in message.blocks]}
+    if message.raw is not None:
+        plain["raw"] = _flat(message.raw)
+    return plain
+
+
+def _unpack_message(plain: Plain) -> Message:
+    raw = plain.get("raw")
+    turn = RawTurn(raw["provider"], tuple(raw["blocks"])) if raw else None
+    return Message(Role(plain["role"]), tuple(_unpack_block(block) for block in plain["blocks"]), turn)
+
+
+def _pack_messages(messages: Sequence[Message]) -> Plain:
+    return {"messages": [_pack_message(message) for message in messages]}
+
+
+def _unpack_messages(plain: Plain) -> tuple[Message, ...]:
+    return tuple(_unpack_message(message) for message in plain["messages"])
+
+
+def _pack_response(response: LLMResponse) -> Plain:
+    plain = {
+        "message": _pack_message(response.message),
+        "finish_reason": response.finish_reason,
+        "usage": _known(response.usage),
+        "provider": response.provider,
+        "model": response.model,
+        "from_fallback": response.from_fallback,
+        "repaired": response.repaired,
+        "is_beginning": response.is_beginning,
+    }
+    if response.rate_limit_info is not None:
+        plain["rate_limit_info"] = _known(response.rate_limit_info)
+    if response.structured is not None:
+        plain["structured"] = response.structured
+    return plain
+
+
+def _unpack_response(plain: Plain) -> LLMResponse:
+    info = plain.get("rate_limit_info")
+    return LLMResponse(
+        _unpack_message(plain["message"]),
+        FinishReason(plain["finish_reason"]),
+        Usage(**plain["usage"]),
+        rate_limit_info=None if info is None else RateLimitInfo(**info),
+        **_arguments(plain, "message", "finish_reason", "usage", "rate_limit_info"),
+    )
+
+
+def _pack_executed(executed: Executed) -> Plain:
+    return {
+        "call": _pack_call(executed.call),
+        "result": _pack_result(executed.result),
+        "status": executed.status,
+        "category": executed.category,
+        "seconds": executed.seconds,
+        "authority": executed.authority,
+        "sources": executed.sources,
+    }
+
+
+def _unpack_executed(plain: Plain) -> Executed:
+    category = plain["category"]
+    return Executed(
+        _unpack_call(plain["call"]),
+        ToolResult(**plain["result"]),
+        Status(plain["status"]),
+        None if category is None else Category(category),
+        sources=tuple(plain.get("sources", ())),
+        **_arguments(plain, "call", "result", "status", "category", "sources"),  # older records have fewer fields
+    )
+
+
+EVENT: Codec[Event] = Codec(_pack_event, _unpack_event)
+ATTENTION: Codec[Attention] = Codec(_flat, _unpack_attention)
+OUTCOME: Codec[Outcome] = Codec(_tagged, _unpack_outcome)
+CALL: Codec[ToolCall] = Codec(_pack_call, _unpack_call)
+MESSAGE: Codec[Message] = Codec(_pack_message, _unpack_message)
+MESSAGES: Codec[Sequence[Message]] = Codec(_pack_messages, _unpack_messages)
+#: A `structured` value that is a pydantic model comes back as JSON: its class is not written down.
+RESPONSE: Codec[LLMResponse] = Codec(_pack_response, _unpack_response)
+EXECUTED: Codec[Executed] = Codec(_pack_executed, _unpack_executed)

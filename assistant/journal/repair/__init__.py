@@ -1,0 +1,1 @@
+"""Finds damage in a journal's file and copies what can still be read."""

@@ -1,0 +1,1 @@
+"""The durable journal in SQLite: one file, one writer's thread, group commits."""

@@ -1,0 +1,279 @@
+"""Opens a journal's file: sound, repaired, only for reading, or not at all. It never silently opens an empty one.
+
+directory, not a database, of another program, newer version  ->  Refused, and not touched
+no file                                                       ->  a new one, Sound
+damaged                                                       ->  set aside, what can be read is saved: Recovered
+promised writes are missing                                   ->  goes on from what is there: Incomplete
+cannot be written                                             ->  ReadOnly
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from assistant.journal.codec import unsealed
+from assistant.journal.errors import BrokenRecord, cause_of, is_outage, primary_code
+from assistant.journal.file.compacting import compacted, is_due
+from assistant.journal.file.files import PAGE_BYTES, beside, connect, create, make_durable
+from assistant.journal.file.mark import forget_mark, go_on_from, missing_writes, promised
+from assistant.journal.file.schema import APPLICATION_ID, MARK, Schema, version_of
+from assistant.journal.repair.salvage import copy_log_aside, finish_salvage, salvage, set_aside_log
+from assistant.journal.repair.wal import broken_frames
+
+_MAGIC = b"SQLite format 3\x00"
+#: How many bytes of a file are read to tell what it is; the mark is in the second page.
+_LOOKED_AT_BYTES = 65_536
+_HEADER_BYTES = 100
+#: Up to this size the indexes are compared with the tables as well. For 64 MiB that took 0.25 s, and 0.1 s without.
+_LOOKED_THROUGH_BYTES = 64 * 1024 * 1024
+#: At least one of these stands in the first two pages of every journal.
+_MARKS = (MARK.encode(), b"CREATE TABLE leases (assistant TEXT")
+_RECORD = re.compile(rb'\{"v":\d[^#]*\}#[0-9a-f]{8}')
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """The file is whole, or `new`."""
+
+    path: Path
+    new: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """For the operator."""
+        return f"A new journal was made at {self.path}." if self.new else f"The journal {self.path} is sound."
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The file was damaged. `saved` rows were carried over; what was found is kept at `aside`."""
+
+    path: Path
+    damage: str
+    aside: Path
+    saved: int
+    #: Stretches of rows that could not be read, of unknown length.
+    places: int
+
+    @property
+    def sentence(self) -> str:
+        """For the operator."""
+        lost = f"{self.places} places could not be read" if self.places else "nothing that was found was unreadable"
+        return (
+            f"The journal {self.path} was damaged ({self.damage}). {self.saved} rows were saved, {lost}. "
+            f"The damaged file is kept as {self.aside.name}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Incomplete:
+    """The file is sound but lacks promised writes: its log was lost. What was found of the log is at `aside`."""
+
+    path: Path
+    #: How many transactions are lost.
+    missing: int
+    aside: Path | None = None
+
+    @property
+    def damage(self) -> str:
+        """What is wrong, in a few words."""
+        writes = "write is" if self.missing == 1 else f"{self.missing} writes are"
+        return f"its last {writes} missing, because its write-ahead log is gone or void, or an older copy was put back"
+
+    @property
+    def sentence(self) -> str:
+        """For the operator."""
+        kept = f" The log that was found is kept as {self.aside.name}." if self.aside else ""
+        return f"The journal {self.path} is not complete: {self.damage}. It goes on from what is there.{kept}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnly:
+    """The file cannot be written now. The store tries again by itself."""
+
+    path: Path
+    cause: str
+
+    @property
+    def sentence(self) -> str:
+        """For the operator."""
+        return f"The journal {self.path} cannot be written: {self.cause}. Nothing is accepted until it can."
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The file is not ours, or of a newer version than this program. It was not touched."""
+
+    path: Path
+    cause: str
+
+    @property
+    def sentence(self) -> str:
+        """For the operator."""
+        return f"{self.path} is not used as the journal: {self.cause}. It was left as it is."
+
+
+Opened = Sound | Recovered | Incomplete | ReadOnly | Refused
+
+
+class _Damaged(Exception):
+    """The file needs repair."""
+
+
+class _NotForUs(Exception):
+    """The file is not ours, or of a newer version than this program, and must not be touched."""
+
+
+def open_file(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection | None, Opened]:
+    """Open the file; return a connection for this thread and the file's state. `now` is in seconds since 1970.
+
+    The connection is None when the file is refused, or can be neither written nor read.
+    """
+    try:
+        return _open(path, schema, now)
+    except _NotForUs as reason:
+        return None, Refused(path, str(reason))
+    except (sqlite3.Error, OSError) as error:
+        return _for_reading(path), ReadOnly(path, _why(error))
+
+
+def _why(error: sqlite3.Error | OSError) -> str:
+    return cause_of(error) if isinstance(error, sqlite3.Error) else error.strerror or type(error).__name__
+
+
+def _open(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection | None, Opened]:
+    if path.exists() and not path.is_file():
+        raise _NotForUs("it is not a file" if not path.is_dir() else "it is a directory")
+    if (aside := finish_salvage(path)) is not None:
+        return _recovered(path, schema, now, "a repair had been interrupted", aside)
+    if not path.exists():
+        return _new(path, schema, now)
+    try:
+        db, missing, log = _checked(path, schema, now)
+        return db, Incomplete(path, missing, log) if missing else Sound(path)
+    except _Damaged as damage:
+        found = str(damage)
+    try:
+        aside = salvage(path, schema, now)
+    except (sqlite3.Error, OSError) as error:
+        return _for_reading(path), ReadOnly(path, f"it is damaged ({found}) and could not be repaired: {_why(error)}")
+    return _recovered(path, schema, now, found, aside)
+
+
+def _new(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection, Opened]:
+    """Make and open an empty journal. A log found without its file is kept and reported."""
+    aside = set_aside_log(path)
+    forget_mark(path)
+    create(path, schema)
+    db, *_ = _checked(path, schema, now)
+    if aside is None:
+        return db, Sound(path, new=True)
+    return db, Recovered(path, "only its write-ahead log was there", aside, 0, 1)
+
+
+def _recovered(path: Path, schema: Schema, now: float, damage: str, aside: Path) -> tuple[sqlite3.Connection, Opened]:
+    db, *_ = _checked(path, schema, now)
+    row = db.execute("SELECT value FROM meta WHERE key = 'salvage'").fetchone()
+    saved, places = (int(part) for part in row[0].split())
+    return db, Recovered(path, damage, aside, saved, places)
+
+
+def _checked(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection, int, Path | None]:
+    """Open a file after checking that it is whole, of this version, and can be written.
+
+    Return a connection, how many promised writes the file lacks, and where the log that should hold them is kept.
+    """
+    _identify(path)
+    mark = promised(path)
+    log = beside(path, "-wal")
+    if broken_frames(log) and (broken := broken_frames(log)):  # twice: another process may be rewriting it just now
+        raise _Damaged(f"{broken} pages in the middle of its write-ahead log are garbled")
+    db = connect(path)
+    try:
+        missing = missing_writes(db, mark)
+        aside = copy_log_aside(path) if missing else None  # before SQLite overwrites it
+        _check(db, schema)
+        make_durable(db)
+        if missing:
+            go_on_from(db, mark)
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('opened', ?)", (str(now),))  # proves that it can be written
+        if is_due(db):
+            with suppress(sqlite3.Error):  # no room: tried again at the next start
+                compacted(db)
+    except BaseException as error:
+        db.close()
+        if isinstance(error, UnicodeError):  # SQLite's message quotes what it found
+            raise _Damaged("its list of tables is garbled") from error
+        if isinstance(error, sqlite3.Error) and primary_code(error) in _DAMAGE:
+            raise _Damaged(str(error)) from error
+        raise
+    return db, missing, aside
+
+
+def _check(db: sqlite3.Connection, schema: Schema) -> None:
+    """Check the whole file, and migrate it to this version. Raises _NotForUs or _Damaged."""
+    version = version_of(db)
+    if version > schema.version:
+        raise _NotForUs(f"it was written by a newer mud-assistant (version {version}, this one knows {schema.version})")
+    size = db.execute("PRAGMA page_count").fetchone()[0] * PAGE_BYTES
+    look = "integrity_check" if size <= _LOOKED_THROUGH_BYTES else "quick_check"
+    found = db.execute(f"PRAGMA {look}(1)").fetchone()[0]
+    if found != "ok":
+        raise _Damaged(found.strip().splitlines()[-1])
+    if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise _Damaged("its header is garbled")
+    if missing := schema.upto(version).missing(db):
+        raise _Damaged(f"it lacks {', '.join(missing[:3])}")
+    schema.migrate(db)
+
+
+def _identify(path: Path) -> None:
+    """Check by its first bytes that the file is a journal.
+
+    Raises _Damaged when it was a journal, or is empty, and cannot be opened; _NotForUs when it never was one.
+    """
+    with path.open("rb") as file:
+        head = file.read(_LOOKED_AT_BYTES)
+    if not head:
+        raise _Damaged("it is empty")
+    if head.startswith(_MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big"):
+        return
+    is_stump = len(head) < _HEADER_BYTES and (head.startswith(_MAGIC) or _MAGIC.startswith(head))
+    log = beside(path, "-wal")
+    rest = log.read_bytes() if log.is_file() else b""
+    if is_stump or any(mark in head or mark in rest for mark in _MARKS) or _holds_record(head):
+        raise _Damaged("its first page is garbled")
+    what = "it is a database of another program" if head.startswith(_MAGIC) else "it is not a database"
+    raise _NotForUs(what)
+
+
+def _holds_record(head: bytes) -> bool:
+    """Tell whether the bytes hold a whole record of ours with a correct checksum."""
+    for match in _RECORD.finditer(head):
+        with suppress(BrokenRecord):
+            unsealed(match[0])
+            return True
+    return False
+
+
+def _for_reading(path: Path) -> sqlite3.Connection | None:
+    """Return a connection that can only read, None when not even that works."""
+    for how in ("mode=ro", "mode=ro&immutable=1"):
+        try:
+            db = connect(path, how=how)
+        except sqlite3.Error:
+            continue
+        try:
+            db.execute("SELECT count(*) FROM meta").fetchone()
+        except sqlite3.Error as error:
+            db.close()
+            if not is_outage(error):
+                return None
+        else:
+            return db
+    return None

@@ -1,0 +1,161 @@
+"""Stores the events of one assistant. Each is taken once, pending until dealt with, parked after crashes. SQL only."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assistant.events.classify import Attention, Verdict
+from assistant.journal.errors import BrokenRecord, NewerRecord
+from assistant.journal.protocol import Accepted, InboxFullError
+from assistant.journal.records import EVENT
+
+#: After this many crashed runs over it, an event is parked.
+MAX_CRASHES = 3
+
+Row = tuple[str, bytes, str, int, int]
+_COLUMNS = "id, payload, verdict, importance, addressed"
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """An event that is no longer tried, and why. `accepted` is None when it cannot be read."""
+
+    event_id: str
+    accepted: Accepted | None
+    crashes: int
+    reason: str
+
+
+def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: bytes, *, limit: int, now: float) -> None:
+    """Put an event into the inbox, unless it was taken before. Raises InboxFullError when `limit` are pending.
+
+    In a full inbox, an event that asks for an answer takes the place of the oldest that was only overheard.
+    """
+    event_id, attention = accepted.event.id, accepted.attention
+    if db.execute("SELECT 1 FROM events WHERE assistant = ? AND id = ?", (assistant, event_id)).fetchone():
+        return
+    waiting = db.execute(
+        "SELECT count(*) FROM events WHERE assistant = ? AND state = 'pending'", (assistant,)
+    ).fetchone()[0]
+    if waiting >= limit and not (attention.verdict is Verdict.TRIGGER and _drop_overheard(db, assistant)):
+        raise InboxFullError(f"{waiting} events are waiting")
+    db.execute(
+        f"INSERT INTO events (assistant, {_COLUMNS}, accepted_at, who) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+        (
+            *(assistant, event_id, record),
+            *(attention.verdict.value, attention.importance, attention.addressed),
+            *(now, accepted.event.who.id),
+        ),
+    )
+
+
+def _drop_overheard(db: sqlite3.Connection, assistant: str) -> bool:
+    """Mark the oldest overheard event as done without a run. Return False when none waits outside of a run."""
+    dropped = db.execute(
+        """UPDATE events SET state = 'done' WHERE seq = (
+               SELECT seq FROM events WHERE assistant = ? AND state = 'pending' AND verdict = ?
+               AND NOT EXISTS (SELECT 1 FROM run_events WHERE event = events.seq) ORDER BY seq LIMIT 1)""",
+        (assistant, Verdict.CONTEXT.value),
+    )
+    return dropped.rowcount > 0
+
+
+def pending(db: sqlite3.Connection, assistant: str) -> tuple[list[Accepted], list[tuple[str, str]]]:
+    """Return the pending events, oldest first, and the ids of those that cannot be read, each with the reason."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM events WHERE assistant = ? AND state = 'pending' ORDER BY seq",  # noqa: S608
+        (assistant,),
+    )
+    return _read_all(rows)
+
+
+def of_run(db: sqlite3.Connection, run: int) -> list[Accepted]:
+    """Return the readable events of a run, oldest first."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM events JOIN run_events ON event = seq WHERE run = ? ORDER BY seq",  # noqa: S608
+        (run,),
+    )
+    return _read_all(rows)[0]
+
+
+def is_poisoned(db: sqlite3.Connection, run: int) -> bool:
+    """Tell whether any event of the run is parked."""
+    found = "SELECT 1 FROM run_events JOIN events ON seq = event WHERE run = ? AND state = 'parked' LIMIT 1"
+    return db.execute(found, (run,)).fetchone() is not None
+
+
+def park(db: sqlite3.Connection, assistant: str, ids: Iterable[tuple[str, str]]) -> None:
+    """Park these events, each for the reason given with its id: they are no longer tried."""
+    db.executemany(
+        "UPDATE events SET state = 'parked', reason = ? WHERE assistant = ? AND id = ? AND state = 'pending'",
+        [(reason, assistant, event_id) for event_id, reason in ids],
+    )
+
+
+def parked(db: sqlite3.Connection, assistant: str) -> tuple[Parked, ...]:
+    """Return the parked events, oldest first."""
+    rows = db.execute(
+        f"""SELECT {_COLUMNS}, crashes, reason FROM events
+            WHERE assistant = ? AND state = 'parked' ORDER BY seq""",  # noqa: S608
+        (assistant,),
+    )
+    return tuple(Parked(row[0], _readable(row[:5]), row[5], row[6]) for row in rows)
+
+
+def unpark(db: sqlite3.Connection, assistant: str, event_id: str) -> bool:
+    """Make a parked event pending again, with no crashes counted. Return False when it is not parked."""
+    changed = db.execute(
+        """UPDATE events SET state = 'pending', crashes = 0, reason = ''
+           WHERE assistant = ? AND id = ? AND state = 'parked'""",
+        (assistant, event_id),
+    )
+    return changed.rowcount > 0
+
+
+def discard(db: sqlite3.Connection, assistant: str, event_id: str) -> bool:
+    """Mark a parked event as dealt with. Return False when it is not parked."""
+    changed = db.execute(
+        "UPDATE events SET state = 'done' WHERE assistant = ? AND id = ? AND state = 'parked'", (assistant, event_id)
+    )
+    return changed.rowcount > 0
+
+
+def settle(db: sqlite3.Connection, run: int) -> None:
+    """Mark the events of the run as dealt with."""
+    db.execute(
+        "UPDATE events SET state = 'done' WHERE seq IN (SELECT event FROM run_events WHERE run = ?)",
+        (run,),
+    )
+
+
+def blame(db: sqlite3.Connection, run: int, why: str) -> None:
+    """Count a crash for each pending event of the run; the third crash parks the event."""
+    waiting = "state = 'pending' AND seq IN (SELECT event FROM run_events WHERE run = ?)"
+    db.execute(f"UPDATE events SET crashes = crashes + 1 WHERE {waiting}", (run,))  # noqa: S608
+    db.execute(
+        f"UPDATE events SET state = 'parked', reason = ? WHERE {waiting} AND crashes >= ?",  # noqa: S608
+        (f"{MAX_CRASHES} runs over it crashed, the last one because {why}", run, MAX_CRASHES),
+    )
+
+
+def _read_all(rows: Iterable[Row]) -> tuple[list[Accepted], list[tuple[str, str]]]:
+    readable: list[Accepted] = []
+    unreadable: list[tuple[str, str]] = []
+    for row in rows:
+        try:
+            readable.append(_read(row))
+        except (BrokenRecord, NewerRecord, ValueError) as error:
+            unreadable.append((row[0], f"it cannot be read: {error}"))
+    return readable, unreadable
+
+
+def _readable(row: Row) -> Accepted | None:
+    found, _ = _read_all([row])
+    return found[0] if found else None
+
+
+def _read(row: Row) -> Accepted:
+    _, record, verdict, importance, addressed = row
+    return Accepted(EVENT.decode(record), Attention(Verdict(verdict), importance, bool(addressed)))

@@ -1,0 +1,67 @@
+"""Decides who may write for an assistant: one process at a time, told apart by a number that only grows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import TypeVar
+
+from twisted.internet.defer import Deferred
+
+from assistant.journal.errors import Fenced
+from assistant.journal.sqlite.store import Store
+
+T = TypeVar("T")
+
+#: Followed by the id of an assistant, the key in `meta` of the character's name.
+NAME_OF = "name of "
+
+
+class Lease:
+    """The right to write for `assistant`. Taking it takes it from the process that had it."""
+
+    def __init__(self, store: Store, assistant: str, name: str = "") -> None:
+        """Prepare a lease that is not yet taken. The file keeps the character's last `name` for readers."""
+        self.store = store
+        self._name = name
+        self.assistant = assistant
+        #: Our number, 0 before it was taken.
+        self.token = 0
+
+    def taken(self, db: sqlite3.Connection) -> int:
+        """Write the next token down and return it. Part of a transaction; once on disk, `hold` sets `token`."""
+        name = self.assistant
+        last = db.execute(
+            """SELECT max(coalesce((SELECT token FROM leases WHERE assistant = ?), 0),
+                          coalesce((SELECT max(token) FROM runs WHERE assistant = ?), 0))""",
+            (name, name),
+        ).fetchone()[0]
+        db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", (name, last + 1, self.store.wall()))
+        if self._name:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (NAME_OF + name, self._name))
+        return int(last) + 1
+
+    def hold(self, token: int) -> int:
+        """Use this token for all writes from now on; return it."""
+        self.token = token
+        return token
+
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
+        """Return what `work` returns, once it is on disk.
+
+        Raises Fenced, and writes nothing, when another process has the lease.
+        """
+        token = self.token
+
+        def guarded(db: sqlite3.Connection) -> T:
+            row = db.execute("SELECT token FROM leases WHERE assistant = ?", (self.assistant,)).fetchone()
+            current = row[0] if row else 0
+            if current != token or not token:
+                raise Fenced(self.assistant, token, current)
+            return work(db)
+
+        return self.store.write(guarded)
+
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
+        """Return what `work` returns. Reading needs no token."""
+        return self.store.read(work)

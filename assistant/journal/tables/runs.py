@@ -1,0 +1,171 @@
+"""Stores the runs of one assistant: what was answered, intended and done, step by step. SQL only."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+
+from assistant.events.outcome import Cancelled, Failed, Outcome, settles
+from assistant.journal.codec import Codec
+from assistant.journal.errors import AlreadyRecorded, BrokenRecord, NewerRecord, UnknownRun
+from assistant.journal.interrupted import At, InterruptedRun, InterruptedStep, UnknownEffect, steps_of
+from assistant.journal.records import CALL, EXECUTED, OUTCOME, RESPONSE
+from assistant.journal.tables import inbox
+
+T = TypeVar("T")
+#: The prefix of a run's number in its id.
+PREFIX = "run-"
+
+
+class Place(NamedTuple):
+    """Where a record belongs: a run, a step of it, and the index of a call in that step."""
+
+    assistant: str
+    run_id: str
+    step: int
+    call_index: int = 0
+
+
+def number_of(run_id: str) -> int:
+    """Return the row of a run. Raises UnknownRun when the id is not one of ours."""
+    digits = run_id.removeprefix(PREFIX)
+    if digits == run_id or not (digits.isascii() and digits.isdigit()):
+        raise UnknownRun(run_id)
+    return int(digits)
+
+
+def open_run(db: sqlite3.Connection, assistant: str, token: int, event_ids: Sequence[str], now: float) -> str:
+    """Open a run over these events; return its id."""
+    run = db.execute(
+        "INSERT INTO runs (assistant, token, opened_at) VALUES (?, ?, ?)", (assistant, token, now)
+    ).lastrowid
+    db.executemany(
+        "INSERT OR IGNORE INTO run_events SELECT ?, assistant, seq FROM events WHERE assistant = ? AND id = ?",
+        [(run, assistant, event_id) for event_id in event_ids],
+    )
+    return f"{PREFIX}{run}"
+
+
+def still_open(db: sqlite3.Connection, assistant: str, run_id: str) -> int:
+    """Return the row of an open run of this assistant. Raises UnknownRun."""
+    run = number_of(run_id)
+    known = "SELECT 1 FROM runs WHERE seq = ? AND assistant = ? AND closed_at IS NULL"
+    if run > 2**63 - 1 or not db.execute(known, (run, assistant)).fetchone():
+        raise UnknownRun(run_id)
+    return run
+
+
+def record_response(db: sqlite3.Connection, place: Place, record: bytes) -> None:
+    """Record the answer of a step. Raises UnknownRun and AlreadyRecorded."""
+    run = still_open(db, place.assistant, place.run_id)
+    try:
+        db.execute("INSERT INTO responses VALUES (?, ?, ?, ?)", (run, place.assistant, place.step, record))
+    except sqlite3.IntegrityError as error:
+        raise AlreadyRecorded(f"step {place.step} of {place.run_id} has an answer") from error
+
+
+def record_intent(db: sqlite3.Connection, place: Place, record: bytes, now: float, *, effect: bool) -> None:
+    """Record that a call is about to run. Raises UnknownRun.
+
+    A read that is done again after a crash replaces its earlier record.
+    """
+    run = still_open(db, place.assistant, place.run_id)
+    values = (run, place.assistant, place.step, place.call_index, now, record, effect)
+    db.execute("INSERT OR REPLACE INTO intents VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+
+
+def record_result(db: sqlite3.Connection, place: Place, record: bytes) -> None:
+    """Record the result of a call. Raises UnknownRun."""
+    run = still_open(db, place.assistant, place.run_id)
+    values = (run, place.assistant, place.step, place.call_index, record)
+    db.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?)", values)
+
+
+def close_run(db: sqlite3.Connection, assistant: str, run_id: str, outcome: Outcome, now: float) -> None:
+    """Record how the run ended. Raises UnknownRun.
+
+    Its events are settled, or get a crash counted when a bug ended the run, or stay pending.
+    """
+    run = still_open(db, assistant, run_id)
+    db.execute("UPDATE runs SET closed_at = ?, outcome = ? WHERE seq = ?", (now, OUTCOME.encode(outcome), run))
+    if settles(outcome):
+        inbox.settle(db, run)
+    elif isinstance(outcome, Failed) and outcome.bug:
+        inbox.blame(db, run, f"of a mistake in the program: {outcome.cause}")
+
+
+def suspend_run(db: sqlite3.Connection, assistant: str, run_id: str) -> None:
+    """Leave the run open for the next process, without counting a crash. Raises UnknownRun."""
+    run = still_open(db, assistant, run_id)
+    db.execute("UPDATE runs SET outcome = ? WHERE seq = ?", (OUTCOME.encode(Cancelled()), run))
+
+
+def blame_interrupted(db: sqlite3.Connection, assistant: str, token: int) -> None:
+    """Count a crash for the events of every run that an older token left open and did not suspend."""
+    left = "assistant = ? AND closed_at IS NULL AND token < ?"
+    crashed = db.execute(f"SELECT seq FROM runs WHERE {left} AND outcome IS NULL", (assistant, token))  # noqa: S608
+    for (run,) in crashed.fetchall():
+        inbox.blame(db, run, "the process was killed")
+    # From now on this process must finish them: if it dies, that counts as a crash.
+    db.execute(f"UPDATE runs SET outcome = NULL WHERE {left}", (assistant, token))  # noqa: S608
+
+
+def any_open(db: sqlite3.Connection, assistant: str) -> bool:
+    """Tell whether any run is open."""
+    row = db.execute("SELECT 1 FROM runs WHERE assistant = ? AND closed_at IS NULL LIMIT 1", (assistant,)).fetchone()
+    return row is not None
+
+
+def interrupted(db: sqlite3.Connection, assistant: str, token: int) -> InterruptedRun | None:
+    """Return the oldest run that this token or an older one left open, None when there is none."""
+    row = db.execute(
+        """SELECT seq, opened_at FROM runs WHERE assistant = ? AND closed_at IS NULL AND token <= ?
+           ORDER BY seq LIMIT 1""",
+        (assistant, token),
+    ).fetchone()
+    if row is None:
+        return None
+    run, opened_at = row
+    return InterruptedRun(
+        f"{PREFIX}{run}",
+        opened_at,
+        tuple(inbox.of_run(db, run)),
+        steps(db, run),
+        inbox.is_poisoned(db, run),
+    )
+
+
+def unknown_effects(db: sqlite3.Connection, assistant: str) -> tuple[UnknownEffect, ...]:
+    """Return the effects of closed runs that were begun and have no result, oldest first."""
+    rows = db.execute(
+        """SELECT run, step, idx, payload, at FROM intents JOIN runs ON runs.seq = run
+           WHERE runs.assistant = ? AND closed_at IS NOT NULL AND effect AND NOT EXISTS (
+               SELECT 1 FROM results
+               WHERE results.run = intents.run AND results.step = intents.step AND results.idx = intents.idx)
+           ORDER BY run, step, idx""",
+        (assistant,),
+    )
+    return tuple(
+        UnknownEffect(f"{PREFIX}{run}", step, index, _readable(CALL, record), at)
+        for run, step, index, record, at in rows
+    )
+
+
+def steps(db: sqlite3.Connection, run: int) -> tuple[InterruptedStep, ...]:
+    """Return all that is known of the run's steps."""
+    responses = _by_place(db, "SELECT step, 0, payload FROM responses WHERE run = ?", run, RESPONSE)
+    intents = _by_place(db, "SELECT step, idx, payload FROM intents WHERE run = ?", run, CALL)
+    results = _by_place(db, "SELECT step, idx, payload FROM results WHERE run = ?", run, EXECUTED)
+    return steps_of({step: response for (step, _), response in responses.items()}, intents, results)
+
+
+def _by_place(db: sqlite3.Connection, query: str, run: int, codec: Codec[T]) -> dict[At, T | None]:
+    return {(step, index): _readable(codec, record) for step, index, record in db.execute(query, (run,))}
+
+
+def _readable(codec: Codec[T], record: bytes) -> T | None:
+    try:
+        return codec.decode(record)
+    except (BrokenRecord, NewerRecord):
+        return None

@@ -1,0 +1,211 @@
+"""Finds what is wrong with an answer before anybody hears it: repeats, other voices, things not there. Pure.
+
+Decision 15 (docs/decisions/0015-plain-turns-for-small-models.md) says why each rule is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assistant.language.words import likeness, runs, sentences_of, words_of
+
+#: An answer repeats a line from this likeness on, or with this many of its words in a row.
+MAX_LIKENESS, COPIED_WORDS = 0.75, 6
+#: Words in a row that an answer may not share with an example or the persona.
+EXAMPLE_WORDS, PERSONA_WORDS = 5, 6
+#: An example with at least this many words must not be said as a whole.
+WHOLE_EXAMPLE = 4
+#: A line of fewer words than the first may be returned ("Good morning"); one of fewer than the second is too short to
+#: be recognised.
+GREETING_WORDS, SHORT_WORDS = 5, 3
+#: From this likeness on, an answer is the same as an earlier one.
+_SAME = 0.9
+#: From this likeness on the letters of two short lines are the same, as in "7 7 7 blub" and "7 7 7 blubb".
+_SAME_LETTERS = 0.92
+
+_YES_OR_NO = re.compile(
+    r"(?:^|[,.;:!] *)(?:is|are|am|was|were|do|does|did|can|could|will|would|shall|should|may|have|has|had)\b"
+    r"[^.!?]*\?\s*$",
+    re.IGNORECASE,
+)
+_MODEL_VOICE = re.compile(
+    r"(?:can['\u2019]t|cannot|can not|unable to) (?:assist|help) (?:you )?with|how (?:can|may) I (?:help|assist)"
+    r"|assist you|more context|language model|\b(?:as )?an ai\b|clarify your|provide more (?:information|details)"
+    r"|any other questions|enough information|here to help|let me know if"
+    r"|code snippet|ability to access|\bopenai\b|\balibaba\b|\bqwen\b|\bchatgpt\b"
+    r"|system prompt|my instructions|\btyp(?:ed|ing|o)\b|text.based game|text game|\bprompts?\b"
+    r"|I am (?:just )?an? (?:ai|assistant|program|bot|computer)\b",
+    re.IGNORECASE,
+)
+
+
+class Fault(StrEnum):
+    """What an answer does wrong. The value is what the trace shows."""
+
+    EMPTY = "empty"
+    REPEATS_HEARD = "repeats what was heard"
+    REPEATS_SELF = "repeats itself"
+    EXAMPLE = "repeats an example"
+    PERSONA = "reads out its persona"
+    WRONG_PERSON = "takes itself for somebody else"
+    SECOND_PERSON = "speaks to itself"
+    LOOP = "loops"
+    VOICE = "speaks as a model"
+    OBEYED = "obeyed an order about its words"
+    THIRD_PERSON = "speaks of itself as of another"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What an answer is compared with. Lines are oldest first, words only, without who said them."""
+
+    now: Sequence[str] = ()
+    earlier: Sequence[str] = ()
+    own: Sequence[str] = ()
+    examples: Sequence[str] = ()
+    persona: str = ""
+    #: What the model was told for this turn: an answer taken from it may be given twice.
+    facts: Sequence[str] = ()
+    #: The character's own name, and those of the people there.
+    name: str = ""
+    people: Sequence[str] = ()
+
+
+def fault_of(answer: str, heard: Heard) -> Fault | None:
+    """Return the first thing wrong with `answer`, None for nothing."""
+    words = words_of(answer)
+    if not words:
+        return Fault.EMPTY
+    if _repeats_heard(answer, words, heard):
+        return Fault.REPEATS_HEARD
+    if _orders_obeyed(words, heard.now):
+        return Fault.OBEYED
+    if not _grounded(words, heard) and any(_same(words, words_of(line)) for line in heard.own):
+        return Fault.REPEATS_SELF
+    allowed = runs(words_of(" . ".join((*heard.now, *heard.earlier))), EXAMPLE_WORDS)
+    joined = f" {' '.join(words)} "
+    if any(len(one) >= WHOLE_EXAMPLE and f" {' '.join(one)} " in joined for one in _unheard(heard)):
+        return Fault.EXAMPLE
+    if any((runs(words, EXAMPLE_WORDS) & runs(words_of(line), EXAMPLE_WORDS)) - allowed for line in heard.examples):
+        return Fault.EXAMPLE
+    return _wrong_part(answer, words, heard)
+
+
+def _wrong_part(answer: str, words: list[str], heard: Heard) -> Fault | None:
+    """Return what is wrong with who speaks, and how; None for nothing."""
+    if runs(words, PERSONA_WORDS) & runs(words_of(heard.persona), PERSONA_WORDS) or _second_person(answer, heard):
+        return Fault.PERSONA
+    if _takes_itself_for(answer, heard.people):
+        return Fault.WRONG_PERSON
+    if _loops(answer):
+        return Fault.LOOP
+    if _speaks_of_itself(answer, heard.name):
+        return Fault.THIRD_PERSON
+    return Fault.VOICE if _MODEL_VOICE.search(answer) else None
+
+
+def _unheard(heard: Heard) -> list[list[str]]:
+    """Return the words of each example that nobody said."""
+    said = [" ".join(words_of(line)) for line in (*heard.now, *heard.earlier)]
+    examples = [words_of(line) for line in heard.examples]
+    return [words for words in examples if not any(" ".join(words) in line for line in said)]
+
+
+def is_yes_or_no(line: str) -> bool:
+    """Tell whether a line ends with a question that may be answered in its own words: "Is the sea safe?"."""
+    return _YES_OR_NO.search(line) is not None
+
+
+def _repeats_heard(answer: str, words: list[str], heard: Heard) -> bool:
+    joined = f" {' '.join(words)} "
+    for line in (*heard.now, *heard.earlier):
+        theirs = words_of(line)
+        least = SHORT_WORDS if line in heard.now else SHORT_WORDS + 1
+        if len(theirs) >= least and f" {' '.join(theirs)} " in joined:
+            return True
+    for line in heard.now:
+        theirs = words_of(line)
+        if len(theirs) < GREETING_WORDS:
+            if len(theirs) >= SHORT_WORDS and likeness([*" ".join(words)], [*" ".join(theirs)]) > _SAME_LETTERS:
+                return True
+            continue
+        answers = is_yes_or_no(line) and not answer.rstrip().endswith("?")
+        if not answers and likeness(words, theirs) > MAX_LIKENESS:
+            return True
+        if runs(words, COPIED_WORDS) & runs(theirs, COPIED_WORDS):
+            return True
+        if (
+            len(words) > SHORT_WORDS
+            and len(words) * 2 >= len(theirs)
+            and not answers
+            and runs(theirs, len(words)) & {tuple(words)}
+        ):
+            return True
+    return False
+
+
+_ORDER = re.compile(
+    r"(?:\b(?:say|repeat|answer|reply|respond|write|print|output|speak|shout|scream)\b[^.!?]*?"
+    r"\b(?:only|just|nothing but|exactly|with|words?|back)\b"
+    r"|\b(?:only|just)\s+(?:\w+\s+)?(?:say|repeat|answer|reply|respond|write|print|output|speak|shout)\b)\W*"
+    r"(?:(?:only|just|exactly|with|the|this|following|single|one|words?|sentence|phrase|and|nothing else)\b\W*)*"
+    r"(?P<what>[^.!?]+)",
+    re.IGNORECASE,
+)
+
+
+def _orders_obeyed(words: list[str], now: Sequence[str]) -> bool:
+    """Tell whether the answer begins with the very words that a line told it to say."""
+    for line in now:
+        for order in _ORDER.finditer(line):
+            wanted = words_of(order["what"])
+            same = min(len(words), len(wanted))
+            if same and words[:same] == wanted[:same] and len(words) <= len(wanted) + 2:
+                return True
+    return False
+
+
+def _grounded(words: list[str], heard: Heard) -> bool:
+    """Tell whether the answer to a question consists mostly of what the model was told for it."""
+    if not any("?" in line for line in heard.now) or not heard.facts:
+        return False
+    known = set(words_of(" . ".join((*heard.facts, *heard.now))))
+    return sum(word in known for word in words) * 10 >= 7 * len(words)
+
+
+def _same(words: list[str], other: list[str]) -> bool:
+    return len(words) >= SHORT_WORDS + 1 and likeness(words, other) > _SAME
+
+
+def _second_person(answer: str, heard: Heard) -> bool:
+    """Tell whether the answer tells the listener what the persona tells the character: "You are the ferryman"."""
+    persona = {tuple(run) for run in runs(words_of(heard.persona), 4) if "you" in run}
+    return bool(persona & runs(words_of(answer), 4))
+
+
+def _takes_itself_for(answer: str, people: Sequence[str]) -> bool:
+    return any(
+        re.search(
+            rf"\b(?:I am|I['\u2019]m|my name is|call me|this is) {re.escape(name)}\b(?!['\u2019]s)",
+            answer,
+            re.IGNORECASE,
+        )
+        for name in people
+    )
+
+
+def _speaks_of_itself(answer: str, name: str) -> bool:
+    """Tell whether the character speaks of itself by its name: "Sage knows it".
+
+    A name may be a word: "sage is green".
+    """
+    verbs = "says|said|knows|thinks|wants|likes|lives|keeps|does not know|is talking|is not sure"
+    return bool(name) and re.search(rf"\b{re.escape(name)} (?:{verbs})\b", answer) is not None
+
+
+def _loops(answer: str) -> bool:
+    long = [" ".join(found) for one in sentences_of(answer) if len(found := words_of(one)) > SHORT_WORDS]
+    return len(set(long)) < len(long)

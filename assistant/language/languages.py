@@ -1,0 +1,93 @@
+"""Tells which of a few languages a line is in, and knows a sentence to answer it with. Pure."""
+
+from __future__ import annotations
+
+from assistant.language.words import words_of
+
+#: Common words of each language. Two of them in a line, and more of them than English ones, tell the language.
+_COMMON = {
+    "French": "je suis oui non et vous tu est pas bien merci bonjour peu parle mon ma le la les des avec ici que qui",
+    "German": "ich bin und nicht ja der die das guten tag ein eine hier mein den ist kein danke wie geht du was wer",
+    "Spanish": "soy y el la es hola gracias estoy muy bien una mi aquí hablo poco español buenos días con yo qué cómo",
+    "Italian": "sono ciao e il la buongiorno grazie bene poco parlo sì non un una mio con qui mi io che come cosa",
+    "Dutch": "ik ben en niet ja de het een goed dank hier mijn goedemorgen hallo spreek met wat hoe je",
+    "Polish": "jestem tak nie dzień dobry w na to mam się jak dziękuję tu po polsku mówię co",
+    "Portuguese": "eu sou e não sim bom dia obrigado você uma meu minha aqui falo como está que o a",
+    "Swedish": "jag är och inte ja det en ett god dag tack här min hej hur vad du med",
+}
+_WORDS = {name: frozenset(words.split()) for name, words in _COMMON.items()}
+_ENGLISH_TEXT = """
+    the a an is are am i you my your what who where why how do does did and to of in it that this not me please
+    have can will with for on at hello good
+"""
+_ENGLISH = frozenset(_ENGLISH_TEXT.split())
+_ENGLISH_VERBS_TEXT = """
+    take get grab pick up give hand pass bring fetch drop put down lay look see read show go walk come run head climb
+    leave enter follow stay wait open close use turn push pull hold keep make let tell say ask know think like love want
+    need nice good bad old new big small some any all no yes here there now then out back over off by from as so if or
+    but he she we they his her our their its was were be been had has would could should there's it's i'm don't
+"""
+_ENGLISH_VERBS = frozenset(_ENGLISH_VERBS_TEXT.split())
+#: English words that are words of other languages as well.
+_SHARED_TEXT = """
+    in an so was war die hat no me as on to do by my he we is am at or put over all see need a i des den nu
+"""
+_SHARED = frozenset(_SHARED_TEXT.split())
+#: Words with which questions begin.
+_ASKING_TEXT = """
+    wo was wer wen wem wie wann warum wieso woher wohin welche welcher welches où quoi qui que quel quelle comment quand
+    pourquoi combien dónde donde qué quién cómo cuándo cuál dove chi cosa come quando perché quale waar wat wie wanneer
+    waarom hoe gdzie kto kiedy dlaczego jak onde quem quando var vad vem när varför hur
+"""
+_ASKING = frozenset(_ASKING_TEXT.split())
+#: What a character says that knows little of a language.
+SPEAKS_A_LITTLE = {
+    "French": "Je parle un peu français, mais pas bien.",
+    "German": "Ich spreche nur ein wenig Deutsch.",
+    "Spanish": "Hablo muy poco español.",
+    "Italian": "Parlo poco italiano.",
+    "Dutch": "Ik spreek een beetje Nederlands.",
+    "Polish": "Mówię po polsku tylko trochę.",
+    "Portuguese": "Eu falo só um pouco de português.",
+    "Swedish": "Jag talar bara lite svenska.",
+}
+#: How a language says that something is so, or that somebody likes or has something.
+_TELLING_TEXT = """
+    ist sind war waren bin bist mag habe hat gefällt est sont était suis aime ai es está son están era soy gusta
+    tengo tiene è sono era piace ho ha is zijn was ben vind jest są był jestem lubię mam é são foi sou gosto tenho
+    är var gillar har
+"""
+_TELLING = frozenset(_TELLING_TEXT.split())
+_MIN_WORDS, _MIN_COMMON = 3, 2
+
+
+def language_of(line: str) -> str:
+    """Return the language of `line` by its English name; empty for English, a short line and any other language."""
+    words = words_of(line)
+    if len(words) < _MIN_WORDS:
+        return ""
+    english = sum(word in _ENGLISH for word in words)
+    count, name = max((common_words(line, name), name) for name in _WORDS)
+    return name if count >= _MIN_COMMON and count > english else ""
+
+
+def is_foreign(line: str) -> bool:
+    """Tell whether a line is plainly in another language, or at least has no English word."""
+    if language_of(line):
+        return True
+    words = words_of(line)
+    return len(words) > 1 and not set(words) & ((_ENGLISH | _ENGLISH_VERBS) - _SHARED)
+
+
+def tells_how_it_is(line: str) -> bool:
+    """Tell whether a line in another language tells or asks how something is: "La linterna está rota".
+
+    Such a line asks for no deed.
+    """
+    words = set(words_of(line))
+    return bool(words & _TELLING) or ("?" in line and bool(words & _ASKING))
+
+
+def common_words(text: str, language: str) -> int:
+    """Return how many words of `text` are common ones of `language`."""
+    return sum(word in _WORDS[language] for word in words_of(text))

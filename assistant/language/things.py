@@ -1,0 +1,105 @@
+"""Finds things and numbers that are asked for or told of and are not there. English. Pure.
+
+A word is listed here when it names something one could point at in a room, and hardly ever means anything else. Words
+that are often figures of speech or parts of bodies and landscapes (hand, heart, sea, road, light) are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from assistant.language.words import sentences_of, singular, words_of
+
+_THINGS_TEXT = """
+    abacus accordion altar amulet anchor anklet anvil apple apron aquarium armchair armor armour arrow ashtray
+    axe backpack badge bagpipe balcony ball balloon bandage banjo banner barrel basin basket bat bath bathtub
+    battery bead beaker bear bed bee beehive beer bell bellows belt bench bicycle bike binoculars bird birdcage
+    blanket boat bomb bone bonnet book bookcase bookshelf boot bottle boulder bow bowl box bracelet branch bread
+    brick bridge briefcase brooch broom brush bucket buckle bugle bull bush butter butterfly button cabinet cage
+    cake calendar camel camera campfire canary candle candelabra candlestick cane cannon canoe cape car card
+    carpet carriage cart carving cask casket castle cat cauldron cello chain chair chalice chalk chandelier
+    chariot cheese cherry chess chessboard chest chicken chimney chisel cigar cigarette cloak clock closet coat
+    cobweb coffin coin collar comb compass computer cookie cooker cork corkscrew corpse couch cow cradle crane
+    crate crayon crocodile crossbow crow crown crucifix crystal cup cupboard curtain cushion dagger deer desk
+    diamond diary dice dictionary dish dog doll dolphin donkey doorbell doormat dragon drawer dress drum dummy
+    duck eagle earring easel egg elephant emerald envelope feather fiddle fig figurine file fireplace firewood
+    flag flask flower flute fork fountain fox fridge frog furnace gargoyle garland gemstone ghost giraffe glove
+    globe goat goblet goggles gong goose grape grave gravestone guitar gun hairbrush hammer hammock handkerchief
+    harness harp harpsichord hat hatchet helmet hen herring hookah horn horse horseshoe hourglass icon idol
+    jacket jar javelin jewel jug juice kayak keg kettle key kite kitten knife lace ladder ladle lamb lamp lance
+    lantern laptop leash lemon letter lever lily lion lipstick lizard locket lock lute lyre mace machine magnet
+    magnifier mandolin manuscript map marble mask mat mattress medal microscope mirror mitten money monkey moose
+    mortar mousetrap mouse moustache mug mule mummy mushroom napkin necklace needle nest net newspaper notebook
+    oar octopus onion orange organ oven owl ox padlock painting pan pancake panther paper parachute parasol
+    parchment parrot peacock pearl pebble pen pencil pendant pepper phone phonograph photo photograph piano
+    picture pie pig pigeon pillow pin pipe pistol pitcher pitchfork pizza plate platter plough plow pony
+    portrait poster pot potato potion pouch printer puppet puppy purse pyramid quill rabbit radio raft rag rake
+    raven razor ribbon rifle ring robe robot rocket rope rosary rose rowboat ruby rug ruler saddle safe sandal
+    sandwich sapphire saucepan saw scale scarab scarecrow scarf sceptre scissors screwdriver scroll sculpture
+    scythe seashell shawl sheep shelf shell shield shirt shoe shovel shrine sickle sieve skeleton skirt skull
+    sled sledge sleigh slipper snail snake snowman soap sock sofa spade spear spectacles sphinx spider spoon
+    squirrel stamp statue statuette stocking stool stove submarine suitcase sundial sunglasses swan sword
+    syringe table tablecloth tambourine tank tapestry tea teacup teapot telephone telescope television tent
+    throne tiara tie tiger toaster toilet tomb tombstone tongs toothbrush torch towel tractor train trampoline
+    treasure tricycle tripod trombone trophy trousers truck trumpet trunk tub turtle typewriter umbrella unicorn
+    urn vase vial vine violin waistcoat wagon wallet wand wardrobe washtub watch wheel wheelbarrow whip whistle
+    aeroplane airplane bus falcon ferret goldfish hamster hawk helicopter microwave penguin shark smartphone tortoise
+    whale wig windmill wine wolf wrench xylophone yacht zebra zither
+"""
+THINGS: frozenset[str] = frozenset(_THINGS_TEXT.split())
+#: How a line points at a thing as if it were there: "the old piano", "your cat", "how many swords".
+_POINTED_AT = frozenset({"the", "your", "that", "this", "those", "these", "many"})
+#: How a line asks for one, or tells that there is one: "do you have a piano", "why do you keep a piano up here".
+_ONE_OF_THEM = frozenset({"a", "an", "any", "some"})
+_BEING_HERE = frozenset({"here", "there", "behind", "beside", "keep", "have", "got", "own"})
+
+
+def absent_things(line: str, known: frozenset[str]) -> list[str]:
+    """Return the things `line` points at as if they were here and that are not `known`, in the order of mention."""
+    words = words_of(line)
+    pointers = _POINTED_AT | _ONE_OF_THEM if _BEING_HERE.intersection(words) else _POINTED_AT
+    found: dict[str, None] = {}
+    for at, word in enumerate(words):
+        name = singular(word)
+        if name in THINGS and name not in known and pointers.intersection(words[max(0, at - 3) : at]):
+            found[name] = None
+    return list(found)
+
+
+def known_words(*texts: str) -> frozenset[str]:
+    """Return the words of all `texts` in the singular."""
+    return frozenset(singular(word) for text in texts for word in words_of(text))
+
+
+_DENIES = re.compile(
+    r"\b(?:no|not|none|nothing|nor|never|without|cannot|isn|aren|don|doesn)\b|n['\u2019]t", re.IGNORECASE
+)
+
+
+def invented_things(answer: str, known: frozenset[str]) -> list[str]:
+    """Return the things that `answer` tells of and that are not `known`. Sentences that deny are left out."""
+    told = [one for one in sentences_of(answer) if not _DENIES.search(one)]
+    names = [singular(word) for one in told for word in words_of(one)]
+    return [name for name in names if name in THINGS and name not in known]
+
+
+_COUNTED = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_MORE_NUMBERS = (
+    "thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty hundred thousand dozen"
+)
+#: "One" is left out, because it often is not a number.
+_NUMBERS = frozenset(_COUNTED[1:]) | frozenset(_MORE_NUMBERS.split())
+
+
+def numbers_in(text: str) -> frozenset[str]:
+    """Return the numbers of a text, in digits or as words."""
+    return frozenset(word for word in words_of(text) if word.isdigit() or word in _NUMBERS)
+
+
+def invented_numbers(answer: str, known: Iterable[str]) -> frozenset[str]:
+    """Return the numbers of `answer` that stand in none of the `known` texts, neither in digits nor as words."""
+    told = frozenset().union(*map(numbers_in, known))
+    digits = {str(number): word for number, word in enumerate(_COUNTED, 1)}
+    words = {word: number for number, word in digits.items()}
+    return frozenset(one for one in numbers_in(answer) - told if digits.get(one, words.get(one)) not in told)

@@ -1,0 +1,124 @@
+"""Asks the model for the next answer of a run, and once more when the answer only repeats something.
+
+The request takes the form that suits the model. The answer leaves this module as it is recorded and acted on: without
+keys, and not a repetition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from twisted.logger import Logger
+
+from assistant.loop.billing import A_MINUTE
+from assistant.loop.early import early_ears, heard_out
+from assistant.loop.run_context import Mind, Run
+from assistant.loop.speech.discretion import kept
+from assistant.loop.speech.repeats import SPEECH, words_said
+from assistant.loop.talk.answer import words_for_nothing
+from assistant.loop.talk.ask import ask_plainly, spoken_call
+from llm import BudgetReached, LLMResponse, Message, user
+from llm import assistant as assistant_message
+from llm.packing.packed import Joined, parts_of
+
+#: Added to the prompt, not to the stream, after an answer with neither text nor a call.
+NUDGE = "(You answered nothing. Call one of your tools.)"
+#: Added in the same way after an answer that only repeated something.
+AGAIN = "(You only repeated {what}. Answer in words of your own.)"
+#: The temperature of that second request; every server takes this value.
+FREER = 1.0
+#: Characters of an answer that are kept at least, and characters kept for each token that was asked for: more than a
+#: token of any model has.
+MIN_KEPT_CHARS, CHARS_A_TOKEN = 2000, 8
+
+_log = Logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One answer, with the prompt it answers and the prompt's estimated tokens."""
+
+    prompt: Sequence[Message]
+    prompt_tokens: int
+    response: LLMResponse
+
+
+async def ask(mind: Mind, run: Run) -> Completion | None:
+    """Ask for the next answer within the run's remaining time; return None when the run has nothing left to do.
+
+    Raises LLMError. Cancelling closes the connection.
+    """
+    _count_asker(mind, run)
+    mind.window.fit(run)
+    if not mind.is_asked_plainly:
+        return await _ask_with_tools(mind, run)
+    asked = await ask_plainly(mind, run)
+    return None if asked is None else Completion(asked[0], asked[1], discreet(mind, asked[2]))
+
+
+def discreet(mind: Mind, response: LLMResponse) -> LLMResponse:
+    """Return the answer as it is recorded and acted on."""
+    most_chars = max(MIN_KEPT_CHARS, CHARS_A_TOKEN * mind.model.max_answer_tokens)
+    return kept(response, mind.scrub, most_chars, mind.pieces)
+
+
+async def _ask_with_tools(mind: Mind, run: Run) -> Completion:
+    """Ask once, and once more when the answer only repeats. A second repetition is not said.
+
+    The first sentence may have been spoken before the answer is complete (`early.py`); it was checked before that.
+    """
+    asked = await _answer(mind, run)
+    heard, did = run.texts, bool(run.executed)
+    said = words_said(asked.response)
+    if mind.settings.may_repeat or not said:
+        return asked
+    if not run.spoke_early and (repeat := mind.repeats.found_in(said, heard, did=did)) is not None:
+        _log.info("{name} only repeated {what}; it is asked again", name=mind.me.name, what=repeat.value)
+        again = await _answer(mind, run, AGAIN.format(what=repeat.value))
+        usage = asked.response.usage + again.response.usage
+        response = replace(again.response, usage=usage)
+        said = words_said(response)
+        if mind.repeats.found_in(said, heard, did=did) is not None:
+            said = words_for_nothing(" ".join(heard), run.written)
+            response = _saying(mind, run, response, said)
+        asked = replace(again, response=response)
+    mind.repeats.add(said, heard)
+    return asked
+
+
+def _saying(mind: Mind, run: Run, response: LLMResponse, said: str) -> LLMResponse:
+    """Return the answer with these words in place of all that it says."""
+    deeds = [call for call in response.tool_calls if call.name not in SPEECH]
+    words = spoken_call(mind, run, said)
+    calls = [*deeds, words] if words is not None else deeds
+    return replace(response, message=assistant_message(*calls))
+
+
+async def _answer(mind: Mind, run: Run, again: str = "") -> Completion:
+    """Make one model call. `again` says why it is a second one; nothing of a second one is spoken early."""
+    nudges = [user(text) for text in (NUDGE if run.nudge else "", again) if text]
+    prompt = Joined([*parts_of(mind.front), *mind.history.parts(run.hearers), *nudges])
+    ears = None if again else early_ears(mind, run)
+    freer = {"temperature": FREER} if again else {}
+    answer = mind.client.chat_completion(
+        prompt,
+        mind.registry.specs(mind.window.front.tools),
+        deadline=run.meter.deadline,
+        listener=ears,
+        caller=mind.purse.caller(mind.me, run.requester),
+        vary=bool(again),
+        **freer,
+    )
+    response = await (answer if ears is None else heard_out(ears, answer))
+    mind.waking.answered()  # its server has read the beginning of every prompt by now, so no warming is needed
+    return Completion(prompt, mind.window.fixed_tokens() + mind.history.tokens, discreet(mind, response))
+
+
+def _count_asker(mind: Mind, run: Run) -> None:
+    """Count one answer for the person the run is for, once. Raises BudgetReached when they ask too often."""
+    requester = run.requester
+    if requester is not None and run.counted != requester.id:
+        if why := mind.purse.too_often(requester):
+            raise BudgetReached(why, account=requester.id, what=A_MINUTE)
+        run.counted = requester.id

@@ -1,0 +1,140 @@
+"""Appends what a run perceives to the end of the stream: the new events, and the scene when it changed.
+
+What was said in private becomes an entry of its own, for those who heard it. Long overheard talk is cut to a share of
+the window here, the oldest lines first. `trimming.py` makes room for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from twisted.logger import Logger
+
+from assistant.events.classify import Verdict
+from assistant.events.events import Gave, audience_of, masked, spoken_text, told
+from assistant.journal import Accepted
+from assistant.loop.prompt import scene_labels, scene_line
+from assistant.loop.run_context import Mind, Run
+from assistant.memory.entries import Entry
+from assistant.memory.origins import sources_of
+from assistant.memory.trimming import PERCEIVED_SHARE, fitted
+from llm import user
+from tools import Kind, Label, ToolFailed, label_of
+from tools.policy.trust import Audience, Source, bounded, may_hear
+
+#: No scene, or no new one.
+_UNSEEN: tuple[str, Sequence[Label]] = ("", ())
+
+_log = Logger()
+
+
+async def perceive(mind: Mind, run: Run) -> None:
+    """Append the new events and scene, fit the stream into the model's window, and note what is in view."""
+    mind.history.begin()
+    fresh = _fresh(mind, run)
+    scene, labels = await _scene(mind, run) if run.trigger is not None else _UNSEEN
+    for heard in fresh:
+        mind.voices.heard(heard.event.who, mind.rules.world_text)
+        if heard.event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
+            mind.seen.add_text(spoken_text(heard.event))
+    groups = _groups(run, fresh)
+    if scene and None not in groups:
+        mind.history.perceive([], [], 1, scene, labels=labels)
+    lengths = [sum(len(told(heard.event)) for heard in group) for group in groups.values()]
+    for (audience, group), length in zip(groups.items(), lengths, strict=True):
+        shown = scene if audience is None else ""
+        _append(mind, group, shown, labels if shown else (), length / sum(lengths))
+    mind.window.fit(run)
+    _look(mind, run)
+
+
+def _groups(run: Run, fresh: Sequence[Accepted]) -> dict[Audience, list[Accepted]]:
+    """Return the events by their audience. The group that holds the run's question comes last."""
+    groups: dict[Audience, list[Accepted]] = {}
+    for heard in fresh:
+        groups.setdefault(audience_of(heard.event), []).append(heard)
+    asked = audience_of(run.trigger.event) if run.trigger else None
+    if asked in groups:
+        groups[asked] = groups.pop(asked)
+    return groups
+
+
+def _fresh(mind: Mind, run: Run) -> list[Accepted]:
+    """Return the events that no earlier run put into the stream, and those to be answered whose words were lost."""
+    known = {heard.event.id: heard for heard in run.events if mind.history.knows(heard.event.id)}
+    asked = {id_: told(heard.event) for id_, heard in known.items() if heard.attention.verdict is Verdict.TRIGGER}
+    lost = mind.history.lost(asked)
+    return [heard for heard in run.events if heard.event.id not in known or heard.event.id in lost]
+
+
+async def _scene(mind: Mind, run: Run) -> tuple[str, Sequence[Label]]:
+    """Return the scene, cut to a share of the window, with its labels; empty when the stream already shows it."""
+    try:
+        seen = await mind.world.look()
+    except ToolFailed as failed:
+        _log.info("{name} cannot see where it is: {why}", name=mind.me.name, why=str(failed))
+        return _UNSEEN
+    run.scene = seen
+    mind.voices.seen(seen)
+    scene = scene_line(seen)
+    room = int(mind.history.budget * PERCEIVED_SHARE)
+    if len(scene.encode()) > room:  # a token is a byte at least
+        tokens = mind.history.count((user(scene),))
+        scene = f"{scene[: len(scene) * room // tokens]} ...]" if tokens > room else scene
+    return _UNSEEN if mind.history.shows(scene) else (scene, scene_labels(seen, mind.rules.world_text))
+
+
+def _append(mind: Mind, group: Sequence[Accepted], scene: str, scene_is: Sequence[Label], share: float) -> None:
+    """Append events for the same audience as one entry. `share` is their part of all text that was heard."""
+    history, world_text = mind.history, mind.rules.world_text
+    events = [heard.event for heard in group]
+    lines = [told(event) for event in events]
+    overheard = [
+        place
+        for place, heard in enumerate(group)
+        if heard.attention.verdict is not Verdict.TRIGGER and not heard.attention.addressed
+    ]
+    room = int(history.budget * PERCEIVED_SHARE * share)
+    audience = audience_of(events[0])
+    labels = [Label(label.source, label.authority, label.who, audience) for label in _labels(group, world_text)]
+    history.perceive(
+        fitted(lines, overheard, room, lambda text: history.count((user(text),))) if overheard else lines,
+        [event.id for event in events],
+        max(heard.attention.importance for heard in group),
+        scene,
+        labels=[*labels, *scene_is],
+        others_see="" if audience is None else "\n".join(dict.fromkeys(map(masked, events))),
+    )
+
+
+def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:
+    named = [heard.event for heard in group if isinstance(heard.event, Gave)]
+    things = [
+        Label(Source.PLAYER, bounded(gift.authority), gift.who.id) for gift in named if gift.authority is not None
+    ]
+    return [*(label_of(heard.event.who, world_text) for heard in group), *things]
+
+
+def _look(mind: Mind, run: Run) -> None:
+    """Note for the policy what the model will be shown."""
+    history, sight = mind.history, run.sight
+    asker = run.requester.id if run.requester else ""
+    sight.look_up = lambda level: mind.voices.lowered_by(history, level, asker)
+    sight.lower(history.lowest())
+    sight.narrow(run.hearers)
+
+    def sources(text: str) -> frozenset[str]:
+        seen_events = [one.event for one in run.events if _is_seen(run, one)]
+        heard = [(event.who.id, told(event)) for event in seen_events if spoken_text(event)]
+        run_ids = {one.event.id for one in run.events}
+        return sources_of(text, run.requester, heard, [entry for entry in history.entries() if seen(entry, run_ids)])
+
+    def seen(entry: Entry, run_ids: set[str]) -> bool:
+        is_heard = bool(entry.event_ids) and run_ids.issuperset(entry.event_ids)
+        return not is_heard and may_hear(entry.audience, run.hearers)
+
+    sight.sources_of = sources
+
+
+def _is_seen(run: Run, heard: Accepted) -> bool:
+    return may_hear(audience_of(heard.event), run.hearers)

@@ -1,0 +1,78 @@
+"""Turns an answer to the manner of the question, whatever the model chose: aloud, whisper, page or channel. Pure.
+
+asked aloud, and it whispers to or pages the asker   -> said aloud, unless they asked for privacy
+asked by whisper or page, and it speaks aloud        -> whispered to the asker, or paged
+asked on a channel, and it speaks elsewhere          -> said on the channel
+an emote that is speech                              -> speech
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered, spoken_text
+from llm import ToolCall
+from tools.text.names import plain
+from tools.text.wrapping import acted
+
+#: Words of a player who wants an answer in private.
+_IN_PRIVATE = re.compile(
+    r"\b(?:whisper|secret|secretly|quiet|quietly|private|privately|discreet|discreetly|confidential|page|message"
+    r"|alone|my ear|just (?:to|for|between)|only (?:to|for) me|in confidence)\b",
+    re.IGNORECASE,
+)
+_IN_QUOTES = '["\u201c\u00ab\u201e](?P<words>[^"\u201c\u201d\u00ab\u00bb\u201e]+)["\u201d\u00bb\u201c]\\W*\\Z'
+_QUOTED = re.compile(rf"\A{_IN_QUOTES}")
+_REPORTED = re.compile(rf"\A(?:says|replies|answers|responds)(?: to \w+)?[,:]?\s*{_IN_QUOTES}", re.IGNORECASE)
+#: Beginnings that only speech has. Acts begin with a verb, or with "with", "in", "slowly" and the like.
+_FIRST_PERSON = re.compile("\\A(?:I|my|we|our)(?:['\u2019](?:m|ve|ll|d|re))?\\b(?!-)", re.IGNORECASE)
+_SENTENCE = re.compile(
+    "\\A(?:The|This|That|That['\u2019]s|These|Those|There|There['\u2019]s|Here|It|It['\u2019]s|You|You['\u2019](?:re|ve|ll|d)|Your|"
+    "He|She|They|Yes|No|Not|Oh|Ah|Hello|Hi|Greetings|Welcome|Good|Well|What|Where|When|Why|Who|How|Which|Perhaps|Maybe|"
+    "Please|Thanks|Thank|Certainly|Indeed|Sorry|If|Everyone|Do|Does|Did|Are|Is|Can|Could|Would|Will|Shall|Have|Has)\\b"
+)
+
+
+def in_manner(
+    call: ToolCall, event: Event | None, grant: Collection[str], name: str, *, is_here: bool = True
+) -> ToolCall:
+    """Return the call that the assistant `name` makes to answer `event`; a call that fits is returned unchanged.
+
+    `is_here` says whether the asker would hear it speak aloud. An asker who has left is reached the way the model
+    chose.
+    """
+    if call.problem:
+        return call
+    if (words := _spoken_by(call, name)) is not None and "say" in grant:
+        call = ToolCall(call.id, "say", {"text": words})
+    text = call.arguments.get("text")
+    if event is None or not isinstance(text, str):
+        return call
+    to_asker = plain(str(call.arguments.get("target", ""))) == plain(event.who.name)
+    is_private = call.name in {"whisper", "page"} and to_asker
+    wants_private = _IN_PRIVATE.search(spoken_text(event)) is not None
+    match event:
+        case Said() if is_here and is_private and not wants_private and "say" in grant:
+            return ToolCall(call.id, "say", {"text": text})
+        case ChannelSaid() if call.name == "say" or (is_private and not wants_private):
+            fitting = ToolCall(call.id, "channel", {"channel": event.channel, "text": text})
+        case Whispered() if is_here and call.name == "say":
+            fitting = ToolCall(call.id, "whisper", {"target": event.who.name, "text": text})
+        case Paged() if call.name == "say" or (call.name == "whisper" and to_asker):
+            fitting = ToolCall(call.id, "page", {"target": event.who.name, "text": text})
+        case _:
+            return call
+    return fitting if fitting.name in grant else call
+
+
+def _spoken_by(call: ToolCall, name: str) -> str | None:
+    """Return the words of an emote that is speech; None for an act and for any other call."""
+    text = call.arguments.get("text")
+    if call.name != "emote" or not isinstance(text, str):
+        return None
+    act = acted(text, name).strip()
+    for quoted in (_QUOTED, _REPORTED):
+        if (found := quoted.match(act)) is not None:
+            return found["words"].strip()
+    return act if _FIRST_PERSON.match(act) or _SENTENCE.match(act) else None

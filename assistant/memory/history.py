@@ -1,0 +1,299 @@
+"""The perception stream: events, the assistant's acts and their results as one chronological list, under a budget.
+
+An entry is never split, so a call and its result are never parted. Trimming cuts down to a low-water mark, not just to
+the budget: the front of the prompt then stays byte-identical for many calls, and the provider's prompt cache stays
+warm. Each entry carries the lowest authority of what is in it, and who caused it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from assistant.journal import StreamChange, StreamEntry
+from assistant.memory.bookkeeping import KEPT_IDS, KnownEvents, Levels, Unsaved
+from assistant.memory.entries import Entry, OldPart, from_store, old_part
+from assistant.memory.packed_entries import Shelf
+from assistant.memory.trimming import KNOWN_BY, squeeze, trim
+from llm.messages import Message, user
+from llm.packing.packed import Joined, Part
+from tools.policy.trust import Audience, Label, common
+
+__all__ = ["KEPT_ENTRIES", "KEPT_IDS", "LOW_WATER", "History"]
+
+#: Entries at the end that neither trimming nor a summary touches.
+KEPT_ENTRIES = 10
+#: Share of the budget that trimming leaves in use.
+LOW_WATER = 0.7
+
+
+class History:
+    """The stream of one assistant, kept within `budget` tokens by `trim`.
+
+    `count` estimates the tokens of messages. Each message is counted once, and again only when it was masked.
+    """
+
+    def __init__(self, count: Callable[[Sequence[Message]], int], budget: int = 1_000_000) -> None:
+        self.count = count
+        self.budget = budget
+        self.tokens = 0
+        #: In chronological order. A key is never used twice: an entry that must be written anew gets a new one.
+        self._shelf = Shelf()
+        self._last_key = 0
+        self._authority = Levels()
+        self._foreign = Levels()
+        self._known = KnownEvents()
+        self._scene: tuple[str, int] | None = None
+        self._unsaved = Unsaved()
+        self._out: OldPart | None = None
+        #: The keys of what the current run has added.
+        self._of_run: dict[int, None] = {}
+
+    def __len__(self) -> int:
+        """Return how many entries are kept."""
+        return len(self._shelf)
+
+    def knows(self, event_id: str) -> bool:
+        """Tell whether the event is part of the stream, as after a failed run, or left it lately."""
+        return event_id in self._known
+
+    def lost(self, lines: Mapping[str, str]) -> set[str]:
+        """Return those of the given events whose line, or its beginning, no entry holds."""
+        lost = set(lines)
+        for _, entry in self._shelf.items() if lost else ():
+            for event_id in lost.intersection(entry.event_ids):
+                if any(lines[event_id][:KNOWN_BY] in message.text for message in entry.messages):
+                    lost.discard(event_id)
+        return lost
+
+    def naming(self, principal_id: str) -> int:
+        """Return how many entries have this principal among their sources."""
+        return self._shelf.naming(principal_id)
+
+    def begin(self) -> None:
+        """Begin a run: what is appended from now on is its own."""
+        self._of_run = {}
+
+    def rewind(self) -> None:
+        """Take back what the run added when its end could not be written. The run resumes from what it wrote."""
+        entries = self._shelf.opened(min(self._of_run, default=self._last_key + 1))
+        for key in [key for key in self._of_run if key in entries]:
+            event_ids = entries[key].event_ids
+            self.remove(key)
+            self._known.unlearn(event_ids)
+        self._shelf.put_away()
+        self._of_run = {}
+
+    def shows(self, scene: str) -> bool:
+        """Tell whether this scene is the last one the stream shows, and still in it."""
+        return self._scene is not None and self._scene[0] == scene
+
+    def lowest(self) -> int:
+        """Return the lowest authority in the stream, `TOP` when it is empty. The cost does not grow with length."""
+        return self._authority.lowest
+
+    def parts(self, hearers: Audience = None) -> list[Part]:
+        """Return the stream for a prompt whose answer `hearers` hear, oldest first. Packed parts stay packed."""
+        return self._shelf.parts(hearers)
+
+    def messages(self) -> list[Message]:
+        """Return the stream as messages, oldest first."""
+        return list(Joined(self._shelf.parts()))
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return the entries, oldest first."""
+        return tuple(self._shelf.entries())
+
+    def perceive(
+        self,
+        lines: Sequence[str],
+        event_ids: Sequence[str],
+        importance: int,
+        scene: str = "",
+        *,
+        labels: Sequence[Label],
+        others_see: str = "",
+    ) -> None:
+        """Append what was perceived, as one message; a new `scene` stands before it. `labels` are those of all of it.
+
+        Text without any label has no authority. `others_see` replaces the entry for those who may not be told of it.
+        """
+        message = user("\n".join([scene, *lines] if scene else lines))
+        authority = min((label.authority for label in labels), default=0)
+        sources = tuple(dict.fromkeys(label.who for label in labels if label.who))
+        audience: Audience = None
+        for label in labels:
+            audience = common(audience, label.audience)
+        key = self._append(
+            StreamEntry(
+                (message,), importance, tuple(event_ids), authority, sources, audience=audience, others_see=others_see
+            )
+        )
+        self._of_run[key] = None
+        if scene:
+            self._scene = (scene, key)
+
+    def acted(
+        self,
+        messages: Sequence[Message],
+        importance: int = 7,
+        *,
+        authority: int,
+        sources: Collection[str],
+        audience: Audience = None,
+        others_see: str = "",
+    ) -> None:
+        """Append one step: what the assistant did and what came of it, with the sources it was derived from.
+
+        `authority` is the lowest of the results. The whole step also gets no more than the lowest authority of what
+        others wrote in the stream: a model that repeats a stranger's words must not lend them its own name.
+        """
+        whole = min(authority, self._foreign.lowest)
+        step = StreamEntry(
+            tuple(messages), importance, (), whole, tuple(sources), audience=audience, others_see=others_see
+        )
+        self._of_run[self._append(step, foreign=authority)] = None
+
+    def load(self, entries: Iterable[StreamEntry]) -> None:
+        """Take in what was kept, oldest first, before anything else. Entries without a number count as not saved."""
+        for entry in entries:
+            self._append(entry)
+        self._shelf.put_away()
+
+    def changes(self) -> StreamChange:
+        """Return the entries the journal lacks, and the journal numbers of entries that left the stream.
+
+        Costs as much as the change, not the stream. Call `saved` once it is written; otherwise, as after a failed
+        write, the next change holds all of it again. Masking is not written: after a restart trimming masks anew.
+        """
+        return self._unsaved.change(self._shelf, self._last_key)
+
+    def saved(self, seqs: Sequence[int]) -> None:
+        """Note that the last change is written; `seqs` are the numbers of its new entries, in order.
+
+        Entries that left the stream meanwhile are deleted with the next change.
+        """
+        self._unsaved.saved(seqs, self._shelf, self._last_key)
+        self._shelf.put_away()
+
+    def forget(self, principal_id: str) -> int:
+        """Remove every entry that has this principal among its sources, whole, and return how many there were.
+
+        A summary that is being made of anything of theirs is void. Their events stay known, so they do not come again.
+        """
+        if self._out is not None and principal_id in self._out.sources:
+            self._out = None
+        if not self._shelf.naming(principal_id):
+            return 0
+        keys = [key for key, entry in self._shelf.opened().items() if principal_id in entry.sources]
+        for key in keys:
+            self.remove(key)
+        self._shelf.put_away()
+        return len(keys)
+
+    def trim(self) -> bool:
+        """Cut the stream to its budget; return whether something was cut. Looks at no entry when nothing needs cutting.
+
+        Old tool outputs are masked first. Then the least important entries go, the oldest of them first.
+        """
+        if self.tokens <= self.budget:
+            return False
+        entries = self._shelf.opened()
+        trim(self, entries, list(islice(entries, self._how_many_old())), int(self.budget * LOW_WATER))
+        self._shelf.put_away()
+        return True
+
+    def squeeze(self, needed: Sequence[str], keep: Collection[str]) -> None:
+        """Cut inside the last entries as well; of the `needed` lines of the events `keep`, the last is cut last."""
+        if self.tokens > self.budget:
+            squeeze(self, self._shelf.opened(), self._of_run, needed, keep)
+            self._shelf.put_away()
+
+    def old_part(self, tokens: int) -> OldPart:
+        """Return the oldest entries of one audience, none of the last ten, with at least this many tokens if there are.
+
+        They stay in the stream until `summarised`. Only one part is out at a time: taking another voids the one before.
+        """
+        old: dict[Audience, dict[int, Entry]] = {None: {}}
+        taken: dict[Audience, int] = {None: 0}
+        for key, entry in islice(self._shelf.items(), self._how_many_old()):
+            if max(taken.values()) >= tokens:
+                break
+            old.setdefault(entry.audience, {})[key] = entry
+            taken[entry.audience] = taken.get(entry.audience, 0) + entry.tokens
+        most = old[max(taken, key=lambda audience: taken[audience])]
+        self._out = old_part(tuple(most), tuple(most.values()))
+        return self._out
+
+    def put_back(self, part: OldPart) -> None:
+        """Give up summarising the part; the stream stays as it is."""
+        if self._out is part:
+            self._out = None
+
+    def summarised(self, part: OldPart, text: str, importance: int) -> bool:
+        """Replace the part by `text`. Return False, and change nothing, when the part is void.
+
+        What was appended meanwhile stays; what was trimmed meanwhile is gone. The journal keeps entries in the order
+        they were written, so everything after the summary is written anew with it.
+        """
+        if self._out is not part:
+            return False
+        self._out = None
+        for key in part.keys:
+            if key in self._shelf.opened():
+                self.remove(key)
+        rest = self._shelf.opened()
+        self._unsaved.anew()
+        self._shelf.clear()
+        self._append(part.summary(text, importance))
+        for key, entry in rest.items():
+            self._unsaved.removed(key, entry.seq)
+            moved = self._place(replace(entry, seq=0))
+            if key in self._of_run:
+                self._of_run[moved] = None
+            if self._scene is not None and self._scene[1] == key:
+                self._scene = (self._scene[0], moved)
+        self._shelf.put_away()
+        return True
+
+    def _how_many_old(self) -> int:
+        """Return how many entries there are besides the last `KEPT_ENTRIES`."""
+        return max(0, len(self._shelf) - KEPT_ENTRIES)
+
+    def _append(self, new: StreamEntry, *, foreign: int | None = None) -> int:
+        """Append an entry and return its key."""
+        entry = from_store(new, self.count(new.messages), foreign)
+        if entry.audience is not None:  # the entry must fit in either form
+            entry.tokens = max(entry.tokens, self.count(entry.mask))
+        self.tokens += entry.tokens
+        self._authority.add(entry.authority)
+        self._foreign.add(entry.foreign)
+        self._known.add(entry.event_ids)
+        return self._place(entry)
+
+    def _place(self, entry: Entry) -> int:
+        self._last_key += 1
+        self._shelf.add(self._last_key, entry)
+        self._unsaved.added(self._last_key, entry.seq)
+        return self._last_key
+
+    def remove(self, key: int) -> None:
+        """Take an entry out of the stream; its events stay known for a while. For trimming."""
+        entry = self._shelf.opened(key).pop(key)
+        self.tokens -= entry.tokens
+        self._authority.add(entry.authority, -1)
+        self._foreign.add(entry.foreign, -1)
+        self._unsaved.removed(key, entry.seq)
+        if self._scene is not None and self._scene[1] == key:
+            self._scene = None
+        self._known.remove(entry.event_ids)
+
+    def change(self, key: int, messages: Sequence[Message]) -> None:
+        """Replace the messages of an entry. For trimming."""
+        entries = self._shelf.opened(key)
+        entry = entries[key]
+        if messages is not entry.messages:
+            tokens = max(self.count(messages), self.count(entry.mask) if entry.audience is not None else 0)
+            entries[key] = replace(entry, messages=messages, tokens=tokens)
+            self.tokens += entries[key].tokens - entry.tokens

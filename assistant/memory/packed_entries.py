@@ -1,0 +1,138 @@
+"""Holds the entries of the stream in order: the open ones as objects, the others packed.
+
+A waiting assistant needs none of its entries as objects, and a call needs only their bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby, islice
+from struct import Struct
+
+from assistant.journal.records import MESSAGE
+from assistant.memory.entries import Entry
+from llm.packing.pack import cuts, pack
+from llm.packing.packed import Part
+from tools.policy.trust import Audience, may_hear
+
+#: A packed entry: key, tokens, number in the journal; importance, authority, foreign authority; the counts of its
+#: messages and events, and the index of its sources.
+_ROW = Struct("<IIqBBBHII")
+_EVERYBODYS: tuple[Audience, str] = (None, "")
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """The messages of consecutive entries for the same audience, and what others are shown in their place."""
+
+    audience: Audience
+    parts: list[Part] = field(default_factory=list)
+    masks: list[Part] = field(default_factory=list)
+
+    def seen_by(self, hearers: Audience) -> list[Part]:
+        return self.parts if may_hear(self.audience, hearers) else self.masks
+
+
+class Shelf:
+    """Entries by their keys, which only grow. All packed entries come before all open ones."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, Entry] = {}
+        self._last_away = 0
+        self._stretches: list[_Stretch] = []
+        #: The audience of each packed private entry, and what others see of it, by its key.
+        self._private: dict[int, tuple[Audience, str]] = {}
+        self._rows = b""
+        self._event_ids: tuple[str, ...] = ()
+        #: Each set of sources once, with its index: many entries have the same few people as sources.
+        self._sources: dict[tuple[str, ...], int] = {}
+
+    def __len__(self) -> int:
+        """Return how many entries there are."""
+        return len(self._rows) // _ROW.size + len(self._open)
+
+    def parts(self, hearers: Audience = None) -> list[Part]:
+        """Return the messages of all entries. Entries that these hearers may not be told of are replaced by masks."""
+        away = chain.from_iterable(stretch.seen_by(hearers) for stretch in self._stretches)
+        opened = (
+            message
+            for entry in self._open.values()
+            for message in (entry.messages if may_hear(entry.audience, hearers) else entry.mask)
+        )
+        return [*away, *opened]
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield all entries, with their messages."""
+        return (replace(entry, messages=tuple(entry.messages)) for _, entry in self.items())
+
+    def naming(self, principal_id: str) -> int:
+        """Return how many entries have this principal among their sources."""
+        places = {place for sources, place in self._sources.items() if principal_id in sources}
+        away = sum(row[-1] in places for row in _ROW.iter_unpack(self._rows)) if places else 0
+        return away + sum(principal_id in entry.sources for entry in self._open.values())
+
+    def add(self, key: int, entry: Entry) -> None:
+        """Add a last entry. Its key must be greater than all others."""
+        self._open[key] = entry
+
+    def opened(self, since: int = 0) -> dict[int, Entry]:
+        """Return open entries by key, to be changed. All from key `since` on are among them, unpacked if necessary."""
+        if since <= self._last_away:
+            entries = dict(self.items())
+            self.clear()
+            self._open = entries
+        return self._open
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self._open, self._last_away, self._stretches, self._private = {}, 0, [], {}
+        self._rows, self._event_ids, self._sources = b"", (), {}
+
+    def put_away(self) -> None:
+        """Pack the open entries."""
+        if not self._open:
+            return
+        entries = self._open.values()
+        for audience, group in groupby(entries, lambda entry: entry.audience):
+            self._pack(audience, list(group))
+        for key, entry in self._open.items():
+            if entry.audience is not None:
+                self._private[key] = entry.audience, entry.others_see
+        self._rows += b"".join(self._row(key, entry) for key, entry in self._open.items())
+        self._event_ids += tuple(event_id for entry in entries for event_id in entry.event_ids)
+        self._last_away = next(reversed(self._open))
+        self._open = {}
+
+    def _pack(self, audience: Audience, entries: list[Entry]) -> None:
+        """Pack entries for one audience, together with the entries before them if those have the same audience."""
+        if not self._stretches or self._stretches[-1].audience != audience:
+            self._stretches.append(_Stretch(audience))
+        last = self._stretches[-1]
+        pack([entry.messages for entry in entries], last.parts, MESSAGE)
+        if audience is not None:
+            last.masks += (message for entry in entries for message in entry.mask)
+
+    def _row(self, key: int, entry: Entry) -> bytes:
+        place = self._sources.setdefault(entry.sources, len(self._sources))
+        levels = entry.importance, entry.authority, entry.foreign
+        return _ROW.pack(key, entry.tokens, entry.seq, *levels, len(entry.messages), len(entry.event_ids), place)
+
+    def items(self, since: int = 0) -> Iterator[tuple[int, Entry]]:
+        """Yield entries with their keys. All entries from key `since` on are among them.
+
+        The messages of packed entries are unpacked when they are used.
+        """
+        if since <= self._last_away:
+            yield from self._away()
+        yield from self._open.items()
+
+    def _away(self) -> Iterator[tuple[int, Entry]]:
+        event_ids, sources = iter(self._event_ids), list(self._sources)
+        lengths = (row[-3] for row in _ROW.iter_unpack(self._rows))
+        parts = chain.from_iterable(stretch.parts for stretch in self._stretches)
+        for row, messages in zip(_ROW.iter_unpack(self._rows), cuts(parts, lengths), strict=True):
+            key, tokens, seq, importance, authority, foreign, _, events, place = row
+            ids = tuple(islice(event_ids, events))
+            private = self._private.get(key, _EVERYBODYS)
+            yield key, Entry(messages, tokens, importance, ids, authority, sources[place], seq, foreign, *private)

@@ -1,0 +1,1 @@
+"""The model at work: which one, with which key, for which server."""

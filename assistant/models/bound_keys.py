@@ -1,0 +1,104 @@
+"""Keeps each key to the servers it was given for, over restarts: applies `key_binding` to what is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from assistant.config.known_providers import AUTO, EMBEDDED
+from assistant.config.model_options import token_references
+from assistant.config.schema import ModelConfig
+from assistant.config.web import WebProviderConfig
+from assistant.keys.binding import KeyBinding, Unbound, Voided, bound, rebound
+from assistant.keys.errors import KeyReferenceError
+from assistant.keys.reference import anchored
+from llm import UnknownProviderError, get_provider
+from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
+
+#: How the owner of a trial gives a key again.
+AT_THE_COMMAND_LINE = "name it on the command line: --key {reference}"
+
+
+class BoundKeys:
+    """The keys and the servers they were given for.
+
+    Without a journal nothing is remembered, and every key goes where the settings say.
+    """
+
+    def __init__(
+        self, remembered: Collection[KeyBinding] = (), folder: Path = Path(), again: str = AT_THE_COMMAND_LINE
+    ) -> None:
+        """Start with what is remembered.
+
+        A relative path of a key file starts from `folder`. `again` says how an owner gives a `{reference}` again.
+        """
+        self._again = again
+        self.remembered = frozenset(remembered)
+        self._folder = folder
+
+    def admit(self, wanted: Sequence[KeyBinding], entered: Collection[str] = ()) -> None:
+        """Remember new keys for all servers of `wanted`.
+
+        `entered` are the references that were given again just now.
+        """
+        before = self.remembered
+        for binding in wanted:
+            if binding.reference in entered:
+                before = rebound(binding, before)
+        for binding in wanted:
+            if binding.reference in entered or isinstance(bound(binding.reference, binding.origin, before), Unbound):
+                self.remembered |= {binding}
+        self.remembered -= {known for known in self.remembered if known.reference in entered and known not in wanted}
+
+    def check(self, config: ModelConfig) -> None:
+        """Raise KeyReferenceError when a key of this model was given for another server."""
+        for binding in bindings_of_model(config, self._folder):
+            self.check_binding(binding)
+
+    def check_binding(self, binding: KeyBinding | None) -> None:
+        """Raise KeyReferenceError when this key was given for another server."""
+        if binding is None or not self.remembered:
+            return
+        state = bound(binding.reference, binding.origin, self.remembered)
+        if isinstance(state, Voided):
+            raise KeyReferenceError(f"{state}; to give it anew, {self._again.format(reference=binding.reference)}")
+
+
+def binding_of(config: ModelConfig, folder: Path = Path()) -> KeyBinding | None:
+    """Return the key of these settings and the server it would go to, None when no key goes anywhere.
+
+    A key file counts as the same however its path is written. A relative path starts from `folder`.
+    """
+    if not config.key or config.provider == EMBEDDED:
+        return None
+    name = "ollama" if config.provider == AUTO else config.provider
+    try:
+        url = config.url or (OLLAMA_URL if name == "ollama" else get_provider(name).api_url)
+    except UnknownProviderError:
+        return None
+    return KeyBinding.of(anchored(config.key, folder), url) if url else None
+
+
+def bindings_of_model(config: ModelConfig, folder: Path = Path()) -> list[KeyBinding]:
+    """Return each key of these settings, those of its MCP servers too, with the server it would go to."""
+    keys = [config, *(config.model_copy(update={"key": key}) for key in token_references(config.extra_params))]
+    return [binding for each in keys if (binding := binding_of(each, folder))]
+
+
+def binding_of_provider(name: str, config: WebProviderConfig, folder: Path = Path()) -> KeyBinding | None:
+    """Return the key of a web provider and the server it would go to, None when no key goes anywhere."""
+    if not config.key:
+        return None
+    url = config.url or usual_url(name)
+    return KeyBinding.of(anchored(config.key, folder), url) if url else None
+
+
+def usual_url(name: str) -> str:
+    """Return the address that a web provider's key goes to when the settings name none, empty when it goes nowhere."""
+    from tools.web.read.jina import JinaSettings  # noqa: PLC0415  (not in a process without keys for the web)
+    from tools.web.registry import READ_PROVIDERS, SEARCH_PROVIDERS  # noqa: PLC0415  (the same)
+
+    if name == "jina":
+        return JinaSettings().base_url
+    maker = SEARCH_PROVIDERS.get(name) or READ_PROVIDERS.get(name)
+    return maker.usual_url if maker else ""

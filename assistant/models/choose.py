@@ -1,0 +1,300 @@
+"""Chooses the model: the one the settings ask for, or the best at hand.
+
+The choice is explained in one line, and so is the reason when there is no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from twisted.internet.interfaces import IReactorTime
+
+from assistant.config import known_providers
+from assistant.config.known_providers import has_model, no_such_model, why_unusable
+from assistant.config.schema import ModelConfig
+from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
+from assistant.models.bound_keys import BoundKeys
+from assistant.models.chosen import LOCAL_SECONDS, ChosenModel, Served, provider_of, with_keys
+from assistant.models.counting import load_table
+from llm import (
+    LLMError,
+    LLMProvider,
+    ModelNotFound,
+    Rejected,
+    UnknownProviderError,
+    get_provider,
+)
+from llm.discover import Look, OfferedModel, chat_models, looked, ollama_model, ollama_models
+from llm.embedded.errors import EmbeddedUnavailable
+from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, pinned_path
+from llm.embedded.progress import Endpoint
+from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
+from llm.providers.ollama import OllamaProvider
+from resilience import Credential, Deadline, HttpExchange, origin_of
+
+#: How long to wait for a server to say what it has, in seconds. A local Ollama answers in milliseconds.
+LOOK_SECONDS = 10.0
+PROBE_SECONDS = 2.0
+#: The context of the embedded model, in tokens.
+EMBEDDED_CONTEXT = 4096
+#: A very small model answers every question with noop, the easy way out, and types speech as a command. Each further
+#: tool makes it choose worse.
+EMBEDDED_WITHHELD = frozenset(
+    [
+        *("noop", "execute_command", "page", "channel"),
+        *("take", "drop", "give", "follow", "stay", "home"),
+    ]
+)
+#: How many of an Ollama's models are asked whether they know tools.
+_MAX_ASKED = 8
+
+
+def _forget(_: str) -> None:
+    """Ignore the message."""
+
+
+class NoModelError(Exception):
+    """There is no model to think with; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """Chooses models with the given network, clock and keys.
+
+    `make_embedded` is given the path of a model file, or None for the default one, and a function to call with the
+    address where the model answers after a restart.
+    """
+
+    exchange: HttpExchange
+    clock: IReactorTime
+    keys: KeySources
+    make_embedded: Callable[[Path | None, Callable[[Endpoint], None]], Served]
+    bound: BoundKeys = field(default_factory=BoundKeys)
+    #: Returns what is known of a key at a server: a key that was refused lately is not sent again yet.
+    credential: Callable[[str, str], Credential] | None = None
+    #: Returns the model file when the owner wants an embedded model and names none. Without it the default one is
+    #: taken.
+    offer: Callable[[], Awaitable[Path | None]] | None = None
+
+    async def choose(self, config: ModelConfig) -> ChosenModel:
+        """Return the model to use. Raises NoModelError. An embedded model is started; the caller must stop it."""
+        chosen = self._rereading(await self._found(config))
+        await load_table(chosen.provider, config, self.keys)
+        return chosen
+
+    def _rereading(self, chosen: ChosenModel) -> ChosenModel:
+        """Return the model with a function that reads its key again, when it has a key."""
+
+        async def reread() -> str:
+            try:
+                self.bound.check(chosen.config)
+                return await resolve_key(chosen.config.key, self.keys)
+            except KeyReferenceError:
+                return ""
+
+        return chosen if chosen.embedded or not chosen.config.key else replace(chosen, reread_key=reread)
+
+    async def _found(self, config: ModelConfig) -> ChosenModel:
+        """Return the model to use, without a way to read its key again. Raises NoModelError."""
+        try:
+            self.bound.check(config)
+            key, config = await resolve_key(config.key, self.keys), await with_keys(config, self.keys)
+            match config.provider:
+                case known_providers.AUTO:
+                    return await self._auto(config, key)
+                case known_providers.EMBEDDED:
+                    return await self._embedded(config, "as asked for")
+                case _:
+                    return await self._named(config, key)
+        except UnknownProviderError as error:
+            raise NoModelError(known_providers.no_such_provider(config.provider)) from error
+        except (KeyReferenceError, EmbeddedUnavailable) as error:
+            raise NoModelError(str(error)) from error
+
+    async def choose_all(
+        self, config: ModelConfig, fallbacks: Sequence[ModelConfig], left_out: Callable[[str], None] = _forget
+    ) -> list[ChosenModel]:
+        """Return the model to use and its fallbacks, in order; `left_out` is told why one is not among them.
+
+        With a fallback, the first may be out of reach now. A model out of reach is taken as its settings name it, and
+        left out when they do not name one. Raises NoModelError, with the first cause, when no model can be reached.
+        Stops what it started when it fails or is cancelled.
+        """
+        chosen: list[ChosenModel] = []
+        try:
+            return await self._each(chosen, (config, *fallbacks), left_out)
+        except BaseException:
+            for model in chosen:
+                if model.embedded is not None:
+                    await model.embedded.stop()
+            raise
+
+    async def _each(
+        self, chosen: list[ChosenModel], wanted: Sequence[ModelConfig], left_out: Callable[[str], None]
+    ) -> list[ChosenModel]:
+        """Append each chosen model to `chosen`, so that the caller knows what was started even after an error."""
+        causes: list[NoModelError] = []
+        for config in wanted:
+            try:
+                chosen.append(await self.choose(config))
+            except NoModelError as error:
+                causes.append(error)
+                assumed = await self._assumed(config, error) if len(wanted) > 1 else None
+                if assumed is not None:
+                    chosen.append(assumed)
+                elif len(wanted) > 1:
+                    left_out(str(error))
+        if not any(model.is_there for model in chosen):
+            raise causes[0]
+        return chosen
+
+    async def _assumed(self, config: ModelConfig, cause: NoModelError) -> ChosenModel | None:
+        """Return the model that the settings name though it does not answer now, None when they do not name one."""
+        if isinstance(cause.__cause__, KeyReferenceError):
+            return None  # do not wait a second time for a keyring that does not answer
+        try:
+            self.bound.check(config)
+            key, config = await resolve_key(config.key, self.keys), await with_keys(config, self.keys)
+            provider = provider_of(config, key)
+        except (UnknownProviderError, KeyReferenceError):
+            return None
+        if not config.model or not provider.api_url:
+            return None
+        await load_table(provider, config, self.keys)
+        why = f"{config.provider}, model {config.model} ({cause})"
+        return self._rereading(ChosenModel(provider, why, config, is_there=False))
+
+    async def _named(self, config: ModelConfig, key: str) -> ChosenModel:
+        """Return the model of the provider that is named. Raises UnknownProviderError."""
+        provider = provider_of(config, key)
+        if provider.hosted:
+            return await self._hosted(provider, config, key)
+        return await (self._ollama if isinstance(provider, OllamaProvider) else self._local)(config, key)
+
+    async def _auto(self, config: ModelConfig, key: str) -> ChosenModel:
+        """Return an Ollama's model, else one of an OpenAI-compatible server at `url`, else the embedded model.
+
+        The Ollama is looked for at `url`, or at the usual place when there is none.
+        """
+        if config.model.endswith(".gguf"):
+            return await self._embedded(config, "a model file was given")
+        if known_providers.is_embedded(config.provider, config.model, config.url):
+            return await self._embedded(config, "as asked for")
+        probe = get_provider("ollama", config.url or OLLAMA_URL, config.model, key=key)
+        try:
+            offered = await ollama_models(probe, self.exchange, Deadline.after(self.clock, PROBE_SECONDS))
+        except LLMError as error:
+            if config.url:
+                return await self._local(config, key)
+            if config.model:
+                raise NoModelError(
+                    f"there is no Ollama at {OLLAMA_URL} to ask for '{config.model}': start it with 'ollama serve', "
+                    "or give another server with --url, or leave --model out for the embedded model"
+                ) from error
+            return await self._embedded(config, f"no Ollama answers at {OLLAMA_URL}")
+        if not offered and not config.model and not config.url:
+            return await self._embedded(config, f"the Ollama at {OLLAMA_URL} has no model")
+        return await self._ollama(config, key)
+
+    async def _ollama(self, config: ModelConfig, key: str) -> ChosenModel:
+        provider = provider_of(config, key, "ollama", config.url or OLLAMA_URL)
+        try:
+            offered = await self._with_key(provider, ollama_models)
+            names = [model.name for model in offered]
+            if config.model and not has_model(names, config.model):
+                raise NoModelError(no_such_model("the Ollama", provider.api_url, config.model, names))
+            if not config.model:
+                if not names:
+                    raise NoModelError(
+                        f"the Ollama at {provider.api_url} has no model: run 'ollama pull qwen3:4b' or another"
+                    )
+                provider.model = await self._best(provider, names)
+        except LLMError as error:
+            raise NoModelError(why_unusable(error, provider.api_url, "start it with 'ollama serve'")) from error
+        return ChosenModel(provider, f"Ollama at {provider.api_url}, model {provider.model}", config)
+
+    async def _best(self, provider: LLMProvider, names: list[str]) -> str:
+        """Return the first model that knows tools, else the first that can chat at all, else the first."""
+        asked: list[OfferedModel] = []
+        for name in names[:_MAX_ASKED]:
+            offered = await ollama_model(provider, name, self.exchange, self._soon())
+            if "tools" in offered.capabilities:
+                return name
+            asked.append(offered)
+        return next((model.name for model in asked if "completion" in model.capabilities), names[0])
+
+    async def _local(self, config: ModelConfig, key: str) -> ChosenModel:
+        name = "local" if config.provider == known_providers.AUTO else config.provider
+        provider = provider_of(config, key, name)
+        if not provider.api_url:
+            raise NoModelError(f"the provider '{name}' needs the address of the server: --url http://HOST:PORT/v1")
+        names = await self._listed(provider, "start the server")
+        if config.model and names and not has_model(names, config.model):
+            raise NoModelError(no_such_model("the server", provider.api_url, config.model, names))
+        if not config.model:
+            if not names:
+                raise NoModelError(f"the server at {provider.api_url} does not list its models: name one with --model")
+            provider.model = names[0]
+        return ChosenModel(provider, f"the server at {provider.api_url}, model {provider.model}", config)
+
+    async def _hosted(self, provider: LLMProvider, config: ModelConfig, key: str) -> ChosenModel:
+        """Return the model of a provider on the internet. Listing its models costs nothing."""
+        usual = f"{config.provider.upper()}_API_KEY"
+        if not key:
+            raise NoModelError(f"the provider '{config.provider}' needs a key, such as --key env:{usual}")
+        if not config.model:
+            raise NoModelError(f"the provider '{config.provider}' needs the name of a model: --model NAME")
+        await self._listed(provider, "check the connection")
+        return ChosenModel(provider, f"{config.provider}, model {provider.model}", config)
+
+    async def _embedded(self, config: ModelConfig, because: str) -> ChosenModel:
+        provider = get_provider("local", "http://127.0.0.1/v1")
+
+        def at(endpoint: Endpoint) -> None:
+            self.keys.secrets.add(endpoint.key)
+            provider.rebind(f"{endpoint.url}/v1", endpoint.key)
+
+        embedded = self.make_embedded(await self._file(config.model), at)
+        endpoint = await embedded.start()
+        at(endpoint)
+        provider.model = endpoint.model
+        patient = config.model_copy(
+            update={
+                "context_tokens": min(config.context_tokens, EMBEDDED_CONTEXT),
+                "search_first": config.search_first is not False,
+                "first_byte_seconds": config.first_byte_seconds and max(config.first_byte_seconds, LOCAL_SECONDS),
+                "idle_seconds": config.idle_seconds and max(config.idle_seconds, LOCAL_SECONDS),
+                "temperature": 0.2 if config.temperature is None else config.temperature,
+                "max_answer_tokens": min(config.max_answer_tokens, 200),
+                "tool_choice": "required",
+            }
+        )
+        return ChosenModel(
+            provider, f"the embedded model {endpoint.model} ({because})", patient, embedded, EMBEDDED_WITHHELD
+        )
+
+    async def _file(self, model: str) -> Path | None:
+        """Return the file of the embedded model that is meant, None for the default one."""
+        if not model:
+            return await self.offer() if self.offer else None
+        path = pinned_path(model)
+        return None if MODELS.get(model) is DEFAULT_MODEL else path or Path(model)
+
+    async def _listed(self, provider: LLMProvider, remedy: str) -> list[str]:
+        """Return the models the server lists, none for a server without such a list. Raises NoModelError."""
+        try:
+            return [model.name for model in await self._with_key(provider, chat_models)]
+        except (ModelNotFound, Rejected):
+            return []
+        except LLMError as error:
+            raise NoModelError(why_unusable(error, provider.api_url, remedy)) from error
+
+    async def _with_key(self, provider: LLMProvider, look: Look) -> Sequence[OfferedModel]:
+        """Return the models that the server lists. Does not ask while the server refuses this key. Raises LLMError."""
+        known = self.credential(origin_of(provider.api_url), provider.credential) if self.credential else None
+        return await looked(look, provider, self.exchange, self._soon(), known)
+
+    def _soon(self) -> Deadline:
+        return Deadline.after(self.clock, LOOK_SECONDS)

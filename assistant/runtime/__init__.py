@@ -1,0 +1,1 @@
+"""One assistant at work: put together, woken, and settled with the others in its room."""

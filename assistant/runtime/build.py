@@ -1,0 +1,288 @@
+"""Puts an assistant together from its settings, a model, a world and a journal. Opens nothing and starts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from twisted.internet.interfaces import IReactorTime
+
+from assistant.config.schema import AssistantConfig, BudgetConfig
+from assistant.config.settings import SettingsError
+from assistant.events.classify import Manners
+from assistant.events.conversation import Conversations
+from assistant.events.fallback_line import Excuse, Waking
+from assistant.events.floor import Floor
+from assistant.events.scheduler import Turnstile
+from assistant.events.trace import Observer
+from assistant.journal.records import MESSAGE
+from assistant.keys.pieces import KeyPieces
+from assistant.loop.billing import MinuteCounts, Purse
+from assistant.loop.granting import request_text
+from assistant.loop.prompt import example_messages, example_sayings, system_message
+from assistant.loop.run_context import Mind
+from assistant.loop.speech.repeats import Repeats
+from assistant.memory.compaction import Compactor, summary_tokens
+from assistant.memory.history import History
+from assistant.memory.rights import Rights
+from assistant.memory.window import MIN_STREAM_TOKENS, Front, Window
+from assistant.models.chosen import ChosenModel, call_options
+from assistant.runtime.character import Assistant, OnFailure
+from assistant.runtime.storage import Storage
+from assistant.runtime.warming import Warmer
+from llm import CallOptions, Capabilities, Link, Message, ModelChain, UnifiedLLMClient
+from llm.packing.pack import pack
+from llm.packing.packed import Joined, Part
+from llm.prices import Prices
+from resilience import Deadline, HttpExchange, Pipeline, RetryConfig
+from tools import Approvals, Caps, Pending, Principal, Registry, Rules, World
+from tools.following import Following
+from tools.verbs import ACT_TOOLS, MOVE
+from tools.web.fetch.seen import SeenUrls
+
+#: How long a summary may take, in seconds.
+SUMMARY_SECONDS = 60.0
+#: For how many prompts of a full window the tokens of one run must suffice, and the smallest window that may result.
+PROMPTS_A_RUN, MIN_WINDOW = 3, 4096
+#: Tools that a model with a small window is not offered.
+_SPARED = frozenset(tool.name for tool in ACT_TOOLS) - {MOVE.name}
+#: An empty set, shared by all assistants that are denied no command.
+_NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The dependencies of an assistant: its world, its storage, and what all assistants of the process share."""
+
+    me: Principal
+    world: World
+    storage: Storage
+    registry: Registry
+    exchange: HttpExchange
+    capabilities: Capabilities
+    pipeline: Pipeline
+    clock: IReactorTime
+    observer: Observer
+    budget: BudgetConfig = field(default_factory=BudgetConfig)
+    #: Returns a text without the keys in it.
+    scrub: Callable[[str], str] = str
+    #: Finds pieces of keys in everything this assistant says.
+    pieces: KeyPieces = field(default_factory=KeyPieces)
+    #: Seconds since 1970, for dates that servers send; None when the wall clock must not be read.
+    wall: Callable[[], float] | None = None
+    #: Schedules the steps of runs, one for all assistants of the process; None for an assistant that is alone.
+    turnstile: Turnstile | None = None
+    #: The approvals it asked for earlier in this process, None for none.
+    approvals: Approvals | None = None
+    #: Tells a player one sentence outside the story.
+    notify: Callable[[Principal, str], None] = lambda _, __: None
+    #: How often each player was answered lately, one for all assistants of the process; None for one that is alone.
+    minutes: MinuteCounts | None = None
+    #: Has servers read the beginning of prompts ahead, one for all assistants of the process.
+    warmer: Warmer = field(default_factory=Warmer)
+    #: Tells those who wait that the assistant is waking up; None to make a new one.
+    waking: Waking | None = None
+    #: Decides which assistant of the process speaks when, None for one that is alone.
+    floor: Floor | None = None
+    #: Returns the identity of the room its body is in, empty when that is not known.
+    where: Callable[[], str] = str
+
+
+def build_assistant(
+    settings: AssistantConfig, models: Sequence[ChosenModel], around: Surroundings, on_failure: OnFailure | None = None
+) -> Assistant:
+    """Return an assistant ready to start, which asks the first of `models` that can answer.
+
+    Raises SettingsError when the settings grant a tool that does not exist.
+    """
+    withheld = frozenset[str]() if models[0].asked_plainly else models[0].withheld
+    grant = around.registry.same(granted(settings, around.registry) - withheld)
+    mind = _mind(settings, models, around, grant)
+    rights = Rights(mind.history, mind.notes, around.storage.mutes, mind.journal)
+    return Assistant(mind, manners_of(settings, around.me), rights, _compactor(mind), on_failure)
+
+
+def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
+    """Return who the assistant is and what it minds."""
+    return Manners(
+        me.id,
+        settings.name,
+        settings.aliases,
+        min_permission=settings.min_permission,
+        room_speech=settings.room_speech,
+        channel_speech=settings.channel_speech,
+        to_everybody=settings.to_everybody,
+        wake_on=settings.wake_on,
+        greets=bool(settings.greeting),
+    )
+
+
+def granted(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
+    """Return the names of the tools the owner grants. Raises SettingsError for one that does not exist."""
+    names = registry.names()
+    grant = frozenset(names if settings.tools is None else settings.tools)
+    if unknown := sorted(grant.difference(names)):
+        raise SettingsError(f"assistant.tools: there is no tool '{unknown[0]}'; those there are: {', '.join(names)}")
+    return grant
+
+
+def _mind(
+    settings: AssistantConfig, models: Sequence[ChosenModel], around: Surroundings, grant: frozenset[str]
+) -> Mind:
+    """Return what the runs think with.
+
+    The fixed front of their prompts is measured against the first model's window.
+    """
+    provider, model = models[0].provider, models[0].config
+    history = History(provider.count_tokens, MIN_STREAM_TOKENS)
+    client = ModelChain([_link(chosen, around) for chosen in models], around.clock)
+    fronts = _fronts(settings, models[0], around.registry, grant)
+    window = _window(settings, models, fronts, client, history)
+    now = around.clock.seconds
+    approvals = Approvals(now) if around.approvals is None else around.approvals
+    history.load(around.storage.stream)
+    every = settings.excuse_every_seconds
+    waking = around.waking or Waking(around.world, around.clock, settings)
+    if not models[0].is_local:
+        waking.end()
+    return Mind(
+        me=around.me,
+        world=around.world,
+        notes=around.storage.notes,
+        client=client,
+        registry=around.registry,
+        rules=_rules(settings, grant, approvals, around),
+        approvals=approvals,
+        journal=around.storage.journal,
+        history=history,
+        plain=models[0].asked_plainly,
+        may_turn_plain=models[0].may_turn_plain,
+        window=window,
+        settings=settings,
+        model=model,
+        clock=around.clock,
+        turnstile=Turnstile(around.clock) if around.turnstile is None else around.turnstile,
+        random=around.pipeline.random,
+        observer=around.observer,
+        purse=Purse(around.budget, around.minutes or MinuteCounts(now)),
+        scrub=around.scrub,
+        pieces=around.pieces,
+        seen=SeenUrls(),
+        excuse=Excuse(around.world, around.clock, settings.excuse, every),
+        tired=Excuse(around.world, around.clock, settings.budget_excuse, every),
+        notify=around.notify,
+        hurried=Excuse(around.world, around.clock, settings.rate_excuse, every),
+        waking=waking,
+        talk=Conversations(now, settings.conversation_seconds),
+        floor=around.floor,
+        where=around.where,
+        repeats=Repeats(example_sayings(grant) if model.examples else ()),
+        following=Following(now, settings.follow_minutes),
+    )
+
+
+def _window(
+    settings: AssistantConfig,
+    models: Sequence[ChosenModel],
+    fronts: Sequence[Front],
+    client: ModelChain,
+    history: History,
+) -> Window:
+    """Return the window that fits every one of the models."""
+    least = min((chosen.config for chosen in models), key=lambda each: each.context_tokens - each.max_answer_tokens)
+    # A run of a few steps must not use up its tokens before it has answered, however large the window is.
+    wanted = max(MIN_WINDOW, min(least.context_tokens, settings.max_run_tokens // PROMPTS_A_RUN))
+    return Window(fronts, client, history, min(wanted, least.context_tokens), least.max_answer_tokens)
+
+
+def _fronts(settings: AssistantConfig, chosen: ChosenModel, registry: Registry, grant: frozenset[str]) -> list[Front]:
+    """Return what may stand before the stream: with examples when wanted, without them, and with the fewest tools.
+
+    Tools that the owner lists are always offered.
+    """
+    bare = [system_message(settings.name, settings.persona, grant)]
+    usual = [*bare, *example_messages(settings.name, grant, settings.voice)] if chosen.config.examples else bare
+
+    fewest = registry.same(grant - _SPARED) if settings.tools is None else grant
+
+    def measured(front: list[Message], tools: frozenset[str]) -> Front:
+        size = len(chosen.provider.build_request(front, registry.specs(tools), None, CallOptions()))
+        return Front(_packed(front), size, tools)  # what was encoded can be packed
+
+    fronts = [measured(usual, grant)]
+    if usual is not bare:
+        fronts.append(measured(bare, grant))
+    if fewest != grant:  # the same words before fewer tools
+        size = len(chosen.provider.build_request(bare, registry.specs(fewest), None, CallOptions()))
+        fronts.append(Front(fronts[-1].messages, size, fewest))
+    return fronts
+
+
+def _packed(front: Sequence[Message]) -> Joined:
+    """Pack the front as bytes. Its first message is packed alone: a model that calls in text gets one made from it."""
+    first: list[Part] = []
+    rest: list[Part] = []
+    pack([front[:1]], first, MESSAGE)
+    pack([front[1:]], rest, MESSAGE)
+    return Joined([*first, *rest])
+
+
+def _rules(settings: AssistantConfig, grant: frozenset[str], approvals: Approvals, around: Surroundings) -> Rules:
+    """Return what the assistant may do, and on whose word.
+
+    A player whose request needs an approval is told so at once.
+    """
+
+    def tell(pending: Pending) -> None:
+        if pending.requester is not None:
+            around.notify(pending.requester, request_text(settings.name, pending))
+
+    return Rules(
+        grant,
+        caps=Caps(settings.max_calls, settings.max_spoken, settings.max_network),
+        denied=frozenset(settings.denied_commands) or _NOTHING,
+        needs=settings.needs,
+        world_text=settings.world_text_permission,
+        approvals=approvals,
+        on_request=tell,
+    )
+
+
+def _compactor(mind: Mind) -> Compactor:
+    """Return a compactor that summarises old memories with the assistant's own model.
+
+    The assistant pays for it, and every waiting player comes first.
+    """
+
+    async def ask(messages: Sequence[Message]) -> str:
+        response = await mind.client.chat_completion(
+            messages,
+            tool_choice="auto",
+            server_tools=(),
+            max_tokens=2 * summary_tokens(mind.history.budget),
+            deadline=Deadline.after(mind.clock, SUMMARY_SECONDS),
+            caller=mind.purse.caller(mind.me, None),
+        )
+        return mind.scrub(response.content)
+
+    return Compactor(mind.history, ask, mind.clock.seconds, mind.me.name)
+
+
+def _link(chosen: ChosenModel, around: Surroundings) -> Link:
+    """Return one model with its client and its call options, as its settings say."""
+    config = chosen.config
+    client = UnifiedLLMClient(
+        chosen.provider,
+        around.exchange,
+        around.clock,
+        capabilities=around.capabilities,
+        limits=chosen.limits,
+        prices=Prices(**config.prices.model_dump()) if config.prices else None,
+        wall=around.wall,
+        pipeline=around.pipeline,
+        retry=RetryConfig(max_attempts=config.max_attempts),
+        upstream=chosen.upstream,
+        is_local=chosen.is_local,
+        reread_key=chosen.reread_key,
+    )
+    return Link(client, {"tool_choice": config.tool_choice, **call_options(config)})

@@ -1,0 +1,259 @@
+"""Runs one assistant: takes the events it hears into its inbox, and makes it think about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twisted.internet.defer import Deferred, DeferredLock
+from twisted.logger import Logger
+
+from assistant.events.classify import Attention, Manners, Verdict, classify
+from assistant.events.conversation import Cooldown
+from assistant.events.events import Event, Noticed
+from assistant.events.outcome import Failed, Limit, LimitReached, Outcome
+from assistant.events.tick import Pace, Tick
+from assistant.journal import Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
+from assistant.loop.following import Homing, walking_after
+from assistant.loop.granting import tell_void, why_void
+from assistant.loop.react import react
+from assistant.loop.run_context import Mind
+from assistant.memory.compaction import Compactor
+from assistant.memory.rights import Rights
+from assistant.runtime.company import Company
+from resilience import Launcher
+from tools import Declined, Denied, Given, Kind, Pending, Principal
+from tools.policy.approvals import ENDS
+
+_log = Logger()
+
+#: The line that tells the assistant that a request of its own was approved.
+ALLOWED = "{who} allows what you asked for as number {number}, once. You do it now."
+
+#: Receives why a run failed or which budget is used up: for the log, and in a trial the terminal. Never the world.
+OnFailure = Callable[[Failed | LimitReached], None]
+
+
+class Assistant:
+    """A character that hears, thinks and acts. `hear` may be called as soon as `start` was."""
+
+    def __init__(
+        self, mind: Mind, manners: Manners, rights: Rights, compactor: Compactor, on_failure: OnFailure | None = None
+    ) -> None:
+        settings = mind.settings
+        self.mind = mind
+        self.rights = rights
+        self._compactor = compactor
+        self._homing = Homing(mind)
+        self._manners = manners
+        self._on_failure = on_failure
+        self._bot_exchanges = 0
+        self._company = Company(mind, manners)
+        self._cooldown = Cooldown(mind.clock, settings.wake_seconds)
+        #: The number of events being recorded, and those who wait until there are none.
+        self._on_the_way_in = 0
+        self._waiting: list[Deferred[None]] = []
+        self._launcher = Launcher()
+        #: Held by a run, and by whatever must not happen during one.
+        self._alone = DeferredLock()
+        pace = Pace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
+        self.tick = Tick(self._one_run, mind.clock, pace, settings.name, mind.random, turnstile=mind.turnstile)
+
+    def start(self) -> None:
+        """Start the assistant, with what an earlier life left pending."""
+        self.tick.start(at_once=True)
+
+    async def stop(self) -> None:
+        """Cancel all work, and return when nothing runs any more. Pending events stay in the journal."""
+        await self.tick.stop()
+        await self.mind.waking.stop()
+        await self._company.stop()
+        await self._launcher.stop()
+
+    async def hear(self, event: Event) -> Attention:
+        """Take in an event and return the attention it got.
+
+        When this returns, an event that was not ignored is in the journal. Raises InboxFullError when the inbox takes
+        no more triggers, and JournalUnwritable when the disk does not; overheard events are then ignored instead.
+        Raises Fenced when another process lives as this character by now.
+        """
+        talk = self.mind.talk
+        goes_on, is_rested = talk.goes_on(event), self._cooldown.is_over(event)
+        attention = classify(event, self._manners, self._bot_exchanges, goes_on=goes_on, is_rested=is_rested)
+        if attention.verdict is Verdict.IGNORE or event.who.id in self.rights.muted:
+            return Attention(Verdict.IGNORE, attention.importance)
+        event, attention = walking_after(self.mind, event, attention)
+        self._count_bots(event, attention)
+        talk.heard(event, attention)
+        self._cooldown.heard(event, attention)
+        self._company.heard(event, attention)
+        self._on_the_way_in += 1
+        try:
+            return await self._take_in(event, attention)
+        finally:
+            self._taken_in()
+
+    async def _take_in(self, event: Event, attention: Attention) -> Attention:
+        """Record the event, and wake the assistant when it is a trigger."""
+        try:
+            if is_left_open := self._company.is_for_one_of_many(event, attention):
+                self.mind.talk.held[event.id] = None
+            await self.mind.journal.accept(event, attention)
+        except Fenced:
+            self.tick.halt()
+            raise
+        except (InboxFullError, JournalUnwritable) as refused:
+            _log.warn("{name} cannot take in more: {why}", name=self._manners.name, why=str(refused))
+            if attention.verdict is Verdict.TRIGGER and event.by_rule is None:
+                self._launcher.launch(self._excused(), "excuse")
+                raise
+            return Attention(Verdict.IGNORE, attention.importance)
+        if attention.verdict is Verdict.TRIGGER and event.by_rule is not None:
+            self.tick.wake()  # no player waits for an answer
+        elif attention.verdict is Verdict.TRIGGER and is_left_open:
+            self._on_the_way_in += 1
+            self._launcher.launch(self._perhaps(event), "seeing who answers a line to everybody")
+        elif attention.verdict is Verdict.TRIGGER:
+            self._wake(event)
+        return attention
+
+    def _wake(self, event: Event) -> None:
+        if self.tick.paused:
+            self._launcher.launch(self._excused(), "excuse")
+        else:
+            self.mind.waking.asked(event)
+        self.tick.wake()
+
+    async def _perhaps(self, event: Event) -> None:
+        """Wake for a line to everybody, a little later and only when no other assistant answers it."""
+        try:
+            if await self._company.answers(event):
+                self._wake(event)
+        finally:
+            self._taken_in()
+
+    async def settled(self) -> None:
+        """Wait until everything heard so far is dealt with, or waits for a model that cannot be reached."""
+        while self._on_the_way_in:
+            accepted: Deferred[None] = Deferred()
+            self._waiting.append(accepted)
+            await accepted
+        await self.tick.settled()
+
+    def _taken_in(self) -> None:
+        """Note that one event is recorded and its consequences begun. Before that, nothing counts as settled."""
+        self._on_the_way_in -= 1
+        waiting, self._waiting = self._waiting, []
+        for accepted in waiting:
+            accepted.callback(None)
+
+    def _count_bots(self, event: Event, attention: Attention) -> None:
+        """Count how often other assistants woke this one since a human spoke."""
+        if event.who.kind is Kind.ASSISTANT:
+            self._bot_exchanges += attention.verdict is Verdict.TRIGGER
+        elif event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
+            self._bot_exchanges = 0
+
+    async def forget(self, who: Principal) -> Forgotten:
+        """Delete what is kept of a player, after the current run, and return what was deleted. Raises JournalError."""
+        async with self._alone:
+            return await self.rights.forget(who)
+
+    def approve(self, number: int, who: Principal) -> Given | Denied:
+        """Allow the exact call of this number once. The assistant is woken and makes it.
+
+        What the call would act on is looked up again. If it has changed, the request is void, and
+        the players who asked and approved are told.
+        """
+        approvals = self.mind.approvals
+        known = approvals.waits(number)
+        answer = approvals.approve(number, who)
+        given = approvals.take(number) if isinstance(answer, Given) else None
+        if given is None:
+            return answer if known or isinstance(answer, Given) else Denied(f"{answer.reason} {ENDS}")
+        if why := why_void(self.mind, given):
+            tell_void(self.mind, given, why, but=who)
+            return Denied(f"Request {number} is void: {why}. Nothing was done.")
+        self._launcher.launch(self._allowed(given, who), "telling of an approval")
+        return Given(given)
+
+    def decline(self, number: int, who: Principal) -> Declined | Denied:
+        """Refuse the request of this number."""
+        return self.mind.approvals.decline(number, who)
+
+    async def _allowed(self, given: Pending, who: Principal) -> None:
+        """Wake the assistant with the news. A run then makes the call by itself, for the player who asked for it.
+
+        The words of the call are in the stream already, with the label they came with. The news repeats none of them.
+        """
+        mind = self.mind
+        event = Noticed(
+            id=f"{mind.me.id}.allowed.{mind.random.getrandbits(64):x}",
+            at=mind.clock.seconds(),
+            who=given.requester or who,
+            text=ALLOWED.format(who=who.name, number=given.number),
+            granted=given,
+        )
+        self._on_the_way_in += 1
+        try:
+            await mind.journal.accept(event, Attention(Verdict.TRIGGER, 10))
+            self.tick.wake()
+        except (Fenced, InboxFullError, JournalUnwritable) as refused:
+            _log.warn("{name} cannot do what was allowed: {why}", name=mind.me.name, why=str(refused))
+            tell_void(mind, given, "it could not be written down")
+        finally:
+            self._taken_in()
+
+    async def _one_run(self) -> Outcome:
+        """Run once, with the lock held, and return the outcome after it was reported."""
+        try:
+            async with self._alone:
+                if self._is_summary_due:
+                    await self._compactor.maybe(hard=True)
+                await self._homing.look()
+                outcome = await react(self.mind, self.tick.wake)
+        except Fenced as shut_out:  # another process is this character now: not even the fallback line is said
+            self.tick.halt()
+            return self._told(Failed(str(shut_out), lasting=True))
+        except (JournalUnwritable, JournalUnreadable) as error:
+            outcome = Failed(str(error))
+        else:
+            if self._is_summary_due:
+                self._launcher.launch(self._summarise(), "a summary of old memories")
+        return await self._after(outcome)
+
+    @property
+    def _is_summary_due(self) -> bool:
+        """Whether old memories should be summarised. A model asked in plain turns sees only the latest turns anyway."""
+        return self._compactor.is_due and not self.mind.is_asked_plainly
+
+    async def _summarise(self) -> None:
+        """Summarise old memories when they fill much of the window, once no player waits for an answer."""
+        await self.tick.settled()
+        await self._compactor.maybe(hard=False)
+
+    async def _after(self, outcome: Outcome) -> Outcome:
+        """Report the outcome to the owner and the players, where it must be, and return it."""
+        if isinstance(outcome, Failed):
+            self._told(outcome)
+        if isinstance(outcome, LimitReached) and outcome.limit is Limit.BUDGET:
+            _log.warn("{name}: {cause}", log_event="budget", name=self._manners.name, cause=outcome.cause)
+            if self._on_failure is not None:
+                self._on_failure(outcome)
+            await self.mind.tired.make()
+        elif isinstance(outcome, LimitReached) and outcome.limit is Limit.RATE:
+            if self._on_failure is not None:
+                self._on_failure(outcome)
+            await self.mind.hurried.make()
+        elif isinstance(outcome, Failed | LimitReached):
+            await self.mind.excuse.make()
+        return outcome
+
+    def _told(self, failed: Failed) -> Failed:
+        """Report the failure to the owner and return it."""
+        _log.warn("{name} could not think: {cause}", name=self._manners.name, cause=failed.cause)
+        if self._on_failure is not None:
+            self._on_failure(failed)
+        return failed
+
+    async def _excused(self) -> None:
+        await self.mind.excuse.make()

@@ -1,0 +1,121 @@
+"""Handles an assistant's company: which assistant answers a line to everybody, and who is told how to talk with it."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import CancelledError
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from assistant.events.classify import Attention, Manners, Verdict, is_for_everybody
+from assistant.events.events import Arrived, Event, Said
+from assistant.loop.run_context import Mind
+from resilience import Launcher
+from tools import Kind, ToolFailed
+from tools.text.clean import one_line
+
+#: The longest time in which an assistant decides, by chance, whether it answers a line to everybody, in seconds.
+LONGEST_DELAY = 1.0
+#: For how many seconds a line to everybody belongs to the first assistant that claims it; no other answers those words.
+CLAIM_SECONDS = 30.0
+#: How long a player goes unanswered before they are told how to talk with the assistant, in seconds.
+HINT_AFTER = 12.0
+#: For how long after that no other assistant tells them the same, in seconds.
+HINT_SECONDS = 3600.0
+#: The hint for a player, outside the story.
+HINT = "({name} is an AI character. In company it answers those who say its name: {name}, hello.)"
+#: How many players are remembered as told.
+MAX_KEPT = 1000
+_HOUR = 3600.0
+
+_log = Logger()
+
+
+class Company:
+    """Handles greetings, hints and lines to everybody for one assistant."""
+
+    def __init__(self, mind: Mind, manners: Manners) -> None:
+        self._mind = mind
+        self._manners = manners
+        #: The ids of the players who know how to talk with it.
+        self._know: dict[str, None] = {}
+        #: The id of the last speaker in the room, and the number of the line.
+        self._last = ("", 0)
+        #: When each player may be greeted again, by their id, in clock seconds.
+        self._greeted: dict[str, float] = {}
+        self._launcher = Launcher()
+
+    async def stop(self) -> None:
+        """Stop all greetings and hints; returns when none waits any more."""
+        await self._launcher.stop()
+
+    def is_for_one_of_many(self, event: Event, attention: Attention) -> bool:
+        """Tell whether the event is a line to everybody that another assistant of the process may answer."""
+        others = self._mind.floor is not None and self._mind.turnstile.living > 1
+        return others and attention.verdict is Verdict.TRIGGER and is_for_everybody(event, self._manners)
+
+    async def answers(self, event: Event) -> bool:
+        """Tell whether this assistant answers the line. Decides a little later, by chance."""
+        mind = self._mind
+        await deferLater(mind.clock, mind.random.uniform(0, LONGEST_DELAY))
+        words = event.text if isinstance(event, Said) else ""
+        floor = mind.floor
+        is_free = event.id in mind.talk.held
+        if is_free and (floor is None or floor.claim(("all", event.who.id, words), mind.me.id, CLAIM_SECONDS)):
+            mind.talk.held.pop(event.id, None)
+            return True
+        mind.talk.leave(event.id)
+        return False
+
+    def heard(self, event: Event, attention: Attention) -> None:
+        """Take note of an event.
+
+        A player who speaks to nobody and is not answered may be told how to talk with the assistant.
+        """
+        if attention.addressed:
+            self._knows(event.who.id)
+        if isinstance(event, Arrived) and event.who.kind is Kind.PLAYER and self._mind.settings.greeting:
+            self._launcher.launch(self._greet(event), "greeting a player")
+        if not isinstance(event, Said):
+            return
+        if event.who.id != self._last[0]:
+            self._last = (event.who.id, self._last[1] + 1)
+        is_lost = attention.verdict is Verdict.CONTEXT and event.who.kind is Kind.PLAYER and not event.to_other
+        if self._mind.settings.hint and is_lost and event.who.id not in self._know:
+            self._knows(event.who.id)
+            self._launcher.launch(self._hint(event, self._last[1]), "telling a player how to talk with it")
+
+    async def _greet(self, event: Arrived) -> None:
+        """Greet the player who came in, unless they were greeted lately or have left again."""
+        mind, now = self._mind, self._mind.clock.seconds()
+        if now < self._greeted.get(event.who.id, now):
+            return
+        self._greeted[event.who.id] = now + mind.settings.greet_hours * _HOUR
+        while len(self._greeted) > MAX_KEPT:
+            del self._greeted[next(iter(self._greeted))]
+        if (turn := mind.room_turn()) is not None:
+            await turn
+        if not mind.world.hears(event.who):
+            return
+        try:
+            await mind.world.say(mind.settings.greeting.replace("{name}", one_line(event.who.name)))
+        except ToolFailed as failed:
+            _log.info("{name} could not greet: {why}", name=mind.me.name, why=str(failed))
+
+    async def _hint(self, event: Said, line: int) -> None:
+        """Tell the speaker how to talk with the assistant, unless somebody has answered them."""
+        mind = self._mind
+        await deferLater(mind.clock, HINT_AFTER)
+        is_first = mind.floor is None or mind.floor.claim(("hint", event.who.id), mind.me.id, HINT_SECONDS)
+        if line != self._last[1] or not is_first:
+            return
+        try:
+            mind.notify(event.who, HINT.format(name=mind.me.name))
+        except CancelledError:
+            raise
+        except Exception:  # noqa: BLE001  (the border to any game: nothing hangs on the sentence)
+            _log.failure("{who} could not be told", who=event.who.id)
+
+    def _knows(self, who: str) -> None:
+        self._know[who] = None
+        while len(self._know) > MAX_KEPT:
+            del self._know[next(iter(self._know))]

@@ -1,0 +1,66 @@
+"""Lets a model read the beginning of all prompts of an assistant before a player waits for an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from assistant.loop.run_context import Mind
+from assistant.loop.talk.asked import front_of
+from assistant.models.chosen import LOCAL_SECONDS, ChosenModel
+from llm import Busy, CallOptions, LLMError, Message, ToolSpec
+
+#: How long to wait for a server that is busy with other calls, in seconds.
+AGAIN_SECONDS = 5.0
+
+_log = Logger()
+
+
+class Warmer:
+    """The record of the prompt fronts that models have read in advance: each front once for each model.
+
+    The assistants of a process share it. A server's cache keeps what was read, even when the reading was cut off.
+    """
+
+    def __init__(self) -> None:
+        self._read: set[bytes] = set()
+
+    async def warm(self, mind: Mind, chosen: ChosenModel) -> None:
+        """Have the model read the front of this assistant's prompts, unless it did or a first real call does it.
+
+        Nothing is recorded, and no account pays for it. Cancelling closes the connection.
+        """
+        beginning, tools = await beginning_of(mind)
+        front = chosen.provider.build_request(beginning, tools, None, CallOptions())
+        key = blake2b(b"\n".join((chosen.provider.api_url.encode(), front)), digest_size=16).digest()
+        if chosen.may_be_warmed and key not in self._read and await read_ahead(mind, beginning, tools):
+            self._read.add(key)
+
+
+async def beginning_of(mind: Mind) -> tuple[Sequence[Message], Sequence[ToolSpec]]:
+    """Return the messages that begin every prompt of this assistant, and the tools that are offered with them."""
+    if mind.is_asked_plainly:
+        return await front_of(mind), ()
+    return mind.front, mind.registry.specs(mind.window.front.tools)
+
+
+async def read_ahead(mind: Mind, beginning: Sequence[Message], tools: Sequence[ToolSpec]) -> bool:
+    """Have the model read the beginning of prompts, unless its first real call comes first. Return whether it did.
+
+    Any other call to the server has precedence: this one is then ended, and made again later. A failure costs only
+    speed, and is logged. Cancelling closes the connection.
+    """
+    while not mind.waking.has_answered:
+        try:
+            await mind.client.warm(beginning, tools, name=mind.me.id, seconds=LOCAL_SECONDS)
+        except Busy:
+            await deferLater(mind.clock, AGAIN_SECONDS)
+        except LLMError as error:
+            _log.info("the model of {name} was not warmed: {why}", name=mind.me.name, why=mind.scrub(str(error)))
+            return False  # the first real call will say what is wrong
+        else:
+            return True
+    return False

@@ -1,0 +1,101 @@
+"""The web tools of a process, whose settings the owner may change while assistants run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.defer import DeferredLock
+
+from assistant.config.web import WebConfig
+from assistant.keys.reference import KeySources
+from assistant.models.bound_keys import BoundKeys
+from assistant.runtime.off_thread import in_daemon_thread
+from assistant.service.wiring import load_web, web_of
+from resilience import HttpExchange
+from tools import Tool
+
+if TYPE_CHECKING:
+    from assistant.service.web_tools import Web
+
+#: How long loading the web's modules may take when it is switched on while assistants run, in seconds.
+_LOAD_SECONDS = 60.0
+
+
+class SharedWeb:
+    """The web that all assistants share. It is made at its first use, and again when the settings change."""
+
+    # Any: the reactor as clock and as maker of connections, threads and processes.
+    def __init__(
+        self,
+        config: WebConfig,
+        keys: KeySources,
+        exchange: HttpExchange,
+        *,
+        reactor: Any,
+        random: Random,
+        wall: Callable[[], float],
+    ) -> None:
+        self.config = config
+        self._wall = wall
+        self._keys = keys
+        self._exchange = exchange
+        self._reactor = reactor
+        self._random = random
+        self._web: Web | None = None
+        #: The webs of former settings. Runs that have begun may still use them.
+        self._former: list[Web] = []
+        #: Held while a web is made, which may take some time.
+        self._making = DeferredLock()
+        load_web(config)
+
+    async def tools(self, assistant: str, bound: BoundKeys) -> tuple[Tool, ...]:
+        """Return the tools of one assistant; none without a search provider.
+
+        Raises SettingsError and KeyReferenceError.
+        """
+        async with self._making:
+            if self._web is None:
+                self._web = await self._made(self.config, bound)
+        return self._web.tools(assistant) if self._web else ()
+
+    async def change(self, config: WebConfig, bound: BoundKeys) -> None:
+        """Use these settings from now on. Raises SettingsError and KeyReferenceError, and then changes nothing."""
+        await in_daemon_thread(self._reactor, _LOAD_SECONDS, lambda: load_web(config))
+        async with self._making:
+            made = await self._made(config, bound)
+            if self._web is not None:
+                self._former.append(self._web)
+            self._web, self.config = made, config
+
+    def left(self, assistant: str) -> tuple[int, int]:
+        """Return how many searches and pages the assistant has left in this hour."""
+        if self._web is None:
+            return self.config.searches_per_hour, self.config.pages_per_hour
+        return self._web.left(assistant)
+
+    async def settings_changed(self) -> None:
+        """Read the keys again, and ask every provider again, including those that refused their key."""
+        if self._web is not None:
+            await self._web.settings_changed()
+
+    def status(self) -> str:
+        """Return what went wrong lately with the web, in lines for the owner; empty when nothing did."""
+        return self._web.status() if self._web else ""
+
+    async def end_former(self) -> None:
+        """End the threads and processes of the webs of former settings. Call it when no run uses them any more."""
+        former, self._former = self._former, []
+        for web in former:
+            await web.stop()
+
+    async def stop(self) -> None:
+        """End all threads and processes that the web needs."""
+        await self.end_former()
+        if self._web is not None:
+            await self._web.stop()
+
+    async def _made(self, config: WebConfig, bound: BoundKeys) -> Web | None:
+        keys, exchange, wall = self._keys, self._exchange, self._wall
+        return await web_of(config, bound, keys, exchange, reactor=self._reactor, random=self._random, wall=wall)

@@ -1,0 +1,68 @@
+"""The texts for a player about their rights, and about what the assistant asks permission for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assistant.journal import Forgotten
+from assistant.memory.rights import Remembered
+from tools import Pending
+from tools.policy.binding import named
+from tools.policy.decide import rank
+from tools.text.clean import one_line
+
+#: More characters than any call has, so that a call is shown whole before it is approved.
+_WHOLE = 20_000
+#: How many characters of requests are shown at once; a game shows no more than about 12,000.
+_MOST_SHOWN = 9_000
+
+
+def remembered_text(name: str, remembered: Remembered) -> str:
+    """Say what the assistant remembers of a player."""
+    entries = f"{name} has {remembered.entries} of its latest experiences with you in mind"
+    if not remembered.notes:
+        return f"{entries}, and has noted down nothing about you"
+    notes = "\n".join(f"  - {one_line(note.text)}" for note in remembered.notes)
+    return f"{entries}, and has noted down:\n{notes}\n"
+
+
+def forgotten_text(name: str, forgotten: Forgotten) -> str:
+    """Say what was deleted of a player."""
+    waiting = f"; {forgotten.waiting} things you said wait for an answer: do this again after it"
+    kept = waiting if forgotten.waiting else ""
+    return (
+        f"{name} has forgotten {forgotten.notes} notes and {forgotten.entries} memories of you, and the records of "
+        f"{forgotten.runs} answers are deleted{kept}"
+    )
+
+
+def approvals_text(pending: Sequence[Pending]) -> str:
+    """Show what the assistant asks permission for: each call whole, what it acts on, and why it needs permission."""
+    shown: list[str] = []
+    for asked in pending:
+        text = _request_text(asked)
+        if shown and sum(map(len, shown)) + len(text) > _MOST_SHOWN:
+            shown.append(f"({len(pending) - len(shown)} more are shown when these are decided.)")
+            break
+        shown.append(text)
+    return "\n".join(shown) or "(Nothing is asked for.)"
+
+
+def covered_text(pending: Pending) -> str:
+    """Show the whole call with the place and everything it acts on, by name and identity."""
+    covers = _covers_text(pending)
+    return f"{one_line(pending.shown, max_chars=_WHOLE)}{f' [{covers}]' if covers else ''}"
+
+
+def _covers_text(pending: Pending) -> str:
+    if not pending.covers:
+        return ""
+    place, *targets = map(named, pending.covers)
+    return f"in {place}, on {', '.join(targets)}" if targets else f"in {place}"
+
+
+def _request_text(pending: Pending) -> str:
+    whose = one_line(pending.requester.name) if pending.requester else "nobody"
+    who = f"(for {whose}; {rank(pending.permission)} may allow it)"
+    first = f"number {pending.number}: {one_line(pending.shown, max_chars=_WHOLE)} {who}"
+    return "\n  ".join(filter(None, (first, _covers_text(pending), pending.because)))

@@ -1,0 +1,246 @@
+"""Makes the web of a process: providers from the settings, and for each assistant the two tools that use them.
+
+tool -> quota of the assistant -> cache -> filter by host -> chain -> for each provider: pace -> provider
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from assistant.config.settings import SettingsError
+from assistant.config.url_policy import policy_of
+from assistant.config.web import WebConfig, WebProviderConfig
+from resilience import HttpExchange
+from tools import Tool
+from tools.web.extracting.extractor import Extractor
+from tools.web.fetch.fetcher import SafeFetcher
+from tools.web.fetch.judge import judge_for_reader
+from tools.web.fetch.resolve import Resolver, ThreadedResolver
+from tools.web.fetch.url_policy import UrlOrigin
+from tools.web.open_page import open_page_tool
+from tools.web.read.crawl4ai import Crawl4AIOptions, Crawl4AIReadProvider, Crawl4AISettings
+from tools.web.read.direct import DirectReadProvider
+from tools.web.read.jina import JinaOptions, JinaReadProvider, JinaSettings
+from tools.web.read.judging import JudgedReader
+from tools.web.registry import Providers, ProviderSettings, options_of
+from tools.web.search.api import Shared
+from tools.web.search.options import Options
+from tools.web.source.caching import CachedReader, CachedSearch, PageCache, SearchCache
+from tools.web.source.chain import ReadChain, SearchChain
+from tools.web.source.filtering import Domains, FilteredSearch
+from tools.web.source.pacing import Pace, PacedReader, PacedSearch, Rate
+from tools.web.source.protocol import ReadProvider, SearchProvider
+from tools.web.source.quota import Allotment, AllottedReader, AllottedSearch
+from tools.web.web_search import web_search_tool
+
+#: Returns the current key of the provider of this name, empty when there is none.
+RereadKey = Callable[[str], Awaitable[str]]
+#: How often a provider may be asked in a minute by default, by its name: what it allows without a contract.
+USUAL_PER_MINUTE = {
+    "duckduckgo": 20.0,
+    "tavily": 100.0,
+    "searxng": 60.0,
+    "perplexity": 50.0,
+    "brave": 60.0,
+    "jina": 20.0,
+}
+#: The default for the owner's own servers, and for pages that are read directly.
+OTHERWISE_PER_MINUTE = 120.0
+
+
+class WebProviders:
+    """The providers of the settings, made by name. `keys` holds the keys themselves, by provider."""
+
+    # Any: the reactor as clock and as maker of connections, threads and processes.
+    def __init__(
+        self,
+        config: WebConfig,
+        keys: Mapping[str, str],
+        reactor: Any,
+        exchange: HttpExchange,
+        resolver: Resolver | None = None,
+        *,
+        wall: Callable[[], float] | None = None,
+    ) -> None:
+        self._config = config
+        self._wall = wall
+        self._keys = dict(keys)
+        self._reactor = reactor
+        # The tool checks whether the model may open a page at all. A redirect leads to an address not seen before.
+        self._policy = replace(policy_of(config), url_origin=UrlOrigin.ANY)
+        self._resolver = resolver or ThreadedResolver(reactor)
+        self._extractor = Extractor(reactor, reactor)
+        self._shared = Shared(exchange, reactor)
+        self._registered = Providers(self._shared, {name: self._settings(name) for name in config.providers})
+
+    def give_key(self, name: str, key: str) -> bool:
+        """Use another key for the provider of this name from now on. Return False for an empty key or the same one."""
+        if not key or key == self._keys.get(name, ""):
+            return False
+        self._keys[name] = key
+        self._registered.renew(name, self._settings(name))
+        return True
+
+    def setting(self, name: str) -> WebProviderConfig:
+        """Return the owner's settings for this provider."""
+        return self._config.providers.get(name, WebProviderConfig())
+
+    def search(self, name: str) -> SearchProvider:
+        """Return the search provider of this name. Raises ValueError, which says what is wrong with its settings."""
+        return self._registered.search(name)
+
+    def read(self, name: str) -> ReadProvider:
+        """Return the reader of this name. Raises ValueError, which says what is wrong with its settings.
+
+        A reader outside this program gets no URL that this program would not open itself.
+        """
+        settings = self._settings(name)
+        match name:
+            case "direct":
+                if settings.key or settings.url:
+                    raise ValueError("direct takes neither a key nor an address: it reads pages itself")
+                options_of(name, Options, settings)
+                fetcher = SafeFetcher(self._reactor, self._resolver, self._policy, wall=self._wall)
+                return DirectReadProvider(fetcher, self._extractor)
+            case "jina":
+                jina = JinaSettings(**options_of(name, JinaOptions, settings).model_dump())
+                jina = replace(jina, base_url=settings.url or jina.base_url)
+                return JinaReadProvider(self._shared, self._judge, settings.key, jina)
+            case "crawl4ai":
+                crawl4ai = Crawl4AISettings(**options_of(name, Crawl4AIOptions, settings).model_dump())
+                crawl4ai = replace(crawl4ai, base_url=settings.url or crawl4ai.base_url)
+                return Crawl4AIReadProvider(self._shared, self._judge, settings.key, crawl4ai)
+            case _:
+                return JudgedReader(self._registered.read(name), self._judge)
+
+    async def stop(self) -> None:
+        """End the threads and the process that the providers need."""
+        self._registered.close()
+        if isinstance(self._resolver, ThreadedResolver):
+            self._resolver.close()
+        await self._extractor.stop()
+
+    async def _judge(self, url: str) -> None:
+        await judge_for_reader(url, self._policy, None, self._resolver)
+
+    def _settings(self, name: str) -> ProviderSettings:
+        setting = self.setting(name)
+        return ProviderSettings(self._keys.get(name, ""), setting.url, setting.options)
+
+
+class Web:
+    """The web that all assistants of a process share: the providers of the settings, in order, paced and cached."""
+
+    # Any: the reactor as clock.
+    def __init__(
+        self,
+        config: WebConfig,
+        providers: WebProviders,
+        reactor: Any,
+        random: Random,
+        reread_key: RereadKey | None = None,
+    ) -> None:
+        """Make the chains of providers. Raises SettingsError when a provider cannot work with its settings.
+
+        `reread_key` returns the current key of a provider, empty when there is none.
+        """
+        self._reread_key = reread_key
+        self._config = config
+        self._now = reactor.seconds
+        self._providers = providers
+        self._clock = reactor
+        self._allotted: dict[str, tuple[Allotment, Allotment]] = {}
+        try:
+            search = [PacedSearch(providers.search(name), self._pace(name)) for name in config.search_provider]
+            readers = [PacedReader(providers.read(name), self._pace(name)) for name in config.read_provider]
+        except ValueError as error:
+            raise SettingsError(f"web: {error}") from error
+        domains = Domains(config.allow_domains, config.block_domains)
+        found = SearchCache(reactor, ttl_seconds=config.search_cache_seconds)
+        self._search, self._found = search, found
+        self._searches = SearchChain(search, reactor, random, has_new_key=self._has_new_key)
+        self._searching = FilteredSearch(CachedSearch(self._searches, found), domains)
+        pages = PageCache(reactor, ttl_seconds=config.page_cache_seconds)
+        self._readers, self._pages = readers, pages
+        self._reads = ReadChain(readers, reactor, random, has_new_key=self._has_new_key)
+        self._reading = CachedReader(self._reads, pages)
+
+    def tools(self, assistant: str) -> tuple[Tool, ...]:
+        """Return the tools of one assistant, which has its own quota."""
+        now, config = self._now, self._config
+        searches, pages = self._allotments(assistant)
+        return (
+            web_search_tool(AllottedSearch(self._searching, searches), now, self._searches.total_seconds),
+            open_page_tool(
+                AllottedReader(self._reading, pages),
+                policy_of(config),
+                config.max_page_length,
+                now,
+                self._reads.total_seconds,
+            ),
+        )
+
+    def left(self, assistant: str) -> tuple[int, int]:
+        """Return how many searches and pages this assistant has left in this hour."""
+        searches, pages = self._allotments(assistant)
+        return searches.left, pages.left
+
+    def _allotments(self, assistant: str) -> tuple[Allotment, Allotment]:
+        """Return the quotas of searches and pages of one assistant. It keeps them when it is restarted."""
+        now, config = self._now, self._config
+        if assistant not in self._allotted:
+            searches = Allotment(config.searches_per_hour, now, "searches", whose=assistant)
+            self._allotted[assistant] = searches, Allotment(config.pages_per_hour, now, "pages", whose=assistant)
+        return self._allotted[assistant]
+
+    async def settings_changed(self) -> None:
+        """Read the keys again, and ask every provider again, including those that refused their key."""
+        names = dict.fromkeys(provider.name for provider in self._paced)
+        for name in names:
+            self._forgive(name)
+        self._found.kept.forget_errors()
+        self._pages.kept.forget_errors()
+        for name in names:
+            await self._has_new_key(name)
+
+    async def stop(self) -> None:
+        """End the threads and the process that the providers need."""
+        await self._providers.stop()
+
+    def status(self) -> str:
+        """Return for the owner what went wrong lately, with a line for each provider; empty when nothing did."""
+        now = self._now()
+        return "\n".join([*self._searches.troubles(now), *self._reads.troubles(now)])
+
+    @property
+    def _paced(self) -> list[PacedSearch | PacedReader]:
+        """Every provider, with its rate limit."""
+        return [*self._search, *self._readers]
+
+    async def _has_new_key(self, name: str) -> bool:
+        """Read the key of this provider again, and use it from now on. Return True when it has changed."""
+        if self._reread_key is None or not self._providers.give_key(name, await self._reread_key(name)):
+            return False
+        for search in self._search:
+            if search.name == name:
+                search.replace(self._providers.search(name))
+        for reader in self._readers:
+            if reader.name == name:
+                reader.replace(self._providers.read(name))
+        self._forgive(name)
+        return True
+
+    def _forgive(self, name: str) -> None:
+        """Forget this provider's failures, and the pauses it asked for."""
+        self._searches.configuration_changed(name)
+        self._reads.configuration_changed(name)
+        for provider in self._paced:
+            if provider.name == name:
+                provider.pace.configuration_changed()
+
+    def _pace(self, name: str) -> Pace:
+        per_minute = self._providers.setting(name).per_minute or USUAL_PER_MINUTE.get(name, OTHERWISE_PER_MINUTE)
+        return Pace(name, self._clock, Rate(60.0 / per_minute))

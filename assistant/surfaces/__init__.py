@@ -1,0 +1,1 @@
+"""The programs for people: trial, game, setup, doctor, replay. Nothing below imports them."""

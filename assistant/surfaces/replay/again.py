@@ -1,0 +1,152 @@
+"""Repeats a recorded run: the real loop, dispatcher, policy and limits over recorded events, answers and results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from assistant.config.schema import Config
+from assistant.config.url_policy import policy_of
+from assistant.events.events import Noticed
+from assistant.events.outcome import Failed, Outcome
+from assistant.events.trace import StepTrace
+from assistant.journal import MemoryJournal
+from assistant.loop.react import react
+from assistant.loop.run_context import Mind
+from assistant.models.choose import EMBEDDED_WITHHELD
+from assistant.models.chosen import ChosenModel
+from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.storage import in_memory
+from assistant.surfaces.replay.recorded import RecordedRun, in_whole_answers
+from assistant.surfaces.replay.stage import NobodyOnTheWeb, Nowhere, RecordedModel, Stage, Tape
+from llm import Capabilities, get_provider
+from resilience import HttpExchange, Pipeline
+from tools import Kind, Principal, Registry, Tool
+from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+from tools.web.open_page import open_page_tool
+from tools.web.web_search import web_search_tool
+
+#: All tools that a world may have.
+WORLDLY: Sequence[Tool] = (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS)
+#: How often the clock may be advanced in one run, which has at most a few time-outs to wait for.
+_MAX_WAITS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The result of a run that was run again."""
+
+    steps: tuple[StepTrace, ...]
+    outcome: Outcome
+    #: Why no recorded answer was left when the loop asked for one; empty when it did not.
+    ended_early: str
+    #: How many recorded steps the loop did not ask for.
+    unused: int
+
+
+@dataclass(slots=True)
+class _Watching:
+    """An observer that collects the steps."""
+
+    steps: list[StepTrace] = field(default_factory=list)
+
+    def thinking(self, run_id: str, step: int) -> None:
+        """Ignore it: nobody watches a replay."""
+
+    def step(self, trace: StepTrace) -> None:
+        """Collect the step."""
+        self.steps.append(trace)
+
+    def run_ended(self, run_id: str, outcome: Outcome) -> None:
+        """Ignore the outcome: `react` returns it too."""
+
+
+class Replayer:
+    """A replayer of one assistant's runs. Repeat them in order: later runs see what earlier ones left in the stream.
+
+    Making one raises SettingsError when the settings grant a tool that does not exist.
+    """
+
+    def __init__(self, config: Config, assistant: str, tools: Sequence[Tool] = WORLDLY, *, name: str = "") -> None:
+        self._clock = Clock()
+        self._stage = Stage(Tape(RecordedRun("", assistant, 0.0, None, None, (), ())))
+        tools = [*tools, *(_web_tools(config) if config.web.search_provider else ())]
+        self._mind = self._made(config, _principal(config, assistant, name), tools)
+
+    @property
+    def registry(self) -> Registry:
+        """The tools that exist now."""
+        return self._mind.registry
+
+    def again(self, run: RecordedRun) -> Again:
+        """Run the run again and return the result. Needs no reactor: time advances only to the next time-out."""
+        self._stage.tape = tape = Tape(in_whole_answers(run))
+        journal, watching = MemoryJournal(len(run.events) + 1), _Watching()
+        mind = replace(self._mind, journal=journal, observer=watching)
+
+        async def live() -> Outcome:
+            for accepted in run.events:
+                event = accepted.event
+                if isinstance(event, Noticed):  # the approved call is on the tape, as the first answer
+                    event = replace(event, granted=None)
+                await journal.accept(event, accepted.attention)
+            return await react(mind)
+
+        outcome = self._finished(Deferred.fromCoroutine(live()))
+        return Again(tuple(watching.steps), outcome, tape.ended, len(tape.left()))
+
+    def _finished(self, work: Deferred[Outcome]) -> Outcome:
+        """Advance the clock until the work is done, and return its outcome."""
+        outcomes: list[Outcome] = []
+        work.addCallback(outcomes.append)
+        for _ in range(_MAX_WAITS):
+            waits = self._clock.getDelayedCalls()
+            if outcomes or not waits:
+                break
+            self._clock.advance(max(0.0, min(call.getTime() for call in waits) - self._clock.seconds()))
+        if not outcomes:
+            work.cancel()
+        return outcomes[0] if outcomes else Failed("it does not come to an end", bug=True)
+
+    def _made(self, config: Config, me: Principal, tools: Sequence[Tool]) -> Mind:
+        """Build the mind from the settings, with a recorded model and recorded tools."""
+        clock = self._clock
+        is_embedded = config.model.provider == "embedded"
+        nobody = ChosenModel(
+            get_provider("local", "http://127.0.0.1/v1", "recorded"),
+            "recorded",
+            config.model.model_copy(update={"asking": "tools"}),  # each answer is recorded as the calls read from it
+            withheld=EMBEDDED_WITHHELD if is_embedded else frozenset(),
+        )
+        around = Surroundings(
+            me=me,
+            world=Nowhere(),
+            storage=in_memory(clock.seconds, 1),
+            registry=self._stage.registry(tools),
+            exchange=HttpExchange(clock),
+            capabilities=Capabilities(),
+            pipeline=Pipeline(clock, Random(0)),  # noqa: S311  (nothing is retried)
+            clock=clock,
+            observer=_Watching(),
+        )
+        settings = config.assistant.model_copy(update={"may_repeat": True})  # refused calls are not in the record
+        mind = build_assistant(settings, [nobody], around).mind
+        return replace(mind, client=RecordedModel(mind.client, self._stage, clock))
+
+
+def _principal(config: Config, assistant: str, name: str) -> Principal:
+    return Principal(assistant, name or config.assistant.name, Kind.ASSISTANT, config.assistant.permission)
+
+
+def _web_tools(config: Config) -> Sequence[Tool]:
+    """Return the web tools with a provider that is never asked: what they found is in the record."""
+    nobody = NobodyOnTheWeb()
+    policy = policy_of(config.web)
+    return (
+        web_search_tool(nobody, lambda: 0.0),
+        open_page_tool(nobody, policy, config.web.max_page_length, lambda: 0.0),
+    )

@@ -1,0 +1,86 @@
+"""Asks where a key is kept: in a file of its own, in the environment, or in the keyring; never in the settings."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+
+from assistant.keys.file import MAX_BYTES
+from assistant.keys.redaction import MIN_CHARS, Secrets
+from assistant.keys.reference import KeyReferenceError, check_reference
+from assistant.surfaces.setup.dialogue import Dialogue
+from assistant.surfaces.setup.draft import Draft, NewKey
+
+#: The folder of key files: beside the settings, closed to all other users.
+FOLDER = "keys"
+
+
+async def reference(dialogue: Dialogue, draft: Draft, secrets: Secrets, name: str, current: str) -> str:
+    """Ask where the key of `name` is kept, and return the reference. An entered key is added to draft and secrets."""
+    ways = _ways(current)
+    way = await dialogue.choice(f"Where is the key of {name} kept?", ways, ways[0])
+    if way == "keep":
+        return current
+    if way == "env":
+        where = await _variable(dialogue, draft, name)
+    elif way == "keyring":
+        where = await _entry(dialogue, draft, secrets, name)
+    else:
+        where = await _file(dialogue, draft, secrets, name)
+    draft.entered.add(where)
+    return where
+
+
+def _ways(current: str) -> list[str]:
+    """Return the ways to keep a key on this system, the best first."""
+    ways = ["keep"] if current else []
+    if hasattr(os, "geteuid"):
+        ways.append("file")
+    ways.append("env")
+    if find_spec("keyring") is not None:
+        ways.append("keyring")
+    return ways
+
+
+async def _variable(dialogue: Dialogue, draft: Draft, name: str) -> str:
+    def check(answer: str) -> str:
+        try:
+            check_reference(f"env:{answer}")
+        except KeyReferenceError:
+            raise ValueError("give the name of the environment variable, not the key") from None
+        return answer
+
+    variable = await dialogue.checked("The name of the variable", check, f"{name.upper()}_API_KEY")
+    if not draft.environment.get(variable, "").strip():
+        dialogue.tell(f"  It is not set here. Set it where the assistant starts: export {variable}=...")
+    return f"env:{variable}"
+
+
+async def _file(dialogue: Dialogue, draft: Draft, secrets: Secrets, name: str) -> str:
+    path = draft.folder / FOLDER / name
+    where = f"file:{FOLDER}/{name}"
+    if path.exists() and not await dialogue.yes(f"{path} is there already; replace it?", proposed=False):
+        return where
+    draft.keys[where] = NewKey(await _entered(dialogue, secrets, name), path)
+    return where
+
+
+async def _entry(dialogue: Dialogue, draft: Draft, secrets: Secrets, name: str) -> str:
+    entry = await dialogue.text("The name of the keyring's entry", name)
+    where = f"keyring:{entry}"
+    draft.keys[where] = NewKey(await _entered(dialogue, secrets, name), entry=entry)
+    return where
+
+
+async def _entered(dialogue: Dialogue, secrets: Secrets, name: str) -> str:
+    """Ask for a key, typed or pasted. No error message repeats it."""
+
+    def check(answer: str) -> str:
+        if not answer.isascii() or " " in answer:
+            raise ValueError("a key is one word of plain characters")
+        if not MIN_CHARS <= len(answer) <= MAX_BYTES:
+            raise ValueError(f"a key has from {MIN_CHARS} to {MAX_BYTES} characters")
+        secrets.add(answer)
+        return answer
+
+    return await dialogue.secret(f"The key of {name} (it is not shown)", check)

@@ -1,0 +1,95 @@
+"""Puts one assistant into an embedded world, for a trial and for the benchmark of talk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assistant.config.schema import AssistantConfig, BudgetConfig
+from assistant.events.trace import Observer
+from assistant.keys.pieces import KeyPieces
+from assistant.models.chosen import ChosenModel
+from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.character import Assistant, OnFailure
+from assistant.runtime.ears import AssistantEars
+from assistant.runtime.storage import Storage
+from assistant.worlds.embedded.hamlet import Place
+from assistant.worlds.embedded.world import Body, EmbeddedWorld
+from llm import Capabilities
+from resilience import HttpExchange, Launcher, Pipeline
+from tools import Kind, Principal, Registry, Tool
+from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A place with an assistant living in it; `home` is the assistant's body."""
+
+    world: EmbeddedWorld
+    home: Body
+    assistant: Assistant
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """The parts that all stages of a process share. `clock` is the reactor; `wall` gives seconds since 1970."""
+
+    # Any: the reactor as clock.
+    clock: Any
+    exchange: HttpExchange
+    pipeline: Pipeline
+    launcher: Launcher
+    wall: Callable[[], float]
+    budget: BudgetConfig = field(default_factory=BudgetConfig)
+    scrub: Callable[[str], str] = str
+    pieces: KeyPieces = field(default_factory=KeyPieces)
+
+    async def settle(
+        self,
+        place: Place,
+        settings: AssistantConfig,
+        models: Sequence[ChosenModel],
+        storage: Storage,
+        observer: Observer,
+        *,
+        description: str = "",
+        tools: Sequence[Tool] = (),
+        notify: Callable[[Principal, str], None] = lambda _, __: None,
+        on_failure: OnFailure | None = None,
+    ) -> Stage:
+        """Put an assistant into a new world made of `place`, and start it. The caller stops it.
+
+        `tools` are added to those of the world. Raises SettingsError and JournalError.
+        """
+        world = EmbeddedWorld(place)
+        me = assistant_principal(settings)
+        home = world.add(me, description=description or f"This is {settings.name}.")
+        around = Surroundings(
+            me=me,
+            world=home,
+            storage=storage,
+            registry=Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *tools]),
+            exchange=self.exchange,
+            capabilities=Capabilities(),
+            pipeline=self.pipeline,
+            clock=self.clock,
+            observer=observer,
+            budget=self.budget,
+            scrub=self.scrub,
+            pieces=self.pieces,
+            wall=self.wall,
+            notify=notify,
+        )
+        assistant = build_assistant(settings, models, around, on_failure)
+        home.ears = AssistantEars(
+            assistant, me, self.clock, home.alone_with, self.launcher, storage.life, others=home.others_than
+        )
+        await assistant.rights.load()
+        assistant.start()
+        return Stage(world, home, assistant)
+
+
+def assistant_principal(settings: AssistantConfig) -> Principal:
+    """Return the assistant of these settings as the embedded world knows it."""
+    return Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)

@@ -1,0 +1,211 @@
+"""The commands of the embedded game, as a table: `resolve` finds the command of a line, `run` runs it.
+
+The game checks no permissions. The policy (`tools/policy/decide.py`) must refuse what may not happen before it comes
+here, and the tests rely on the policy being the only check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assistant.worlds.embedded.identity import level_of_body
+from tools.context import GameCommand, Target, Thing
+from tools.errors import ToolFailed
+from tools.text.clean import one_line
+from tools.text.names import candidates, pick
+
+if TYPE_CHECKING:
+    from assistant.worlds.embedded.ears import Ears
+    from assistant.worlds.embedded.world import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command. `run(body, text, switches)` gets the text after the name and returns what the game prints.
+
+    `finds(body, text)` returns what the command would act on just now.
+    """
+
+    name: str
+    permission: int
+    run: Callable[[Body, str, frozenset[str]], str]
+    aliases: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()
+    finds: Callable[[Body, str], list[Target]] = lambda _, __: []
+
+
+def resolve(line: str) -> GameCommand:
+    """Return the command that `line` means, with an alias replaced by its name. Raises ToolFailed for none."""
+    typed, _, text = line.strip().partition(" ")
+    word, *switches = typed.casefold().lstrip("@+").split("/")
+    command = _BY_WORD.get(word)
+    if command is None:
+        raise ToolFailed(f"There is no command '{one_line(word, max_chars=40)}'. Commands: {', '.join(COMMANDS)}.")
+    unknown = [switch for switch in switches if switch not in command.switches]
+    if unknown:
+        raise ToolFailed(f"{command.name} has no switch '{one_line(unknown[0], max_chars=40)}'.")
+    whole = " ".join(filter(None, ("/".join((command.name, *switches)), text.strip())))
+    return GameCommand(whole, command.name, tuple(switches), command.permission)
+
+
+def affected(body: Body, command: GameCommand) -> tuple[Target, ...]:
+    """List the body's room, then all the command would act on at this moment: everything its words may mean."""
+    text = command.line.partition(" ")[2]
+    return (Target(body.room.key, body.room.name), *COMMANDS[command.name].finds(body, text))
+
+
+def run(body: Body, command: GameCommand) -> str:
+    """Run the command for `body`, and return what the game prints."""
+    text = command.line.partition(" ")[2]
+    return COMMANDS[command.name].run(body, text, frozenset(command.switches))
+
+
+def _get(body: Body, text: str, _: frozenset[str]) -> str:
+    here = body.world.things[body.room.key]
+    for at in candidates(text, [thing.name for thing in here]):
+        if here[at].name in body.room.fixed:
+            raise ToolFailed(f"The {here[at].name} cannot be taken.")
+    thing = _taken(here, text, "You see")
+    body.carried.append(thing)
+    body.show(f"takes the {thing.name}.")
+    return f"You take the {thing.name}."
+
+
+def _drop(body: Body, text: str, _: frozenset[str]) -> str:
+    thing = _taken(body.carried, text, "You carry")
+    body.world.things[body.room.key].append(thing)
+    body.show(f"drops the {thing.name}.")
+    return f"You drop the {thing.name}."
+
+
+def _give(body: Body, text: str, _: frozenset[str]) -> str:
+    what, whom = _two(text, "give THING to PERSON")
+    receiver = body.other(whom)
+    thing = _taken(body.carried, what, "You carry")
+    body.world.carried[receiver.id].append(thing)
+    getting = [other for other in body.world.bodies_with(body) if other.principal is receiver]
+    others = [other for other in body.world.bodies_with(body) if other.principal is not receiver]
+    body.world.tell(others, lambda ears: ears.saw_emote(body.principal, f"gives the {thing.name} to {receiver.name}."))
+    body.world.tell(getting, lambda ears: _tell_of_gift(ears, body, thing))
+    return f"You give the {thing.name} to {receiver.name}."
+
+
+def _shout(body: Body, text: str, _: frozenset[str]) -> str:
+    if not text:
+        raise ToolFailed("Use: shout TEXT")
+    others = [other for other in body.world.bodies if other is not body]
+    body.world.tell(others, lambda ears: ears.heard_say(body.principal, text, None))
+    return "You shout it. Everybody in the game hears you."
+
+
+def _create(body: Body, text: str, _: frozenset[str]) -> str:
+    if not text:
+        raise ToolFailed("Use: create THING")
+    made_by = level_of_body(body.principal)
+    thing = Thing(one_line(text, max_chars=40), "It was made a moment ago.", made_by)
+    body.world.things[body.room.key].append(thing)
+    body.show(f"makes a {thing.name} out of nothing.")
+    return f"You make a {thing.name}."
+
+
+def _destroy(body: Body, text: str, _: frozenset[str]) -> str:
+    thing = _taken(body.world.things[body.room.key], text, "You see")
+    body.show(f"destroys the {thing.name}.")
+    return f"You destroy the {thing.name}."
+
+
+def _teleport(body: Body, text: str, switches: frozenset[str]) -> str:
+    who, where = _two(text, "teleport PERSON to ROOM")
+    bodies, rooms = body.world.bodies, list(body.world.rooms.values())
+    moved = bodies[pick(who, [other.principal.name for other in bodies], what="In the game are")]
+    room = rooms[pick(where, [room.name for room in rooms], what="Rooms")]
+    body.world.carry_off(moved, room, quiet="quiet" in switches)
+    return f"{moved.principal.name} is in {room.name} now."
+
+
+def _ban(body: Body, text: str, _: frozenset[str]) -> str:
+    bodies = body.world.bodies
+    banned = bodies[pick(text, [other.principal.name for other in bodies], what="In the game are")]
+    body.world.remove(banned)
+    return f"{banned.principal.name} is out of the game."
+
+
+def _would(what: str) -> Callable[[Body, str, frozenset[str]], str]:
+    """Make a command that is there only to be refused: it never does what it says."""
+    return lambda _, text, __: f"In a real game this would {what}: {text or 'nothing'}"
+
+
+def _things_here(body: Body, text: str) -> list[Target]:
+    things = body.world.things[body.room.key]
+    fitting = candidates(text, [thing.name for thing in things])
+    return [body.world.identities.target(things[at], body.room.key) for at in fitting]
+
+
+def _things_carried(body: Body, text: str) -> list[Target]:
+    fitting = candidates(text, [thing.name for thing in body.carried])
+    return [body.world.identities.target(body.carried[at], body.principal.id) for at in fitting]
+
+
+def _given(body: Body, text: str) -> list[Target]:
+    what, _, whom = text.rpartition(" to ")
+    bodies, residents = body.world.bodies_with(body), body.world.residents_in(body.room)
+    others = [other.principal for other in bodies] + [other.principal for other in residents]
+    fitting = candidates(whom, [other.name for other in others])
+    receivers = [Target(others[at].id, others[at].name, body.room.key) for at in fitting]
+    return [*_things_carried(body, what), *receivers]
+
+
+def _players(body: Body, text: str) -> list[Target]:
+    bodies = body.world.bodies
+    fitting = candidates(text, [other.principal.name for other in bodies])
+    return [Target(bodies[at].principal.id, bodies[at].principal.name, bodies[at].room.key) for at in fitting]
+
+
+def _teleported(body: Body, text: str) -> list[Target]:
+    who, _, where = text.rpartition(" to ")
+    rooms = list(body.world.rooms.values())
+    fitting = candidates(where, [room.name for room in rooms])
+    return [*_players(body, who), *(Target(rooms[at].key, rooms[at].name) for at in fitting)]
+
+
+def _taken(things: list[Thing], name: str, what: str) -> Thing:
+    """Take the thing that is meant out of `things`. Raises ToolFailed that lists them."""
+    return things.pop(pick(name, [thing.name for thing in things], what=what))
+
+
+def _two(text: str, use: str) -> tuple[str, str]:
+    """Split at the last ' to '. Raises ToolFailed that says how to use the command."""
+    first, to, second = text.rpartition(" to ")
+    if not (to and first.strip() and second.strip()):
+        raise ToolFailed(f"Use: {use}")
+    return first, second
+
+
+#: All commands, by name.
+COMMANDS = {
+    command.name: command
+    for command in (
+        Command("get", 1, _get, ("take", "grab"), finds=_things_here),
+        Command("drop", 1, _drop, ("put",), finds=_things_carried),
+        Command("give", 1, _give, ("hand",), finds=_given),
+        Command("shout", 1, _shout, ("yell",)),
+        Command("create", 3, _create, ("make",)),
+        Command("destroy", 3, _destroy, ("delete", "del"), finds=_things_here),
+        Command("teleport", 3, _teleport, ("tel", "tp"), ("quiet",), finds=_teleported),
+        Command("ban", 4, _ban, finds=_players),
+        Command("py", 5, _would("run code"), ("python", "!"), ("noecho",)),
+        Command("quell", 1, _would("change your permissions"), ("unquell",)),
+        Command("nick", 1, _would("rewrite your later commands"), ("nickname", "nicks")),
+    )
+}
+_BY_WORD = {word: command for command in COMMANDS.values() for word in (command.name, *command.aliases)}
+
+
+def _tell_of_gift(ears: Ears, body: Body, thing: Thing) -> None:
+    """Tell the receiver of a thing; ears without `was_given`, from an earlier version, see a pose instead."""
+    if hasattr(ears, "was_given"):
+        ears.was_given(body.principal, thing.name, thing.authority)
+    else:
+        ears.saw_emote(body.principal, f"gives you {thing.name}.")

@@ -1,0 +1,305 @@
+"""One character of Evennia as the `World` of its assistant: it sees, speaks and acts through the game."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+from twisted.internet.defer import CancelledError
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from assistant.worlds.evennia.body import game_commands, running, scenery
+from assistant.worlds.evennia.body.border import border
+from assistant.worlds.evennia.body.speech import escaped, spoken_pieces
+from assistant.worlds.evennia.hearing.ladder import PLAYER, Ladder
+from assistant.worlds.evennia.hearing.principals import is_assistant, principal_of, seen_name
+from assistant.worlds.evennia.hearing.writers import UNKNOWN
+from tools.context import GameCommand, Person, Principal, Scene, Written
+from tools.errors import ToolFailed, Unheard
+from tools.text.names import candidates, pick, plain
+
+T = TypeVar("T")
+_log = Logger()
+
+#: Seconds between two pieces of a long answer, so that it can be read.
+PIECE_SECONDS = 1.5
+#: The game's colour codes.
+_COLOURS = {
+    "red": "|r", "green": "|g", "yellow": "|y", "blue": "|b", "magenta": "|m", "cyan": "|c", "white": "|w",
+    "grey": "|x",
+}  # fmt: skip
+#: How long an answer from an earlier life of the Server waits for a listener, in seconds.
+GATHERING_SECONDS = 60.0
+NOBODY_HEARS = "Nobody is here to hear you."
+NO_ACCOUNT = "You have no account in this game, so you can neither page nor speak on a channel."
+
+_SHORT = {
+    "n": "north", "e": "east", "s": "south", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",
+    "sw": "southwest", "u": "up", "d": "down", "i": "in", "o": "out",
+}  # fmt: skip
+
+
+class FarVoice(Protocol):
+    """The account of an assistant. In Evennia only accounts can page and speak on channels."""
+
+    def page(self, target: str, text: str) -> Awaitable[None]:
+        """Speak to one person anywhere in the game. Raises ToolFailed when there is no such person."""
+        ...
+
+    def speak_on(self, channel: str, text: str) -> Awaitable[None]:
+        """Speak on a channel that the account listens to. Raises ToolFailed that lists those channels."""
+        ...
+
+
+class EvenniaBody:
+    """The world of one assistant's character. `far` is its account, where it has one.
+
+    `pause_seconds` pass between the pieces of a long speech. `colour` is the name of the colour of its speech.
+    """
+
+    def __init__(
+        self,
+        character: Any,
+        clock: IReactorTime,
+        far: FarVoice | None = None,
+        pause_seconds: float = PIECE_SECONDS,
+        colour: str = "",
+    ) -> None:
+        self.character = character
+        self._clock = clock
+        self._far = far
+        self._pause_seconds = pause_seconds
+        self._colour = _COLOURS.get(colour, "")
+        #: Called after every piece of speech in the room.
+        self.spoke: Callable[[], None] = _nobody_cares
+        self._ladder = Ladder.of_game()
+
+    def where(self) -> str:
+        """Return the identity of the room, empty for nowhere."""
+        room = self.character.location
+        return f"#{room.pk}" if room is not None else ""
+
+    async def look(self) -> Scene:
+        """Describe the scene round the character."""
+        return self._game(lambda: scenery.scene(self.character))
+
+    async def inspect(self, target: str) -> str:
+        """Describe one thing here, a person, an exit, oneself ('me') or the room ('here'), as looking at it does."""
+        return self._game(lambda: scenery.inspected(self.character, target))
+
+    async def who(self) -> Sequence[Person]:
+        """List all connected players and living assistants; the character comes first."""
+        from assistant.worlds.evennia.characters import living  # noqa: PLC0415  (only where Django is set up)
+
+        return self._game(lambda: scenery.in_game(self.character, living()))
+
+    def hears(self, who: Principal) -> bool:
+        """Tell whether this person would hear the character speak aloud now. Does not wait, and must not raise."""
+        try:
+            ids = {principal_of(other, self.character, self._ladder).id for other in scenery.listeners(self.character)}
+        except CancelledError:
+            raise
+        except Exception:  # noqa: BLE001 - the border to any game; the caller needs an answer
+            _log.failure("{name} cannot tell who hears it", name=self.character.key)
+            return False
+        return who.id in ids
+
+    async def gathered(self, seconds: float = GATHERING_SECONDS) -> None:
+        """Wait until a listener is there, for at most `seconds`.
+
+        After a crash of the Server players come back to their characters one by one, later than a kept answer is ready.
+        """
+        until = self._clock.seconds() + seconds
+        while self._clock.seconds() < until and not self._game(lambda: scenery.listeners(self.character)):
+            await deferLater(self._clock, 1.0)
+
+    async def say(self, text: str) -> None:
+        """Speak aloud, in pieces. Raises Unheard when there is no listener, ToolFailed when the game forbids it."""
+        if not self._game(lambda: scenery.listeners(self.character)):
+            raise Unheard(NOBODY_HEARS)
+        await self._in_pieces(text, self._speak)
+
+    async def emote(self, text: str) -> None:
+        """Act visibly, as `NAME text`."""
+        self._game(lambda: self._pose(text))
+
+    def sign(self, text: str) -> None:
+        """Show a small act if there is anyone to see it. A failure is only logged."""
+        try:
+            if self._game(lambda: scenery.listeners(self.character)):
+                self._game(lambda: self._pose(text))
+        except ToolFailed as failed:
+            _log.info("{name} could not give a sign: {why}", name=self.character.key, why=str(failed))
+
+    async def whisper(self, target: str, text: str) -> None:
+        """Speak to one person in the room, in pieces. Raises ToolFailed that says who is there."""
+        hearer = self._game(lambda: self._person_here(target))
+        await self._in_pieces(text, lambda piece: self._speak(piece, hearer))
+
+    async def page(self, target: str, text: str) -> None:
+        """Speak to one person anywhere in the game. Raises ToolFailed when there is no such person."""
+        account = self._account
+        with self._levelled():
+            await account.page(target, text)
+
+    async def speak_on(self, channel: str, text: str) -> None:
+        """Speak on a channel that the account listens to. Raises ToolFailed that lists those channels."""
+        account = self._account
+        with self._levelled():
+            await account.speak_on(channel, text)
+
+    async def move(self, direction: str) -> Scene:
+        """Leave by an exit, with its locks and hooks, and describe the next room. Raises ToolFailed if refused."""
+        before, way = self._game(lambda: (scenery.room_of(self.character), self._way(direction)))
+        command = self._game(lambda: game_commands.walking(way, self._ladder.name(PLAYER)))
+        printed = await self._awaited(running.run(self.character, command))
+        if self.character.location is before:
+            raise ToolFailed(printed or f"The game does not let you go {seen_name(way, self.character)}.")
+        return await self.look()
+
+    async def go_home(self) -> Scene:
+        """Go to the character's home, announced like any move. Raises ToolFailed when the game's hooks forbid it."""
+        me = self.character
+        if me.home is None:
+            raise ToolFailed("You have no home in this game.")
+        if me.location is me.home:
+            raise ToolFailed("You are at home already.")
+        self._game(lambda: scenery.moved(me, me.home))
+        return await self.look()
+
+    def is_left_alone(self) -> bool:
+        """Tell whether the character is away from home, with no player in the room. False when that is not known."""
+        me = self.character
+        try:
+            is_away = me.location is not None and me.home is not None and me.location is not me.home
+            return is_away and all(map(is_assistant, scenery.listeners(me)))
+        except CancelledError:
+            raise
+        except Exception:  # noqa: BLE001 - the border to any game; the caller needs an answer
+            _log.failure("{name} cannot tell who is there", name=me.key)
+            return False
+
+    async def resolve(self, line: str) -> GameCommand:
+        """Return the command that the game takes `line` for. Nothing is run. Raises ToolFailed for no command.
+
+        Aliases are replaced, nicks are not.
+        """
+        return await self._awaited(game_commands.resolve(self.character, line, self._ladder))
+
+    async def execute(self, command: GameCommand) -> str:
+        """Run exactly this command, without looking it up again, and return what the game printed."""
+        if not isinstance(command, game_commands.EvenniaCommand):
+            raise ToolFailed("That is no command of this game.")
+        level = self._level()
+        printed = await self._awaited(running.run(self.character, command))
+        levels = [one for one in (level, self._level()) if one is not None]
+        return Written(printed, min(levels)) if levels else printed
+
+    async def _in_pieces(self, text: str, speak: Callable[[str], None]) -> None:
+        """Say the first piece now and each other one after a pause. When cancelled, say the rest at once."""
+        pieces = spoken_pieces(text)
+        for index, piece in enumerate(pieces):
+            if index and self._pause_seconds > 0:
+                try:
+                    await deferLater(self._clock, self._pause_seconds)
+                except CancelledError:
+                    for rest in pieces[index:]:
+                        self._game(lambda rest=rest: speak(rest))  # type: ignore[misc]
+                    raise
+            self._game(lambda piece=piece: speak(piece))  # type: ignore[misc]
+
+    def _speak(self, piece: str, hearer: Any = None) -> None:
+        """Let the character speak as the game's own commands do: the words are a value, never a template."""
+        me = self.character
+        told: dict[str, Any] = {"whisper": True, "receivers": [hearer]} if hearer is not None else {}
+        words: Any = self._coloured(self._escaped(piece))
+        if not scenery.poses_its_speech(me):
+            words = me.at_pre_say(words, **told)
+        if not words:
+            raise ToolFailed("The game does not let you speak now.")
+        me.at_say(words, msg_self=True, **told)
+        self.spoke()
+
+    def _coloured(self, words: str) -> str:
+        """Give escaped words their colour, which ends with the piece."""
+        return f"{self._colour}{words}|n" if self._colour else words
+
+    def _pose(self, text: str) -> None:
+        """Show an act to the room."""
+        act = self._escaped(" ".join(text.split()))
+        gap = "" if act.startswith(("'", ",", ":")) else " "
+        scenery.room_of(self.character).msg_contents(
+            (f"{{actor}}{gap}{{act}}", {"type": "pose"}),
+            from_obj=self.character,
+            mapping={"actor": self.character, "act": act},
+        )
+
+    def _escaped(self, text: str) -> str:
+        from django.conf import settings  # noqa: PLC0415  (only where Django is set up)
+
+        return escaped(text, inline_functions=settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED)
+
+    def _person_here(self, name: str) -> Any:
+        """Return the person in the room who is meant. Raises ToolFailed that lists who is there."""
+        others = scenery.people(self.character)
+        if not others:
+            raise ToolFailed("Nobody else is here.")
+        return others[pick(name, [seen_name(other, self.character) for other in others], what="Here are")]
+
+    def _way(self, direction: str) -> Any:
+        """Find an exit by its name, its short form or the room behind it. Raises ToolFailed that lists the exits."""
+        ways = scenery.exits(self.character)
+        wanted = plain(direction).removeprefix("go ").removeprefix("to ")
+        names = [seen_name(way, self.character) for way in ways]
+        behind = [seen_name(way.destination, self.character) for way in ways]
+        for group, target in ((names, _SHORT.get(wanted, wanted)), (behind, wanted)):
+            if len(fitting := candidates(target, group)) == 1:
+                return ways[fitting[0]]
+        if len(by_alias := [way for way in ways if wanted in map(plain, way.aliases.all())]) == 1:
+            return by_alias[0]
+        return ways[pick(direction, names, what="Exits")]
+
+    @property
+    def _account(self) -> FarVoice:
+        if self._far is None:
+            raise ToolFailed(NO_ACCOUNT)
+        return self._far
+
+    def _game(self, act: Callable[[], T]) -> T:
+        """Return what the game's code returns. Its failures are logged and become ToolFailed with one sentence."""
+        with self._levelled(), border(self.character.key):
+            return act()
+
+    async def _awaited(self, work: Awaitable[T]) -> T:
+        """Await the game's code like `_game`."""
+        with self._levelled(), border(self.character.key):
+            return await work
+
+    @contextmanager
+    def _levelled(self) -> Iterator[None]:
+        """Give a ToolFailed raised in this context the level of the names and texts that its sentence may hold."""
+        try:
+            yield
+        except ToolFailed as failed:
+            levels = [level for level in (failed.authority, self._level()) if level is not None]
+            failed.authority = min(levels, default=None)
+            raise
+
+    def _level(self) -> int | None:
+        """Return the lowest level of any text the game may show the character now, UNKNOWN when that cannot be told."""
+        from assistant.worlds.evennia.characters import living  # noqa: PLC0415  (only where Django is set up)
+
+        try:
+            return scenery.lowest_in_game(self.character, living())
+        except CancelledError:
+            raise
+        except Exception:  # noqa: BLE001 - the border to any game; the caller needs an answer
+            _log.failure("{name} cannot tell whose texts it sees", name=self.character.key)
+            return UNKNOWN
+
+
+def _nobody_cares() -> None:
+    """Do nothing."""

@@ -1,0 +1,115 @@
+"""Lets an assistant speak beyond its room, by pages and on channels, through its own account."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from evennia.accounts.models import AccountDB
+from evennia.comms.models import ChannelDB
+from evennia.utils import create
+
+from assistant.worlds.evennia.body.border import border
+from assistant.worlds.evennia.body.speech import escaped
+from assistant.worlds.evennia.hearing.words import MAX_NAME
+from assistant.worlds.evennia.hearing.writers import Writers
+from tools import ToolFailed
+from tools.text.clean import one_line
+
+#: The category of the tag of such an account; the tag names the character.
+CATEGORY = "mud_assistant"
+#: The tag with which Evennia's own `page` command marks its messages.
+PAGE_TAG = ("page", "comms")
+#: The most characters that are said at once; the tools allow no more.
+_MAX_SAID = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """The way a body pages and speaks on channels: through the account of its assistant."""
+
+    #: Any: Evennia has no types.
+    account: Any
+
+    async def page(self, target: str, text: str) -> None:
+        """Speak to one person anywhere in the game. Raises ToolFailed."""
+        with border(self.account.key):
+            page(self.account, target, text)
+
+    async def speak_on(self, channel: str, text: str) -> None:
+        """Speak on a channel. Raises ToolFailed."""
+        with border(self.account.key):
+            speak_on(self.account, channel, text)
+
+
+def all_channels() -> list[Any]:
+    """Return the channels of the game, by name."""
+    return sorted(ChannelDB.objects.all(), key=lambda channel: str(channel.key).casefold())
+
+
+def channels_of(account: Any) -> list[Any]:
+    """Return the channels that the account listens to, by name."""
+    return [channel for channel in all_channels() if channel.has_connection(account)]
+
+
+def page(account: Any, target: str, text: str) -> None:
+    """Send a page as Evennia's own command does. Raises ToolFailed with the reason when it cannot be sent."""
+    receiver = _receiver(account, target)
+    if account.permissions.has("page_banned") or not receiver.access(account, "msg"):
+        raise ToolFailed(f"You are not allowed to page {target}.")
+    words = _written(text)
+    writers = f"id({account.id}) or perm(Admin)"
+    create.create_message(
+        account,
+        words,
+        receivers=[receiver],
+        locks=f"read:id({receiver.id}) or {writers};delete:{writers};edit:{writers}",
+        tags=[PAGE_TAG],
+    )
+    receiver.msg(f"|wAccount|n |c{account.key}|n |wpages:|n {words}")
+
+
+def speak_on(account: Any, channel: str, text: str) -> None:
+    """Speak on a channel the account listens to. Raises ToolFailed that lists those channels."""
+    mine = [one for one in channels_of(account) if one.access(account, "send")]
+    wanted = channel.strip().casefold()
+    found = [one for one in mine if wanted in {one.key.casefold(), *(alias.casefold() for alias in one.aliases.all())}]
+    if not found:
+        names, writers = ", ".join(one_line(one.key, max_chars=MAX_NAME) for one in mine) or "none", Writers()
+        levels = [level for one in mine if (level := writers.level_of(one)) is not None]
+        sentence = f"You cannot speak on a channel '{one_line(channel)}'. Your channels: {names}."
+        raise ToolFailed(sentence, min(levels, default=None))
+    # A colon at the beginning would turn the words into a pose.
+    found[0].msg(_written(text.lstrip(":; ")), senders=account)
+
+
+def _receiver(account: Any, target: str) -> Any:
+    """Return a connected account, by its name or its character's. Raises ToolFailed."""
+    wanted = target.strip().casefold()
+    there = [one for one in _connected() if one != account]
+    matches: tuple[Callable[[Any], bool], ...] = (
+        lambda one: one.key.casefold() == wanted,
+        lambda one: any(puppet.key.casefold() == wanted for puppet in one.get_all_puppets()),
+    )
+    for matching in matches:
+        found = [one for one in there if matching(one)]
+        if len(found) == 1:
+            return found[0]
+    raise ToolFailed(f"Nobody named '{one_line(target)}' is in the game.")
+
+
+def _connected() -> list[Any]:
+    """Return the accounts that are there: players with a connection, and other assistants."""
+    import evennia  # noqa: PLC0415  (its parts are filled in when the game starts)
+
+    players = {session.account for session in evennia.SESSION_HANDLER.get_sessions() if session.account}
+    others = {one for one in AccountDB.objects.filter(db_tags__db_category=CATEGORY) if one.is_connected}
+    return sorted(players | others, key=lambda one: int(one.pk))
+
+
+def _written(text: str) -> str:
+    """Return the words as they are sent: on one line, with nothing in them that is markup to the game."""
+    inline_functions = settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED
+    return escaped(one_line(text, max_chars=_MAX_SAID), inline_functions=inline_functions)

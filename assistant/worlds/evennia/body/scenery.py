@@ -1,0 +1,193 @@
+"""Describes what a character sees by the game's own visibility rules: the scene, single things, people in the game."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from assistant.worlds.evennia.hearing.principals import is_assistant, is_played, principal_of, seen_name
+from assistant.worlds.evennia.hearing.words import visible_lines
+from assistant.worlds.evennia.hearing.writers import Writers
+from tools.context import Person, Scene, Thing, Written
+from tools.errors import ToolFailed
+from tools.text.names import candidates, pick, plain
+
+NOWHERE = "You are nowhere in the game."
+MAX_DESCRIPTION = 2_000
+#: The most that are listed of each kind: a crowd must not fill the prompt.
+MAX_LISTED = 40
+
+_SELF = frozenset({"me", "myself", "self"})
+_HERE = frozenset({"here", "room", "around"})
+
+
+def room_of(character: Any) -> Any:
+    """Return the room the character is in. Raises ToolFailed when it is in none."""
+    if character.location is None:
+        raise ToolFailed(NOWHERE)
+    return character.location
+
+
+def scene(character: Any) -> Scene:
+    """Describe the scene round the character, without the character itself."""
+    room = room_of(character)
+    described = room.get_display_desc(character) if room.access(character, "view") else "You cannot see here."
+    ways, writers = _listed(exits(character)), Writers()
+    known = [way for way in ways if _is_known(way, character)]
+    shown = (room, *ways, *(way.destination for way in known))
+    levels = [level for one in shown if (level := writers.level_of(one)) is not None]
+    return Scene(
+        seen_name(room, character),
+        visible_lines(described or "", MAX_DESCRIPTION),
+        tuple(seen_name(way, character) for way in ways),
+        tuple(_person(other, character, writers) for other in _listed(people(character))),
+        tuple(_thing(thing, character, writers) for thing in _listed(things(character))),
+        min(levels, default=None),
+        f"#{room.pk}",
+        tuple(f"#{way.pk}" for way in ways),
+        tuple(_thing(thing, character, writers) for thing in _listed(_carried(character))),
+        {seen_name(way, character): seen_name(way.destination, character) for way in known},
+    )
+
+
+def moved(character: Any, room: Any) -> None:
+    """Move the character without an exit, announced at both ends. Raises ToolFailed when the game forbids it."""
+    with character.printing():
+        if not character.move_to(room):
+            raise ToolFailed("The game does not let you go there.")
+
+
+def inspected(character: Any, target: str) -> str:
+    """Return what the character sees when it looks at one thing here. Raises ToolFailed that says what there is."""
+    room = room_of(character)
+    wanted = plain(target)
+    if wanted in _SELF or wanted in _HERE:
+        return _looked_at(character if wanted in _SELF else room, character)
+    around = [*things(character), *_carried(character), *people(character)]
+    own = [character, room]
+    # Things in the room are tried first, so that 'old map' does not mean 'Old Library'.
+    for group in (around, exits(character), own):
+        if len(fitting := candidates(target, [seen_name(one, character) for one in group])) == 1:
+            return _looked_at(group[fitting[0]], character)
+    if (by_alias := _by_alias(target, [*around, *exits(character)])) is not None:
+        return _looked_at(by_alias, character)
+    seen = [*around, *exits(character)]
+    return _looked_at(seen[pick(target, [seen_name(one, character) for one in seen])], character)
+
+
+def in_game(character: Any, assistants: Sequence[Any]) -> tuple[Person, ...]:
+    """List every connected player not hidden from the character, and every living assistant.
+
+    The character comes first, without a level: its name is the owner's choice, and no stranger's text.
+    """
+    writers = Writers()
+    own = replace(_person(character, character, writers), authority=None)
+    return (own, *(_person(one, character, writers) for one in _others_in_game(character, assistants)))
+
+
+def lowest_in_reach(character: Any) -> int | None:
+    """Return the lowest level of any text that the game may show the character here; None when the game wrote all."""
+    room = character.location
+    return Writers().lowest((room, *room.contents, character) if room is not None else (character,), character)
+
+
+def lowest_in_game(character: Any, assistants: Sequence[Any]) -> int | None:
+    """Return the lowest level of any text here, and of the names of all who are in the game."""
+    levels = [lowest_in_reach(character), Writers().lowest(_others_in_game(character, assistants), character)]
+    return min((level for level in levels if level is not None), default=None)
+
+
+def _others_in_game(character: Any, assistants: Sequence[Any]) -> list[Any]:
+    import evennia  # noqa: PLC0415  (only where Django is set up)
+
+    puppets = {session.get_puppet(): None for session in evennia.SESSION_HANDLER.get_sessions()}
+    others = [one for one in {**puppets, **dict.fromkeys(assistants)} if one is not None and one is not character]
+    return [one for one in others if one.access(character, "search", default=True)]
+
+
+def _person(subject: Any, looker: Any, writers: Writers) -> Person:
+    """Describe a person as the looker sees them."""
+    name, described = seen_name(subject, looker), _description(subject, looker)
+    return Person(name, described, is_assistant(subject), writers.level_of(subject), principal_of(subject, looker).id)
+
+
+def _thing(subject: Any, looker: Any, writers: Writers) -> Thing:
+    name, described = seen_name(subject, looker), _description(subject, looker)
+    return Thing(name, described, writers.level_of(subject), f"#{subject.pk}")
+
+
+def exits(character: Any) -> list[Any]:
+    """Return the exits the character sees, in the game's order."""
+    return [thing for thing in _visible(character) if thing.destination]
+
+
+def people(character: Any) -> list[Any]:
+    """Return the characters in the room that this one sees, without itself."""
+    return [thing for thing in _visible(character) if not thing.destination and _is_person(thing)]
+
+
+def things(character: Any) -> list[Any]:
+    """Return everything else in the room that the character sees."""
+    return [thing for thing in _visible(character) if not thing.destination and not _is_person(thing)]
+
+
+def listeners(character: Any) -> list[Any]:
+    """Return all others in the room who can hear: connected players and other assistants, seen or unseen."""
+    if character.location is None:
+        return []
+    others = [other for other in character.location.contents if other is not character]
+    return [other for other in others if is_assistant(other) or (is_played(other) and other.sessions.count())]
+
+
+def _by_alias(target: str, things: Sequence[Any]) -> Any:
+    """Return the only thing with an alias like this, None for none or several."""
+    fitting = [thing for thing in things if candidates(target, list(thing.aliases.all()))]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _is_person(thing: Any) -> bool:
+    """Tell whether the game counts the object as a character."""
+    return "character" in thing._content_types or is_played(thing)  # noqa: SLF001 - what contents_get goes by
+
+
+def _visible(character: Any) -> list[Any]:
+    """Return what the character sees in its room."""
+    room = room_of(character)
+    return list(room.filter_visible(room.contents, character))
+
+
+def _carried(character: Any) -> list[Any]:
+    """Return what the character carries."""
+    return list(character.contents)
+
+
+def _is_known(way: Any, character: Any) -> bool:
+    """Tell whether the game would show the character the room behind an exit."""
+    room = way.destination
+    return bool(room.access(character, "view", default=True) and room.access(character, "search", default=True))
+
+
+def _listed(things: Sequence[Any]) -> Sequence[Any]:
+    return things[:MAX_LISTED]
+
+
+def _description(thing: Any, looker: Any) -> str:
+    """Return the description alone, cut short."""
+    return visible_lines(thing.get_display_desc(looker) or "", MAX_DESCRIPTION // 4)
+
+
+def _looked_at(thing: Any, looker: Any) -> str:
+    """Return all that looking at the thing tells, through its hooks and locks, with the level of its writer."""
+    told = visible_lines(str(looker.at_look(thing) or ""), MAX_DESCRIPTION)
+    told = told or f"You see nothing special about {seen_name(thing, looker)}."
+    level = Writers().lowest((thing,), looker)
+    return told if level is None else Written(told, level)
+
+
+def poses_its_speech(character: Any) -> bool:
+    """Tell whether the game makes a pose of speech in `at_pre_say` (rpsystem), which `at_say` does not accept.
+
+    Such a pose would be parsed for references to people, in words that a model wrote.
+    """
+    return hasattr(character, "sdesc") and hasattr(character, "recog")

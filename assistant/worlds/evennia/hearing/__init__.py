@@ -1,0 +1,1 @@
+"""What a character hears, and whose words they are."""

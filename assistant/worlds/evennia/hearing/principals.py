@@ -1,0 +1,65 @@
+"""The principals that objects of the game are to an assistant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistant.worlds.evennia.hearing.ladder import TOP, Ladder, permission_of
+from assistant.worlds.evennia.hearing.words import visible_name
+from tools.policy.principal import Kind, Principal
+
+#: The principal of events that have no object behind them.
+THE_WORLD = Principal("world", "the world", Kind.WORLD, permission=0)
+
+
+def principal_of(subject: Any, looker: Any, ladder: Ladder | None = None) -> Principal:
+    """Return the principal of an object, an account, a session or None, named as `looker` sees it.
+
+    A subject that is or ever was played is a player. A character that was never played, a thing and a room are the
+    world's.
+    """
+    if subject is None:
+        return THE_WORLD
+    if getattr(subject, "cmdset_provider_type", "") == "session":
+        subject = subject.get_puppet_or_account()
+        return principal_of(subject, looker, ladder)
+    name = seen_name(subject, looker)
+    if is_assistant(subject):
+        return Principal(f"assistant:{subject.pk}", name, Kind.ASSISTANT, permission=0)
+    if not is_played(subject):
+        return Principal(f"thing:{subject.pk}", name, Kind.WORLD, permission=0, trust=_trust(subject))
+    permission = permission_of(subject, ladder or Ladder.of_game())
+    return Principal(f"{'account' if is_account(subject) else 'character'}:{subject.pk}", name, Kind.PLAYER, permission)
+
+
+def _trust(thing: Any) -> int:
+    """Return the highest level that the words of a thing count for: its maker's, or TOP when the game made it."""
+    from assistant.worlds.evennia.hearing.writers import Writers  # noqa: PLC0415  (it asks this file who is who)
+
+    level = Writers().level_of(thing)
+    return TOP if level is None else level
+
+
+def seen_name(subject: Any, looker: Any) -> str:
+    """Return the name as `looker` sees it, on one line; the key where the game shows none."""
+    return visible_name(str(subject.get_display_name(looker))) or visible_name(str(subject.key))
+
+
+def is_assistant(subject: Any) -> bool:
+    """Tell whether it is the character of an assistant, living or not."""
+    return bool(getattr(subject, "is_assistant", False))
+
+
+def is_account(subject: Any) -> bool:
+    """Tell whether it is an account."""
+    return getattr(subject, "cmdset_provider_type", "") == "account"
+
+
+def is_played(subject: Any) -> bool:
+    """Tell whether it is a player's: an account, or an object that has or had one."""
+    if is_assistant(subject):
+        return False
+    if is_account(subject) or subject.account or subject.sessions.count():
+        return True
+    # Logging out takes the account off the character, but leaves the place where the character stood.
+    return bool(subject.attributes.has("prelogout_location"))

@@ -1,0 +1,167 @@
+"""Ties a character of the game to the assistant that lives in it: body, hearing, thinking sign, member."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import Logger
+
+from assistant.config.schema import Config
+from assistant.config.settings import SettingsError
+from assistant.service.embodiment import Place
+from assistant.service.options import merged
+from assistant.service.runner import Member
+from assistant.worlds.evennia import accounts
+from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia.body.body import EvenniaBody
+from assistant.worlds.evennia.body.telling import tell
+from assistant.worlds.evennia.body.thinking_sign import ThinkingSign
+from assistant.worlds.evennia.characters import AssistantCharacter
+from assistant.worlds.evennia.hearing.hearing import Hearing, MakeEvent
+from assistant.worlds.evennia.upkeep.game_wide import game_overrides
+from tools import Kind, Principal
+from tools.verbs import ACCOUNT_TOOLS
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """The ears of a living assistant, which stay the same when it is restarted with other settings."""
+
+    character: Any
+
+    def hear(self, make: MakeEvent) -> None:
+        """Hand an event to the member that lives in the character now; after a restart that is another one."""
+        member = house.member_of(self.character)
+        if member is not None:
+            member.hear(make)
+
+
+#: The living assistants, by id.
+_LIVES: dict[str, _Life] = {}
+#: Why an assistant that should live does not, by its id.
+_TROUBLES: dict[str, str] = {}
+
+_log = Logger()
+
+
+def begin(character: Any) -> Member | None:
+    """Start the assistant of this character unless it lives already, and return it.
+
+    Returns None when there is no household, when the assistant is switched off, and when it cannot live, which is
+    logged. Never raises: Evennia calls this for one script after the other, and an exception would keep the rest from
+    starting.
+    """
+    living = house.member_of(character)
+    return living if living is not None else _begun(character)
+
+
+def restart(character: Any, entered: str = "") -> Member | None:
+    """Restart the assistant with its present settings and return it; what it hears meanwhile is kept.
+
+    `entered` is the reference of a key that was given just now. Returns None as `begin` does.
+    """
+    return _begun(character, entered)
+
+
+async def end(character: Any) -> None:
+    """Stop the assistant of this character and wait for it; its run is suspended, its memory kept."""
+    member_id = house.id_of(character)
+    _let_go(character)
+    if house.is_open():
+        await house.household().stop(member_id)
+
+
+def end_soon(character: Any) -> None:
+    """Stop the assistant without waiting, as when its character is deleted."""
+    member_id = house.id_of(character)
+    _let_go(character)
+    if house.is_open():
+        stopped = Deferred.fromCoroutine(house.household().stop(member_id))
+        stopped.addErrback(lambda failure: _log.failure("an assistant was not stopped well", failure))
+
+
+def trouble_of(character: Any) -> str:
+    """Say in one sentence why the assistant of this character cannot live or think; empty when it can."""
+    member = house.member_of(character)
+    return member.trouble if member is not None else _TROUBLES.get(house.id_of(character), "")
+
+
+def base() -> Mapping[str, Any]:
+    """Return the game-wide settings as tables; empty while there is no household."""
+    return house.household().home.config.model_dump(exclude_unset=True) if house.is_open() else {}
+
+
+def config_of(character: Any, overrides: Mapping[str, Any]) -> Config:
+    """Return the settings of this character's assistant: the game's, its name, and its own. Raises SettingsError."""
+    return merged(base(), {"assistant": {"name": character.key}}, game_overrides(), overrides)
+
+
+def principal_for(character: Any, config: Config) -> Principal:
+    """Return the principal of this character's assistant, with the permission its owner gave it."""
+    settings = config.assistant
+    return Principal(house.id_of(character), settings.name, Kind.ASSISTANT, settings.permission)
+
+
+def _begun(character: Any, entered: str = "") -> Member | None:
+    """Start the assistant and return it; None, with the reason recorded, when it cannot be started."""
+    from assistant.worlds.evennia.scripts import script_of  # noqa: PLC0415  (the script imports this module)
+
+    member_id = house.id_of(character)
+    script = script_of(character)
+    _TROUBLES.pop(member_id, None)
+    if script is None or script.is_off or not house.is_open():
+        return None
+    try:
+        if not isinstance(character, AssistantCharacter):
+            raise SettingsError(f"{character.key} is no character for an assistant any more: its type was changed")  # noqa: TRY301
+        return _moved_in(character, config_of(character, script.overrides), entered)
+    except SettingsError as error:
+        _TROUBLES[member_id] = str(error)
+        _log.error("{name} cannot live: {why}", name=character.key, why=str(error))
+    except CancelledError:
+        raise
+    except Exception as error:  # noqa: BLE001  (the border to the host, which starts the other scripts after this one)
+        _TROUBLES[member_id] = f"a fault of mud-assistant ({type(error).__name__}), told in the server's log"
+        _log.failure("{name} cannot live", name=character.key)
+    return None
+
+
+def _moved_in(character: Any, config: Config, entered: str) -> Member:
+    """Start the assistant in its character, let the character hear, and return the member."""
+    household = house.household()
+    me = principal_for(character, config)
+    voice = accounts.voice_of(character)
+    manner = config.assistant
+    body = EvenniaBody(character, household.clock, voice, manner.pause_seconds, manner.speech_colour)
+    place = Place(me, body, ACCOUNT_TOOLS if voice is not None else (), body.gathered, tell, body.where)
+    member = household.start(place, config, entered)
+    life = _LIVES.get(me.id)
+    if life is None or life.character is not character:
+        life = _LIVES[me.id] = _heard_by(character)
+    sign = ThinkingSign(household.clock, body.sign, me.name)
+    body.spoke = sign.spoke
+    member.observers.add(sign)
+    return member
+
+
+def _heard_by(character: Any) -> _Life:
+    """Attach ears to a character and return its life."""
+    life = _Life(character)
+    character.attach(Hearing(character, life, house.household().clock))
+    return life
+
+
+def let_everybody_go() -> None:
+    """Detach the ears of all characters; for when the household is closed."""
+    for life in tuple(_LIVES.values()):
+        _let_go(life.character)
+
+
+def _let_go(character: Any) -> None:
+    """Detach the ears of a character."""
+    life = _LIVES.pop(house.id_of(character), None)
+    if life is not None:
+        life.character.detach()

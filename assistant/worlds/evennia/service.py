@@ -1,0 +1,153 @@
+"""THE household of the Server process: made when the Server starts, closed when it stops. The composition root."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from django.conf import settings
+from twisted.internet.defer import CancelledError
+from twisted.internet.interfaces import IDelayedCall
+from twisted.logger import Logger, globalLogPublisher
+
+from assistant.config.schema import Config
+from assistant.config.settings import SettingsError, read_settings
+from assistant.config.web import WebConfig
+from assistant.keys import log as log_redaction
+from assistant.keys.redaction import Secrets
+from assistant.service.heap import settle_heap
+from assistant.service.options import merged
+from assistant.service.runner import Member
+from assistant.service.service import Household
+from assistant.service.service_config import Home
+from assistant.worlds.evennia.install import CONFIG, JOURNAL
+
+#: The keys of this process. They stay hidden after the household is closed, for the last lines of the log.
+SECRETS = Secrets()
+#: How long after the start all assistants of the game are awake, in seconds.
+AWAKE_SECONDS = 30.0
+_NOT_YET = "the assistants' household is not open: the Server is starting or stopping, or its plugin is not installed"
+
+_log = Logger()
+
+
+class HouseNotOpen(RuntimeError):
+    """There is no household now; the message says why, in one sentence."""
+
+
+class _Door:
+    """The household of the process, or why there is none."""
+
+    household: Household | None = None
+    settling: IDelayedCall | None = None
+    why_not: str = _NOT_YET
+
+
+def household() -> Household:
+    """Return the household of this process. Raises HouseNotOpen."""
+    if _Door.household is None:
+        raise HouseNotOpen(_Door.why_not)
+    return _Door.household
+
+
+def is_open() -> bool:
+    """Tell whether there is a household."""
+    return _Door.household is not None
+
+
+def member_of(character: Any) -> Member | None:
+    """Return the assistant that lives in this character now, or None."""
+    return _Door.household.members.get(id_of(character)) if _Door.household is not None else None
+
+
+def id_of(character: Any) -> str:
+    """Return the id of this character's assistant. Its memory is stored under the id, whatever its name."""
+    return f"assistant:{character.pk}"
+
+
+def open_house() -> None:
+    """Read the game-wide settings and open the household. Returns at once.
+
+    Raises nothing, so that the game starts in any case.
+    """
+    from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root; a test may have chosen it late)
+
+    if _Door.household is not None:
+        return
+    hide_keys()
+    try:
+        home = home_of_the_game()
+        opened = Household(reactor, home, Random())  # noqa: S311  (jitter)
+        opened.open()
+    except SettingsError as error:
+        _Door.why_not = f"{error}; mend it, then reload the game"
+        _log.error("no assistant can live: {why}", why=_Door.why_not)
+    except CancelledError:
+        raise
+    except Exception as error:  # noqa: BLE001  (the border: a fault of ours must not keep the game from starting)
+        _Door.why_not = f"a fault of mud-assistant ({type(error).__name__}), told in the server's log"
+        _log.failure("no assistant can live")
+    else:
+        _Door.household = opened
+        _Door.settling = opened.clock.callLater(AWAKE_SECONDS, settle_heap)
+
+
+async def close_house() -> None:
+    """Stop all assistants and close the household, within half a second. No assistant can start once this is called."""
+    closing, _Door.household, _Door.why_not = _Door.household, None, _NOT_YET
+    if _Door.settling is not None and _Door.settling.active():
+        _Door.settling.cancel()
+    if closing is not None:
+        await closing.close()
+
+
+def soon(work: Callable[[], object]) -> None:
+    """Do something in the next turn of the reactor, if there is a household then."""
+
+    def do() -> None:
+        if is_open():
+            work()
+
+    if is_open():
+        household().clock.callLater(0, do)
+
+
+def hide_keys() -> None:
+    """Let no key reach the log of the server. Call it again for observers added since."""
+    log_redaction.install(globalLogPublisher, SECRETS)
+
+
+def home_of_the_game() -> Home:
+    """Return what the household is made from. Raises SettingsError. Blocks for one small file: for the start only."""
+    path = config_path()
+    config = read_settings(path, {}) if path.exists() else Config()
+    wall = time.time  # noqa: TID251  (the composition root)
+    return Home(config, path.parent, os.environ, wall, SECRETS, journal_path(config), _web_of_the_game(config))
+
+
+def _web_of_the_game(config: Config) -> WebConfig | None:
+    """Return the settings of the web with the changes made in the game. A clash is logged, and None returned."""
+    from assistant.worlds.evennia.upkeep.game_wide import game_overrides  # noqa: PLC0415  (needs the game's database)
+
+    changed = {"web": game_overrides().get("web", {})}
+    try:
+        return merged(config.model_dump(exclude_unset=True), changed).web
+    except SettingsError as error:
+        _log.error("the web is as assistant.toml has it, and not as set in the game: {why}", why=str(error))
+        return None
+
+
+def config_path() -> Path:
+    """Return the path of the game-wide settings; the file need not exist."""
+    return Path(settings.GAME_DIR) / getattr(settings, "MUD_ASSISTANT_CONFIG", CONFIG)
+
+
+def journal_path(config: Config) -> Path:
+    """Return the path of the journal: that of the game-wide settings, else that of the installation."""
+    if config.journal.file:
+        return config_path().parent / config.journal.file
+    return Path(settings.GAME_DIR) / getattr(settings, "MUD_ASSISTANT_JOURNAL", JOURNAL)

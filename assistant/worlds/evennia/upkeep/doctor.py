@@ -1,0 +1,77 @@
+"""Checks the game itself for the in-game doctor; the household checks model, key and journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.conf import settings
+
+from assistant.checks.finding import Finding, State
+from assistant.models.counting import how_counted
+from assistant.service.runner import Member
+from assistant.service.troubles import EVERYBODY
+from assistant.shadows import shadowed
+from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia.upkeep import pragmas
+
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+#: The settings that say where the game listens, each with the setting that must be on for it to do so.
+_INTERFACES = {
+    "TELNET_INTERFACES": "TELNET_ENABLED",
+    "SSL_INTERFACES": "SSL_ENABLED",
+    "SSH_INTERFACES": "SSH_ENABLED",
+    "WEBSERVER_INTERFACES": "WEBSERVER_ENABLED",
+    "WEBSOCKET_CLIENT_INTERFACE": "WEBSOCKET_CLIENT_ENABLED",
+    "AMP_INTERFACE": "",
+}
+
+
+async def findings() -> list[Finding]:
+    """Check packages, household, reactor, the game's database and the ports that the game can be reached at."""
+    return [packages(), whole_house(), reactor_in_use(), pragmas.finding(), *ports()]
+
+
+def counters(member: Member) -> Iterable[Finding]:
+    """Report how the tokens of a running assistant's models are counted, and how far off that has been."""
+    for chosen in member.models:
+        said = f"those of {chosen.provider.model} are {how_counted(chosen.provider)}"
+        yield Finding("tokens", State.OK, said)
+
+
+def packages() -> Finding:
+    """Check whether another package hides one of ours."""
+    in_the_way = shadowed()
+    said = in_the_way or "none of mud-assistant's own is hidden by another"
+    return Finding("packages", State.WRONG if in_the_way else State.OK, said)
+
+
+def whole_house() -> Finding:
+    """Check whether assistants can live at all."""
+    try:
+        trouble = house.household().trouble or "; ".join(
+            one.sentence for one in house.household().troubles.of(EVERYBODY)
+        )
+    except house.HouseNotOpen as error:
+        trouble = str(error)
+    said = trouble or f"open; what the assistants remember is in {house.household().home.journal}"
+    return Finding("household", State.WRONG if trouble else State.OK, said)
+
+
+def reactor_in_use() -> Finding:
+    """Check whether Evennia works on the reactor in use."""
+    from twisted.internet import reactor  # noqa: PLC0415, TID251  (only its class is looked at)
+
+    name = type(reactor).__name__
+    if name == "AsyncioSelectorReactor":
+        return Finding("reactor", State.WRONG, "Evennia does not work on asyncio's reactor: start it without --reactor")
+    return Finding("reactor", State.OK, name)
+
+
+def ports() -> Iterable[Finding]:
+    """Report each kind of port that other machines can reach, as they can with Evennia's default settings."""
+    for name, switch in _INTERFACES.items():
+        given = getattr(settings, name, ())
+        open_to = [at for at in ([given] if isinstance(given, str) else given) if at not in _LOOPBACK]
+        if open_to and (not switch or getattr(settings, switch, False)):
+            said = f"{name} lets other machines in ({', '.join(open_to)}); for this one alone, set it to 127.0.0.1"
+            yield Finding("ports", State.UNKNOWN if name != "AMP_INTERFACE" else State.WRONG, said)
