@@ -19,12 +19,12 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import globalLogBeginner, textFileLogObserver
 from twisted.python.failure import Failure
 
-from assistant.checks.finding import Finding, State
+from assistant.checks.finding import Finding, FindingState
 from assistant.command_line import RANKS, parser
 from assistant.keys.log import redacting
 from assistant.keys.redaction import Secrets
 from assistant.shadows import shadowed
-from assistant.surfaces.doctor.screen import Screen
+from assistant.surfaces.doctor.screen import DoctorScreen
 
 if TYPE_CHECKING:
     from assistant.config.schema import Config
@@ -76,10 +76,10 @@ def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
     with _loading():
-        from assistant.surfaces.replay.command import Wanted, replay  # noqa: PLC0415  (after the check)
+        from assistant.surfaces.replay.command import ReplayOptions, replay  # noqa: PLC0415  (after the check)
 
     _begin_logging(None, secrets)
-    wanted = Wanted(**{name: value for name, value in vars(options).items() if name != "command"})
+    wanted = ReplayOptions(**{name: value for name, value in vars(options).items() if name != "command"})
     try:
         return replay(wanted, time.time, secrets, os.environ)  # noqa: TID251  (the composition root)
     except BrokenPipeError:
@@ -91,28 +91,28 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
 
     The first two checks run before the reactor is imported, the first one even before most of our own modules.
     """
-    screen = Screen(json=options.json)
+    screen = DoctorScreen(json=options.json)
     if in_the_way := shadowed():
-        screen.show(Finding("packages", State.WRONG, in_the_way))
+        screen.show(Finding("packages", FindingState.WRONG, in_the_way))
         return 1
-    screen.show(Finding("packages", State.OK, "none of mud-assistant's own is hidden by another"))
+    screen.show(Finding("packages", FindingState.OK, "none of mud-assistant's own is hidden by another"))
     with _loading():
         from assistant.checks.web import PAGE  # noqa: PLC0415  (the same)
         from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings  # noqa: PLC0415  (the same)
-        from assistant.surfaces.doctor.run import Visit, examine  # noqa: PLC0415  (after the check)
+        from assistant.surfaces.doctor.run import DoctorRequest, examine  # noqa: PLC0415  (after the check)
 
     path = options.config or DEFAULT_FILE
     try:
         config = read_settings(options.config, {})
     except SettingsError as error:
-        screen.show(Finding("settings", State.WRONG, str(error)))
+        screen.show(Finding("settings", FindingState.WRONG, str(error)))
         return 1
     there = f"{path} is valid" if path.exists() else f"there is no {path} here, so the defaults are used"
-    screen.show(Finding("settings", State.OK, there))
+    screen.show(Finding("settings", FindingState.OK, there))
     _begin_logging(None, secrets)
     wall, page = time.time, options.page or PAGE  # noqa: TID251  (the composition root)
     folder = path.absolute().parent
-    visit = Visit(config, folder, os.environ, wall, screen.show, screen.waiting, secrets, options.web, page)
+    visit = DoctorRequest(config, folder, os.environ, wall, screen.show, screen.waiting, secrets, options.web, page)
     from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
 
     return _run(reactor, examine(reactor, visit), secrets, _INTERRUPTED)
@@ -144,13 +144,13 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
         return 2
     from assistant.keys.reference import anchored  # noqa: PLC0415  (the same)
     from assistant.surfaces.game.command import Options, game  # noqa: PLC0415  (after the check)
-    from assistant.surfaces.game.making import Wanted  # noqa: PLC0415  (the same)
+    from assistant.surfaces.game.making import GameOptions  # noqa: PLC0415  (the same)
     from assistant.surfaces.game.patience import Patience  # noqa: PLC0415  (the same)
 
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     if options.key:
         model["key"] = anchored(options.key, Path.cwd())
-    wanted = Wanted(model, options.name, options.port)
+    wanted = GameOptions(model, options.name, options.port)
     patience = Patience(time.monotonic, time.sleep)  # noqa: TID251  (the composition root)
     return game(Options(options.folder, wanted, options.fresh, options.stop), os.environ, patience)
 

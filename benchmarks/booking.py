@@ -19,7 +19,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, gatherResults
 
 from assistant.service.heap import settle_heap
-from assistant.service.usage_store import Spending
+from assistant.service.usage_store import UsageStore
 from benchmarks.canned import QUESTION
 from benchmarks.children import stub
 from benchmarks.figures import Figure, is_noisy, ratio
@@ -84,7 +84,7 @@ async def _keeping(reactor: Any, folder: Path) -> Village:
     assert village.file is not None
     await village.file.open()
     ledger = Ledger(reactor.seconds, time.time)  # noqa: TID251  (composition root)
-    spending = Spending(ledger, village.file.usage)
+    spending = UsageStore(ledger, village.file.usage)
     await spending.restore()
     village.pipeline = Pipeline(reactor, Random(1), ledger, spending.keep)  # noqa: S311  (jitter)
     return village

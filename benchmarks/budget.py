@@ -19,18 +19,18 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import deferLater, react
 
 from assistant.journal import Store, StoredUsage
-from assistant.service.usage_store import Spending
+from assistant.service.usage_store import UsageStore
 from resilience import (
     Account,
     Allowance,
     Amount,
+    Attempt,
+    Call,
     Caller,
+    CallTarget,
     Deadline,
     Ledger,
-    Order,
-    Passage,
     Pipeline,
-    Target,
     UpstreamConfig,
     Verdict,
 )
@@ -44,11 +44,11 @@ PLAYERS = 200
 async def ask(pipeline: Pipeline, reactor: Any, allowance: Allowance, until: float, waits: list[float]) -> None:
     """Call one after the other; the seconds from each call to its request go to `waits`."""
     account = Account("all", allowance)
-    order = Order(
-        Target("http://a"), lambda error: Verdict(str(error)), Caller("x", accounts=(account,)), upstream=MANY
+    order = Call(
+        CallTarget("http://a"), lambda error: Verdict(str(error)), Caller("x", accounts=(account,)), upstream=MANY
     )
 
-    async def attempt(passage: Passage) -> None:
+    async def attempt(passage: Attempt) -> None:
         waits.append(time.perf_counter() - began)
         passage.used = Amount(1, 500, 0.001)
         await deferLater(reactor, 0.0)
@@ -62,7 +62,7 @@ async def measure(reactor: Any, path: Path, callers: int, allowance: Allowance, 
     wall = time.time  # noqa: TID251  (composition root)
     store, ledger = Store(path, reactor, wall), Ledger(reactor.seconds, wall)
     await store.open()
-    spending = Spending(ledger, StoredUsage(store))
+    spending = UsageStore(ledger, StoredUsage(store))
     await spending.restore()
     for number in range(PLAYERS):
         ledger.reserve([Account(f"player:{number}", Allowance())], Amount(1)).settle(Amount(1, 500, 0.001))

@@ -22,14 +22,14 @@ from typing import Any
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import react
 
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
 from assistant.events.outcome import NothingToDo
 from assistant.journal import Accepted, SqliteJournal, Store
 from llm import FinishReason, LLMResponse, ToolCall, Usage, assistant
 from tools import Principal
 
-SPEECH = Attention(Verdict.TRIGGER, 8)
+SPEECH = Attention(Classification.TRIGGER, 8)
 WORDS = "Has anybody seen the old map that hung over the fireplace? It was here yesterday. " * 2
 ANNA = Principal("7", "Anna")
 BEN = Principal("8", "Ben")

@@ -11,16 +11,16 @@ from typing import Any
 from twisted.internet.defer import Deferred, gatherResults
 
 from assistant.config.schema import JournalConfig
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
 from assistant.keys.redaction import Secrets
 from assistant.runtime.storage import JournalFile
-from assistant.service.embodiment import Place
+from assistant.service.embodiment import Embodiment
 from assistant.service.heap import settle_heap
 from assistant.service.options import merged
-from assistant.service.service import Household
-from assistant.service.service_config import Home
-from assistant.worlds.embedded.hamlet import Place as Map
+from assistant.service.service import AssistantService
+from assistant.service.service_config import ServiceConfig
+from assistant.worlds.embedded.hamlet import Embodiment as Map
 from assistant.worlds.embedded.hamlet import Room
 from assistant.worlds.embedded.world import EmbeddedWorld
 from benchmarks.blocks import Blocks
@@ -61,7 +61,7 @@ async def _left(reactor: Any, folder: Path) -> None:
         storage = await journal.storage_of(_who(number).id, 100)
         anna = Principal(f"player:{number}", "Anna")
         word = Said(id=f"{number}.left", at=reactor.seconds(), who=anna, text=QUESTION, to_me=True)
-        await storage.journal.accept(word, Attention(Verdict.TRIGGER, 10, addressed=True))
+        await storage.journal.accept(word, Attention(Classification.TRIGGER, 10, addressed=True))
     await journal.close()
 
 
@@ -78,10 +78,10 @@ async def _again(reactor: Any, folder: Path, url: str) -> tuple[Blocks, float]:
     settle_heap()
     began = time.perf_counter()
     with Blocks(reactor) as blocks:
-        home = Home(config, folder, {}, wall, Secrets(), folder / "journal")
-        household = Household(reactor, home, Random(1))  # noqa: S311  (jitter)
+        home = ServiceConfig(config, folder, {}, wall, Secrets(), folder / "journal")
+        household = AssistantService(reactor, home, Random(1))  # noqa: S311  (jitter)
         household.open()
-        members = [household.start(Place(_who(number), body), config) for number, body in enumerate(homes)]
+        members = [household.start(Embodiment(_who(number), body), config) for number, body in enumerate(homes)]
         await gatherResults([Deferred.fromCoroutine(member.settled()) for member in members], consumeErrors=True)
     took = time.perf_counter() - began
     await household.close()

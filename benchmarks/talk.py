@@ -23,7 +23,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import react
 
 from assistant.checks.embedded import file_there, runs_here
-from assistant.checks.finding import Trouble, Unclear
+from assistant.checks.finding import Problem, Unclear
 from assistant.command_line import parser as command_parser
 from assistant.config.settings import SettingsError, read_settings
 from assistant.keys.reference import KeyReferenceError, anchored
@@ -132,7 +132,7 @@ async def figures(reactor: Any, *, full: bool) -> list[Figure]:
     try:
         runs_here()
         file_there("", default_data_dir())
-    except (Trouble, Unclear) as why:
+    except (Problem, Unclear) as why:
         return [Figure("", "talk: items answered right by the embedded model", None, note=str(why))]
     items = read_items(OWN_ITEMS, 0 if full else 16)
     with tempfile.TemporaryDirectory() as folder:

@@ -17,7 +17,7 @@ from assistant.service.wiring import warm
 from assistant.surfaces.trial.converse import TrialOptions
 from assistant.surfaces.trial.staging import Stage, Staging
 from assistant.worlds.embedded.place_file import PlaceFileError, WrittenPlace, place_of
-from assistant.worlds.embedded.world import Body
+from assistant.worlds.embedded.world import EmbeddedBody
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal, Status
 
@@ -109,7 +109,9 @@ class Player:
             await launcher.stop()
         return {"turns": turns, "examples": examples, "failures": watched.failures}
 
-    async def _turn(self, stage: Stage, bodies: dict[str, Body], turn: Turn, watched: Watched) -> dict[str, Any]:
+    async def _turn(
+        self, stage: Stage, bodies: dict[str, EmbeddedBody], turn: Turn, watched: Watched
+    ) -> dict[str, Any]:
         """Let everybody say their lines at once, and wait until all that follows from them is over."""
         watched.begin()
         for line in turn["heard"]:
@@ -123,7 +125,7 @@ class Player:
         }
 
 
-async def _deliver(body: Body, how: str, text: str, to: str) -> None:
+async def _deliver(body: EmbeddedBody, how: str, text: str, to: str) -> None:
     """Say, whisper or page a line to the character, or make a pose or a step. Raises ValueError for anything else."""
     match how:
         case "say":

@@ -11,16 +11,16 @@ from random import Random
 from typing import Any
 
 from assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
-from assistant.events.scheduler import Turnstile
+from assistant.events.scheduler import Scheduler
 from assistant.events.trace import NobodyWatches, Observer
 from assistant.journal import MemoryJournal, StreamEntry
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
-from assistant.runtime.ears import AssistantEars
+from assistant.runtime.ears import AssistantListener
 from assistant.runtime.storage import JournalFile, Storage, in_memory
 from assistant.worlds.embedded.hamlet import Place, Room
-from assistant.worlds.embedded.world import Body, EmbeddedWorld
+from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from benchmarks.canned import MODEL, history
 from llm import Capabilities, LLMProvider, get_provider
 from llm.messages import Message, Role, Text
@@ -92,8 +92,8 @@ class House:
 
     number: int
     assistant: Assistant
-    home: Body
-    player: Body
+    home: EmbeddedBody
+    player: EmbeddedBody
     heard: list[str] = field(default_factory=list)
 
     async def ask(self, text: str) -> None:
@@ -132,7 +132,7 @@ class Village:
         self.pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall) if ledger else None)  # noqa: S311
         self.file = JournalFile(journal, reactor, wall, JournalConfig(file=str(journal))) if journal else None
         self.houses: list[House] = []
-        self.turnstile = Turnstile(reactor)
+        self.turnstile = Scheduler(reactor)
         self._launcher = Launcher()
         self._capabilities = Capabilities()
         self._registry = Registry(GAME_TOOLS)
@@ -154,7 +154,7 @@ class Village:
         player = self.world.add(
             Principal(f"player:{number}", "Anna"), f"room{number}", PlayerEars(hears or heard.append)
         )
-        home.ears = AssistantEars(assistant, me, self.reactor, home.alone_with, self._launcher, storage.life)
+        home.ears = AssistantListener(assistant, me, self.reactor, home.alone_with, self._launcher, storage.life)
         assistant.start()
         house = House(number, assistant, home, player, heard)
         self.houses.append(house)
@@ -188,11 +188,11 @@ class Village:
         return Storage(kept.journal, kept.notes, kept.mutes, kept.stream or tenant.stream, kept.life)
 
     def _built(
-        self, me: Principal, home: Body, storage: Storage, tenant: Tenant, observer: Observer | None
+        self, me: Principal, home: EmbeddedBody, storage: Storage, tenant: Tenant, observer: Observer | None
     ) -> Assistant:
         config = ModelConfig(**{"max_attempts": 1, "examples": False, "max_in_flight": 200, **tenant.model})
         chosen = ChosenModel(tenant.provider or get_provider("local", tenant.url, MODEL), "a stub", config)
-        around = Surroundings(
+        around = Dependencies(
             me=me,
             world=home,
             storage=storage,

@@ -29,7 +29,7 @@ from llm.wire.accumulate import Accumulator
 from llm.wire.rate_limits import Moment, heed, retry_wish
 from resilience import (
     Amount,
-    Barred,
+    Attempt,
     BodyTooLarge,
     BudgetSpent,
     CircuitOpen,
@@ -41,11 +41,11 @@ from resilience import (
     HttpExchange,
     Limits,
     NotThere,
-    Passage,
     QueueFull,
+    RateLimitSnapshot,
     Request,
     ResilienceError,
-    Told,
+    Revoked,
     origin_of,
 )
 
@@ -73,7 +73,7 @@ class Attempting:
     prices: Prices | None = None
     wall: Callable[[], float] | None = None
 
-    async def __call__(self, passage: Passage) -> Read:
+    async def __call__(self, passage: Attempt) -> Read:
         """Return the complete answer. Raises LLMError; do not retry an error raised after the listener acted."""
         sink, is_whole = self.new_sink(), False
         try:
@@ -92,7 +92,7 @@ class Attempting:
         finally:
             passage.used = self._used(sink, is_whole=is_whole)
 
-    async def _perform(self, sink: AnswerSink, passage: Passage) -> None:
+    async def _perform(self, sink: AnswerSink, passage: Attempt) -> None:
         try:
             await self.exchange.perform(self.request, _Heard(sink, passage), self.limits)
         except ResilienceError as error:
@@ -111,7 +111,7 @@ class Attempting:
                 error.retry_at = retry_wish(told, self._moment())
             raise
 
-    def _told(self, sink: AnswerSink, passage: Passage) -> RateLimitInfo | None:
+    def _told(self, sink: AnswerSink, passage: Attempt) -> RateLimitInfo | None:
         """Return what the headers say of limits, and pass it on to the pacing of later requests."""
         info = self.provider.parse_rate_limit_headers(sink.headers, self._moment())
         if info is not None:
@@ -146,7 +146,7 @@ class _Heard:
 
     __slots__ = ("_passage", "_sink")
 
-    def __init__(self, sink: AnswerSink, passage: Passage) -> None:
+    def __init__(self, sink: AnswerSink, passage: Attempt) -> None:
         self._sink = sink
         self._passage = passage
 
@@ -186,7 +186,7 @@ def not_made(error: ResilienceError, provider: LLMProvider, now: float) -> LLMEr
             return CircuitOpenError(said, name, model, retry_at=at, name=error.name, retry_after=error.retry_after)
         case CoolingDown():
             return RateLimited(said, name, model, retry_at=error.until)
-        case Barred():
+        case Revoked():
             return BadCredential(f"{said}: {error.why}", name, model)
         case NotThere():
             return ModelNotFound(f"{error.why.removeprefix(f'{name}/{model}: ')}; {said}", name, model)
@@ -204,5 +204,5 @@ def without_model(provider: LLMProvider, said: str) -> str:
     return f"the server {origin_of(provider.get_api_url())} {what}; {provider.missing_model()} (it said: {said})"
 
 
-def _limit(remaining: int | None, limit: int | None, reset_at: float | None) -> Told | None:
-    return None if remaining is None else Told(remaining, limit, reset_at)
+def _limit(remaining: int | None, limit: int | None, reset_at: float | None) -> RateLimitSnapshot | None:
+    return None if remaining is None else RateLimitSnapshot(remaining, limit, reset_at)

@@ -18,28 +18,28 @@ from llm.fallback.find import find_calls
 from llm.messages import Block, Message, Reasoning, Role, Text, ToolSpec
 from llm.modes import call_record
 from llm.modes.capabilities import Capabilities, ModelRecord
-from llm.modes.mode import Way, learned
+from llm.modes.mode import RequestMode, learned
 from llm.modes.structured import checked
 from llm.options import CallOptions, ToolChoice
 from llm.paused import whole_turn
 from llm.prices import Prices
 from llm.providers.provider import LLMProvider
-from llm.request import Ask, inputs_of, worded
+from llm.request import ChatRequest, inputs_of, worded
 from llm.response import FinishReason, LLMResponse, Usage
 from llm.stream import Listener, acting
 from llm.verdicts import verdict_of
 from resilience import (
     Amount,
+    Call,
     Caller,
+    CallTarget,
     Deadline,
     HttpExchange,
     Limits,
-    Order,
     Pipeline,
     Request,
     ResilienceError,
     RetryConfig,
-    Target,
     UpstreamConfig,
     origin_of,
 )
@@ -113,11 +113,13 @@ class UnifiedLLMClient:
         acted on something, the call is not retried. A plain function counts as acting as soon as it hears anything.
         `caller` says on whose behalf the call is made.
         """
-        ask = Ask(messages, tools or (), tool_choice, CallOptions(**options), acting(listener), caller or Caller())
+        ask = ChatRequest(
+            messages, tools or (), tool_choice, CallOptions(**options), acting(listener), caller or Caller()
+        )
         until = deadline or Deadline.after(self._clock, DEFAULT_SECONDS)
         return Deferred.fromCoroutine(self._turn(ask, until))
 
-    async def _turn(self, ask: Ask, deadline: Deadline) -> LLMResponse:
+    async def _turn(self, ask: ChatRequest, deadline: Deadline) -> LLMResponse:
         """Complete one turn, however often the provider pauses in it, and check its text against the schema."""
 
         def again(messages: Sequence[Message]) -> Awaitable[LLMResponse]:
@@ -126,7 +128,7 @@ class UnifiedLLMClient:
         response = await whole_turn(again, ask.messages)
         return response if ask.options.schema is None else checked(response, ask.options.schema)
 
-    async def _complete(self, ask: Ask, deadline: Deadline) -> LLMResponse:
+    async def _complete(self, ask: ChatRequest, deadline: Deadline) -> LLMResponse:
         """Ask in the best mode known for this model. Learn from a refusal that teaches something, and ask again."""
         record = self.record
         way = self._best_way(ask, record)
@@ -152,7 +154,7 @@ class UnifiedLLMClient:
         """Read the key again and use it from now on. Return True when it has changed."""
         return self._reread_key is not None and self.provider.give_key(await self._reread_key())
 
-    def _best_way(self, ask: Ask, record: ModelRecord) -> Way:
+    def _best_way(self, ask: ChatRequest, record: ModelRecord) -> RequestMode:
         """Return the best known way to ask."""
         as_text = bool(ask.tools) and (record.as_text or not self.provider.supports_tools())
         wanted = ask.options.structured
@@ -160,9 +162,9 @@ class UnifiedLLMClient:
         schema = schema and self.provider.supports_schema()
         thinks = ask.options.think is not None and record.thinking is not False
         native = bool(ask.tools) and not as_text
-        return Way(native=native, as_text=as_text, schema=schema, thinks=thinks, amendments=record.amendments)
+        return RequestMode(native=native, as_text=as_text, schema=schema, thinks=thinks, amendments=record.amendments)
 
-    async def _ask(self, ask: Ask, deadline: Deadline, way: Way, record: ModelRecord) -> LLMResponse:
+    async def _ask(self, ask: ChatRequest, deadline: Deadline, way: RequestMode, record: ModelRecord) -> LLMResponse:
         """Make one exchange: encode, send, read, and find the calls in the answer."""
         provider = self.provider
         messages, tools, options = worded(ask, way)
@@ -186,7 +188,9 @@ class UnifiedLLMClient:
         _judge(response, ask, way, record)
         return response
 
-    async def _let_in(self, ask: Ask, deadline: Deadline, body: bytes, way: Way, record: ModelRecord) -> Read:
+    async def _let_in(
+        self, ask: ChatRequest, deadline: Deadline, body: bytes, way: RequestMode, record: ModelRecord
+    ) -> Read:
         """Send this body through the pipeline and return the answer."""
         provider, limits = self.provider, self._limits or Limits()
         known = [tool.name for tool in ask.tools]
@@ -231,13 +235,13 @@ class UnifiedLLMClient:
         deadline.renew()
         return read
 
-    def _order(self, ask: Ask, tokens: int) -> Order:
+    def _order(self, ask: ChatRequest, tokens: int) -> Call:
         """Describe the call to the pipeline."""
         provider, now = self.provider, self._clock.seconds
         answer = ask.options.max_tokens or DEFAULT_ANSWER_TOKENS
         cost = self._prices.cost(Usage(tokens, answer)) if self._prices else None
-        return Order(
-            Target(origin_of(provider.get_api_url()), provider.credential, provider.model),
+        return Call(
+            CallTarget(origin_of(provider.get_api_url()), provider.credential, provider.model),
             judge=lambda error: verdict_of(error, now(), self._retry),
             caller=ask.caller,
             estimate=Amount(1, tokens + answer, cost or 0.0),
@@ -245,7 +249,7 @@ class UnifiedLLMClient:
             upstream=self._upstream,
         )
 
-    def _rescued(self, error: LLMError, ask: Ask) -> LLMResponse | None:
+    def _rescued(self, error: LLMError, ask: ChatRequest) -> LLMResponse | None:
         """Return the calls in model output that its server could not parse, or None when there are none."""
         if not isinstance(error, OutputUnreadable) or not error.generated:
             return None
@@ -254,7 +258,7 @@ class UnifiedLLMClient:
         read = self._with_calls_from_text(response, ask)
         return read if read.has_tool_calls else None
 
-    def _with_calls_from_text(self, response: LLMResponse, ask: Ask) -> LLMResponse:
+    def _with_calls_from_text(self, response: LLMResponse, ask: ChatRequest) -> LLMResponse:
         """Return the response with the tool calls found in its text, if tools were offered and none came natively."""
         if response.has_tool_calls or not ask.tools or not response.content:
             return response
@@ -278,7 +282,7 @@ class UnifiedLLMClient:
         )
 
 
-def _judge(response: LLMResponse, ask: Ask, way: Way, record: ModelRecord) -> None:
+def _judge(response: LLMResponse, ask: ChatRequest, way: RequestMode, record: ModelRecord) -> None:
     """Record how the calls of an answer came out, and whether its text stood alone, for later answers.
 
     An answer that was cut off says nothing about what the model can do. Neither does one to a call that gives way to
@@ -296,5 +300,5 @@ def _judge(response: LLMResponse, ask: Ask, way: Way, record: ModelRecord) -> No
     if response.content.strip() or response.from_fallback:
         is_answer = not calls and not response.reasoning
         record.text_alone = record.text_alone is not False and is_answer
-    asked = call_record.Way.NATIVE if way.native else call_record.Way.FALLBACK
+    asked = call_record.CallStyle.NATIVE if way.native else call_record.CallStyle.FALLBACK
     record.calls = call_record.recorded(record.calls, outcome, way=asked)

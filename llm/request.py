@@ -9,7 +9,7 @@ from typing import overload
 
 from llm.fallback.prompt import call_schema, with_instructions
 from llm.messages import Message, Role, Text, ToolSpec
-from llm.modes.mode import Way
+from llm.modes.mode import RequestMode
 from llm.modes.structured import with_schema
 from llm.options import CallOptions, ToolChoice
 from llm.stream import ActingListener
@@ -17,7 +17,7 @@ from resilience import Caller
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ChatRequest:
     """One logical call."""
 
     messages: Sequence[Message]
@@ -28,7 +28,7 @@ class Ask:
     caller: Caller
 
 
-def worded(ask: Ask, way: Way) -> tuple[Sequence[Message], Sequence[ToolSpec], CallOptions]:
+def worded(ask: ChatRequest, way: RequestMode) -> tuple[Sequence[Message], Sequence[ToolSpec], CallOptions]:
     """Return the messages, native tools and options to send. What cannot be requested natively is put into words."""
     messages, tools, options = ask.messages, ask.tools, ask.options
     schema = options.json_schema

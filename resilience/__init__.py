@@ -4,20 +4,19 @@ Knows nothing of language models or games.
 """
 
 from resilience.admission.breaker import CircuitBreaker
-from resilience.admission.circuit import BreakerConfig, State
+from resilience.admission.circuit import BreakerConfig, CircuitState
 from resilience.admission.in_flight import InFlightConfig
 from resilience.admission.quota import Credential
-from resilience.admission.rate_limit_window import Told
-from resilience.admission.server import Passage, Upstream, UpstreamConfig
+from resilience.admission.rate_limit_window import RateLimitSnapshot
+from resilience.admission.server import Attempt, Upstream, UpstreamConfig
 from resilience.amounts import Account, Allowance, Amount
 from resilience.backoff import RetryConfig
 from resilience.budget.ledger import Ledger
 from resilience.budget.writer import Keep
 from resilience.cache.cache import Cache
-from resilience.call import Attempt, Caller, Order, Target
+from resilience.call import AttemptFunction, Call, Caller, CallTarget
 from resilience.deadline import Deadline
 from resilience.errors import (
-    Barred,
     BodyTooLarge,
     BudgetSpent,
     BudgetUnkept,
@@ -31,6 +30,7 @@ from resilience.errors import (
     NotThere,
     QueueFull,
     ResilienceError,
+    Revoked,
     TimedOut,
     TransportError,
 )
@@ -46,15 +46,18 @@ __all__ = [
     "Allowance",
     "Amount",
     "Attempt",
-    "Barred",
+    "AttemptFunction",
     "BodyTooLarge",
     "BreakerConfig",
     "BudgetSpent",
     "BudgetUnkept",
     "Cache",
+    "Call",
+    "CallTarget",
     "Caller",
     "CircuitBreaker",
     "CircuitOpen",
+    "CircuitState",
     "Collected",
     "ConnectFailed",
     "ConnectionLost",
@@ -71,19 +74,16 @@ __all__ = [
     "Limits",
     "NotAdmitted",
     "NotThere",
-    "Order",
-    "Passage",
     "Pipeline",
     "QueueFull",
+    "RateLimitSnapshot",
     "Request",
     "ResilienceError",
     "RetryConfig",
+    "Revoked",
     "Sink",
     "Snapshot",
-    "State",
-    "Target",
     "TimedOut",
-    "Told",
     "TransportError",
     "Upstream",
     "UpstreamConfig",

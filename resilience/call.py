@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from resilience.admission.server import Passage, UpstreamConfig
+from resilience.admission.server import Attempt, UpstreamConfig
 from resilience.amounts import Account, Amount
 from resilience.backoff import RetryConfig
 from resilience.verdict import Judge
@@ -16,7 +16,7 @@ from resilience.verdict import Judge
 T = TypeVar("T")
 
 #: One try at a call, made with the passage that admitted it.
-Attempt = Callable[[Passage], Coroutine[Deferred[Any], Any, T]]
+AttemptFunction = Callable[[Attempt], Coroutine[Deferred[Any], Any, T]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CallTarget:
     """What a call asks: a server, a name for the credential (never the key), and the lane that the limits are on."""
 
     origin: str
@@ -43,13 +43,13 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Call:
     """One call. `estimate` is the expected use of one attempt; its tokens also count against the server's limits.
 
     `upstream` is the configuration for a server that is asked for the first time.
     """
 
-    target: Target
+    target: CallTarget
     judge: Judge
     caller: Caller = field(default_factory=Caller)
     estimate: Amount = field(default_factory=lambda: Amount(calls=1))

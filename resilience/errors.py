@@ -111,7 +111,7 @@ class GaveWay(NotAdmitted):
 
 
 @dataclass(eq=False)
-class Barred(NotAdmitted):
+class Revoked(NotAdmitted):
     """The server refused the credential lately, so it is not used for a while. `why` is what the server said."""
 
     why: str = ""

@@ -32,9 +32,9 @@ from resilience.admission.quota import Credential, Quota
 from resilience.admission.server import Upstream, UpstreamConfig
 from resilience.budget.learned_cost import LearnedCost
 from resilience.budget.ledger import Ledger
-from resilience.budget.reservation import Payment
-from resilience.budget.writer import Keep, Keeping
-from resilience.call import Attempt, Order, Target
+from resilience.budget.reservation import CallReservation
+from resilience.budget.writer import Keep, LedgerWriter
+from resilience.call import AttemptFunction, Call, CallTarget
 from resilience.deadline import Deadline
 from resilience.errors import BudgetUnkept, GaveWay
 from resilience.retry import RetriedCall
@@ -57,16 +57,16 @@ class Pipeline:
         self.clock = clock
         self.ledger = ledger
         self.random = random
-        self._keeping = Keeping(ledger, keep) if ledger and keep else None
+        self._keeping = LedgerWriter(ledger, keep) if ledger and keep else None
         self._upstreams: dict[str, Upstream] = {}
         #: Calls under way that do not give way, by server; `_giving_way` has what ends the one that gives way to them.
         self._calls: Counter[str] = Counter()
         self._giving_way: dict[str, Callable[[], None]] = {}
         self._credentials: dict[tuple[str, str], Credential] = {}
-        self._quotas: dict[Target, Quota] = {}
+        self._quotas: dict[CallTarget, Quota] = {}
         self._costs: dict[tuple[str, str], LearnedCost] = {}
 
-    async def call(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
+    async def call(self, attempt: AttemptFunction[T], order: Call, deadline: Deadline) -> T:
         """Return the result of `attempt`, repeated as long as it is worth it within `deadline`.
 
         Raises DeadlineExceeded when time is up, NotAdmitted when the call is not made, else the last attempt's error.
@@ -83,18 +83,18 @@ class Pipeline:
         finally:
             self._calls[origin] -= 1
 
-    async def _call(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
+    async def _call(self, attempt: AttemptFunction[T], order: Call, deadline: Deadline) -> T:
         """Return the result of a call that does not give way."""
         upstream = self.upstream(order.target.origin, order.upstream)
         quota = self.quota(order.target)
         if self.ledger is None:
             made = RetriedCall(order, deadline, upstream, quota, self.random)
             return await deadline.bound(Deferred.fromCoroutine(made.result(attempt)), made.end)
-        payment = Payment(self.ledger, self._keeping, order, self._learned_cost(order.target))
+        payment = CallReservation(self.ledger, self._keeping, order, self._learned_cost(order.target))
         made = RetriedCall(order, deadline, upstream, quota, self.random, payment=payment)
         return await deadline.bound(Deferred.fromCoroutine(_paid(attempt, made, payment)), made.end)
 
-    async def _in_between(self, attempt: Attempt[T], order: Order, deadline: Deadline) -> T:
+    async def _in_between(self, attempt: AttemptFunction[T], order: Call, deadline: Deadline) -> T:
         """Return the result of a call that gives way. Raises GaveWay as soon as another call wants the server."""
         origin = order.target.origin
         refusal = GaveWay(f"{origin} is wanted for something else")
@@ -136,14 +136,14 @@ class Pipeline:
             self._upstreams[origin] = Upstream(origin, self.clock, self.random, config)
         return self._upstreams[origin]
 
-    def quota(self, target: Target) -> Quota:
+    def quota(self, target: CallTarget) -> Quota:
         """Return the shared limits of one credential and lane at one server."""
         if target not in self._quotas:
             credential = self.credential(target.origin, target.credential)
             self._quotas[target] = Quota(target.lane, self.clock.seconds, credential)
         return self._quotas[target]
 
-    def _learned_cost(self, target: Target) -> LearnedCost:
+    def _learned_cost(self, target: CallTarget) -> LearnedCost:
         """Return the known cost of one model, shared by all who pay for it."""
         key = (target.origin, target.lane)
         if key not in self._costs:
@@ -176,7 +176,7 @@ class Pipeline:
         )
 
 
-async def _paid(attempt: Attempt[T], call: RetriedCall, payment: Payment) -> T:
+async def _paid(attempt: AttemptFunction[T], call: RetriedCall, payment: CallReservation) -> T:
     """Make the call, with its estimate reserved before anything else and its real use booked at the end."""
     try:
         await payment.ready(call.used)

@@ -11,13 +11,13 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from resilience.admission.queue_entry import Errand
+from resilience.admission.queue_entry import AdmissionRequest
 from resilience.admission.quota import Quota
-from resilience.admission.server import Passage, Upstream
+from resilience.admission.server import Attempt, Upstream
 from resilience.amounts import Amount
 from resilience.backoff import ceiling, delay
-from resilience.budget.reservation import Payment
-from resilience.call import Attempt, Order
+from resilience.budget.reservation import CallReservation
+from resilience.call import AttemptFunction, Call
 from resilience.deadline import Deadline
 from resilience.errors import BudgetSpent, NotAdmitted
 from resilience.verdict import Verdict
@@ -31,13 +31,13 @@ class RetriedCall:
 
     def __init__(
         self,
-        order: Order,
+        order: Call,
         deadline: Deadline,
         upstream: Upstream,
         quota: Quota,
         random: random_module.Random,
         *,
-        payment: Payment | None = None,
+        payment: CallReservation | None = None,
     ) -> None:
         self.used = Amount()
         self.order = order
@@ -57,7 +57,7 @@ class RetriedCall:
         """Note that no caller waits any more: the attempt under way is the last, and the server is not blamed."""
         self._nobody_waits = True
 
-    async def result(self, attempt: Attempt[T]) -> T:
+    async def result(self, attempt: AttemptFunction[T]) -> T:
         """Return the result of an attempt. Raises the last attempt's error, or NotAdmitted when there was none."""
         self._upstream.retries.called()
         failure: Exception | None = None
@@ -86,7 +86,7 @@ class RetriedCall:
             await deferLater(self._clock, seconds)
         raise AssertionError("the loop ends by returning or raising")
 
-    async def _limited(self, attempt: Attempt[T], passage: Passage) -> T:
+    async def _limited(self, attempt: AttemptFunction[T], passage: Attempt) -> T:
         """Make an attempt that is not made, or is stopped, when what it was admitted for was used up meanwhile."""
         assert self._limit is not None
         self._limit.check()
@@ -94,7 +94,7 @@ class RetriedCall:
         self._limit.answered(self.used + passage.used)  # before the next call is admitted
         return answer
 
-    def _failed(self, error: Exception, passage: Passage, number: int) -> float | None:
+    def _failed(self, error: Exception, passage: Attempt, number: int) -> float | None:
         """End the passage. Return the seconds until the next attempt, None when there is to be none.
 
         Raises CancelledError when no caller waits: what a cancelled attempt fails with is no failure.
@@ -114,9 +114,9 @@ class RetriedCall:
             self._quota.cool(self._clock.seconds() + verdict.in_vain_seconds, verdict.cause)
         return seconds
 
-    def _errand(self) -> Errand:
+    def _errand(self) -> AdmissionRequest:
         order = self.order
-        return Errand(
+        return AdmissionRequest(
             order.caller.name,
             self._quota,
             order.estimate.tokens,

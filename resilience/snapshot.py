@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
-from resilience.admission.circuit import Ended, State
+from resilience.admission.circuit import CircuitState, PermitEnd
 from resilience.admission.quota import Quota
 from resilience.admission.server import Upstream
 from resilience.budget.ledger import AccountState
@@ -19,7 +19,7 @@ class UpstreamState:
     """
 
     origin: str
-    state: State
+    state: CircuitState
     open_for: float
     failures_in_a_row: int
     permits_out: int
@@ -27,7 +27,7 @@ class UpstreamState:
     in_flight_limit: int
     waiting: int
     retries_left: float
-    recent: tuple[Ended, ...]
+    recent: tuple[PermitEnd, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Snapshot:
 def upstream_state(upstream: Upstream) -> UpstreamState:
     """Return the state of one server now."""
     breaker = upstream.breaker
-    is_open = breaker.state in {State.OPEN, State.FORCED_OPEN}
+    is_open = breaker.state in {CircuitState.OPEN, CircuitState.FORCED_OPEN}
     return UpstreamState(
         upstream.name,
         breaker.state,

@@ -13,7 +13,7 @@ from twisted.internet.task import Clock
 
 from assistant.config.schema import AssistantConfig, Config, ModelConfig
 from llm import CallOptions
-from tools import Dispatcher, Registry, Rules, Scene, Status
+from tools import Dispatcher, PolicyConfig, Registry, Scene, Status
 from tools.testing import ANNA, RecordingWorld, now, tool_call, tool_context
 
 ROOT = Path(__file__).parents[1]
@@ -44,7 +44,7 @@ def test_the_tool_on_the_page_works_as_it_stands() -> None:
     module = types.ModuleType("hum")
     exec(block("adding-a-tool.md", "python"), module.__dict__)  # noqa: S102  (the page's own example)
     world = RecordingWorld(Scene("Room", "Bare."))
-    dispatcher = Dispatcher(Registry([module.HUM]), Rules(frozenset({"hum"})), Clock())
+    dispatcher = Dispatcher(Registry([module.HUM]), PolicyConfig(frozenset({"hum"})), Clock())
     context = tool_context(world, requester=ANNA)
     (done,) = now(Deferred.fromCoroutine(dispatcher.answer_all([tool_call("hum", tune="an old song")], context)))
     assert done.status is Status.DONE

@@ -6,10 +6,10 @@ from tools.execution.dispatch import Dispatcher
 from tools.execution.step import NOTHING_YET, EffectLog, Past
 from tools.notes import Added, MemoryNotes, Note, Notes
 from tools.policy.approvals import Approvals, Declined, Denied, Given, Pending
-from tools.policy.config import Rules
-from tools.policy.decide import Allowed, Authority, Caps, Decision, NeedsApproval, Refused, Requirement, decide
+from tools.policy.config import PolicyConfig
+from tools.policy.decide import Allowed, Authority, Decision, EffectLimits, NeedsApproval, Refused, Requirement, decide
 from tools.policy.repetition import Repetition
-from tools.policy.trust import TOP, Audience, Label, Sight, Source, label_of
+from tools.policy.trust import TOP, Audience, ContextTrust, Label, Source, label_of
 from tools.registry import Registry
 from tools.result import Begun, Executed, Status
 from tools.text.clean import clean_heard, clean_speech, one_line
@@ -27,12 +27,13 @@ __all__ = [
     "Audience",
     "Authority",
     "Begun",
-    "Caps",
     "Category",
+    "ContextTrust",
     "Decision",
     "Declined",
     "Denied",
     "Dispatcher",
+    "EffectLimits",
     "EffectLog",
     "Executed",
     "GameCommand",
@@ -48,15 +49,14 @@ __all__ = [
     "Past",
     "Pending",
     "Person",
+    "PolicyConfig",
     "Principal",
     "Reach",
     "Refused",
     "Registry",
     "Repetition",
     "Requirement",
-    "Rules",
     "Scene",
-    "Sight",
     "Source",
     "Status",
     "Target",

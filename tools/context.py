@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self
 
 from tools.policy.principal import Kind, Principal
-from tools.policy.trust import Sight
+from tools.policy.trust import ContextTrust
 
 if TYPE_CHECKING:
     from tools.following import Following
@@ -211,7 +211,7 @@ class ToolContext:
     notes: Notes
     requester: Principal | None = None
     run_id: str = ""
-    sight: Sight = field(default_factory=Sight)
+    sight: ContextTrust = field(default_factory=ContextTrust)
     allowed: Requirement | None = None
     #: What this turn knows of the web, None where there is no web.
     web: WebTurn | None = None

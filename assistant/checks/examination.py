@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
-from assistant.checks.finding import Finding, Show, Skipped, State, Trouble, Unclear, in_one_line
+from assistant.checks.finding import Finding, FindingState, Problem, Show, Skipped, Unclear, in_one_line
 from resilience import Deadline, DeadlineExceeded
 
 #: After so many seconds a check is reported as still running, and again after as many.
@@ -19,7 +19,7 @@ SLOW_SECONDS = 3.0
 Check = Callable[[], Coroutine[Deferred[Any], Any, str]]
 
 
-class Examination:
+class CheckRunner:
     """The checks of one visit. `waiting` is called with the name of a slow check and the seconds it has run."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Examination:
     @property
     def all_is_well(self) -> bool:
         """Whether no check found anything wrong."""
-        return not any(finding.state is State.WRONG for finding in self.found)
+        return not any(finding.state is FindingState.WRONG for finding in self.found)
 
     async def check(self, name: str, seconds: float, work: Check, late: str = "") -> bool:
         """Run one check within `seconds`, note its result, and return False if it found something wrong.
@@ -50,30 +50,30 @@ class Examination:
         slow.start(SLOW_SECONDS, now=False)
         try:
             said = await Deadline.after(self.clock, seconds).bound(Deferred.fromCoroutine(work()))
-        except Trouble as trouble:
-            return self.note(name, State.WRONG, str(trouble))
+        except Problem as trouble:
+            return self.note(name, FindingState.WRONG, str(trouble))
         except Unclear as unclear:
-            return self.note(name, State.UNKNOWN, str(unclear))
+            return self.note(name, FindingState.UNKNOWN, str(unclear))
         except Skipped as skipped:
-            return self.note(name, State.SKIPPED, str(skipped))
+            return self.note(name, FindingState.SKIPPED, str(skipped))
         except DeadlineExceeded as error:
             remedy = f"; {late}" if late else ""
-            return self.note(name, State.WRONG, f"there was no answer within {error.seconds:g} s{remedy}")
+            return self.note(name, FindingState.WRONG, f"there was no answer within {error.seconds:g} s{remedy}")
         finally:
             slow.stop()
-        return self.note(name, State.OK, said)
+        return self.note(name, FindingState.OK, said)
 
-    def note(self, name: str, state: State, sentence: str) -> bool:
+    def note(self, name: str, state: FindingState, sentence: str) -> bool:
         """Record a result and show it, with keys removed. Return whether it is anything but WRONG."""
         finding = Finding(name, state, in_one_line(self._scrub(sentence)))
         self.found.append(finding)
         self._show(finding)
-        return state is not State.WRONG
+        return state is not FindingState.WRONG
 
     def skip(self, names: tuple[str, ...], because: str) -> None:
         """Note these checks as skipped, for this reason."""
         for name in names:
-            self.note(name, State.SKIPPED, because)
+            self.note(name, FindingState.SKIPPED, because)
 
     def _still(self, name: str, since: float) -> None:
         self._waiting(f"{name}: waiting for {self.clock.seconds() - since:.0f} s")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class State(StrEnum):
+class FindingState(StrEnum):
     """How a check ended."""
 
     OK = "ok"
@@ -19,7 +19,7 @@ class State(StrEnum):
     SKIPPED = "skipped"
 
 
-_WIDTH = max(map(len, State))
+_WIDTH = max(map(len, FindingState))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Finding:
     """The result of one check: `sentence` says what was found, and what to do when it is wrong."""
 
     check: str
-    state: State
+    state: FindingState
     sentence: str
 
     def line(self) -> str:
@@ -39,7 +39,7 @@ class Finding:
         return json.dumps({"check": self.check, "state": self.state, "sentence": self.sentence}, ensure_ascii=False)
 
 
-class Trouble(Exception):
+class Problem(Exception):
     """A check found something wrong; the message says what, and what to do, in one sentence."""
 
 

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assistant.checks.finding import Trouble
+from assistant.checks.finding import Problem
 from assistant.config.schema import JournalConfig
 from assistant.journal.file.files import connect, make_durable
 from assistant.keys.binding import KeyBinding
@@ -30,11 +30,11 @@ def sound(path: Path, now: float) -> str:
     try:
         with opened(path, now) as found:
             if found.damage:
-                raise Trouble(f"{path}: {found.damage}; {found.remedy}")
+                raise Problem(f"{path}: {found.damage}; {found.remedy}")
     except CannotRead as error:
-        raise Trouble(f"{error}; name another file in journal.file, or move this one away") from error
+        raise Problem(f"{error}; name another file in journal.file, or move this one away") from error
     if not os.access(path, os.W_OK):
-        raise Trouble(f"{path} cannot be written by this user: see its owner and its mode")
+        raise Problem(f"{path} cannot be written by this user: see its owner and its mode")
     return f"{path} is sound"
 
 
@@ -50,11 +50,11 @@ def durable(path: Path) -> str:
         with TemporaryDirectory(prefix=".mud-assistant-doctor-", dir=folder) as scratch:
             mode, synchronous = _pragmas(Path(scratch, "try.sqlite"))
     except OSError as error:
-        raise Trouble(f"nothing can be written in {folder}: {error.strerror}; change its owner or its mode") from error
+        raise Problem(f"nothing can be written in {folder}: {error.strerror}; change its owner or its mode") from error
     except sqlite3.Error as error:
-        raise Trouble(f"SQLite cannot work in {folder} ({error}): put the journal on a local disk") from error
+        raise Problem(f"SQLite cannot work in {folder} ({error}): put the journal on a local disk") from error
     if mode != "wal" or synchronous != _FULL:
-        raise Trouble(
+        raise Problem(
             f"the file system of {folder} gives journal_mode={mode} and synchronous={synchronous} where wal and "
             f"{_FULL} are needed: put the journal on a local disk"
         )
@@ -80,7 +80,7 @@ def room(path: Path, config: JournalConfig) -> str:
     used = path.stat().st_size if path.is_file() else 0
     wanted = max(config.max_bytes - used, LEAST_FREE_BYTES)
     if free < wanted:
-        raise Trouble(
+        raise Problem(
             f"{free // _MIB} MiB are free and the journal may take {wanted // _MIB} MiB more: "
             "make room, or lower journal.max_bytes"
         )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from assistant.checks.asking import asked, options_set, refused_option
 from assistant.checks.embedded import file_there, runs_here
-from assistant.checks.examination import Examination
-from assistant.checks.finding import Trouble, Unclear
+from assistant.checks.examination import CheckRunner
+from assistant.checks.finding import Problem, Unclear
 from assistant.config import known_providers
 from assistant.config.schema import ModelConfig
 from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
@@ -48,7 +48,7 @@ class ModelChecks:
     keys: KeySources
     bound: BoundKeys
     models: Path
-    examination: Examination
+    examination: CheckRunner
     _provider: LLMProvider | None = None
     _key: str = field(default="", repr=False)
     _listed: list[OfferedModel] | None = None
@@ -102,11 +102,11 @@ class ModelChecks:
         """Check that the reference leads to a key, and that this key may go to this server. Raises Trouble."""
         config = self.config
         if config.provider not in known_providers.known_names():
-            raise Trouble(known_providers.no_such_provider(config.provider))
+            raise Problem(known_providers.no_such_provider(config.provider))
         if not config.key:
             if known_providers.is_hosted(config.provider):
                 usual = f"env:{config.provider.upper()}_API_KEY"
-                raise Trouble(
+                raise Problem(
                     f"the provider '{config.provider}' needs a key: set model.key, for example to \"{usual}\""
                 )
             return "none is set"
@@ -115,7 +115,7 @@ class ModelChecks:
             self._key = await resolve_key(config.key, self.keys)
             self.config = await with_keys(config, self.keys)
         except KeyReferenceError as error:
-            raise Trouble(str(error)) from error
+            raise Problem(str(error)) from error
         return f"{config.key} leads to one"
 
     async def _server(self) -> str:
@@ -129,7 +129,7 @@ class ModelChecks:
         """Look for the server of "auto": an Ollama, else an OpenAI-compatible one at the URL, else the embedded one."""
         try:
             return await self._at("ollama", PROBE_SECONDS)
-        except Trouble as trouble:
+        except Problem as trouble:
             if self.config.url:
                 return await self._at("local", LOOK_SECONDS)
             if self.config.model:
@@ -141,7 +141,7 @@ class ModelChecks:
         """Check that a provider's server answers, and list its models. Raises Trouble, Unclear."""
         provider = provider_of(self.config, self._key, name)
         if not provider.api_url:
-            raise Trouble(
+            raise Problem(
                 f"the provider '{name}' needs the address of the server: set model.url to http://HOST:PORT/v1"
             )
         self._provider = provider
@@ -152,12 +152,12 @@ class ModelChecks:
             self._refused = error
         except (ModelNotFound, Rejected):
             if isinstance(provider, OllamaProvider):
-                raise Trouble(f"what answers at {provider.api_url} is no Ollama: see model.url") from None
+                raise Problem(f"what answers at {provider.api_url} is no Ollama: see model.url") from None
         except Unavailable as error:
             start = f"start it with '{provider.start_command}'" if provider.start_command else "start it"
-            raise Trouble(f"{error.message}; {'check the connection' if provider.hosted else start}") from error
+            raise Problem(f"{error.message}; {'check the connection' if provider.hosted else start}") from error
         except ProtocolError as error:
-            raise Trouble(f"{provider.api_url} {error.message}") from error
+            raise Problem(f"{provider.api_url} {error.message}") from error
         except LLMError as error:
             raise Unclear(f"{provider.api_url} answers, and not well: {error.message}") from error
         return f"{provider.api_url} answers"
@@ -170,11 +170,11 @@ class ModelChecks:
             self._refused = answer if isinstance(answer, BadCredential | QuotaExhausted) else None
         match self._refused:
             case QuotaExhausted():
-                raise Trouble(f"{provider.api_url} takes the key, and the account has no credit left: buy more there")
+                raise Problem(f"{provider.api_url} takes the key, and the account has no credit left: buy more there")
             case BadCredential() if self._key:
-                raise Trouble(f"{provider.api_url} refuses the key of {self.config.key}: put the right one there")
+                raise Problem(f"{provider.api_url} refuses the key of {self.config.key}: put the right one there")
             case BadCredential():
-                raise Trouble(f"{provider.api_url} wants a key: set model.key to env:NAME, file:PATH or keyring:NAME")
+                raise Problem(f"{provider.api_url} wants a key: set model.key to env:NAME, file:PATH or keyring:NAME")
         return f"{provider.api_url} takes it" if self._key else "the server wants none"
 
     async def _named(self) -> str:
@@ -183,15 +183,15 @@ class ModelChecks:
         names = [offered.name for offered in self._listed or ()]
         if not await self._pick():
             if self._listed is None or provider.hosted:
-                raise Trouble(f"the server needs the name of a model: set model.model{_among(names)}")
+                raise Problem(f"the server needs the name of a model: set model.model{_among(names)}")
             pull = f": run '{provider.pull_command}' or another" if provider.pull_command else ""
-            raise Trouble(f"the server at {provider.api_url} has no model{pull}")
+            raise Problem(f"the server at {provider.api_url} has no model{pull}")
         if model and names and not {model, f"{model}:latest"} & set(names):
-            raise Trouble(f"the server has no model '{model}'; set model.model{_among(names)}")
+            raise Problem(f"the server has no model '{model}'; set model.model{_among(names)}")
         if self._listed is None:
             answer = await self._ask()
             if isinstance(answer, ModelNotFound):
-                raise Trouble(f"the server has no model '{model}', and does not list those it has: {answer.message}")
+                raise Problem(f"the server has no model '{model}', and does not list those it has: {answer.message}")
             return f"{provider.model}, which the server does not list"
         return f"{provider.model} is there" if model else f"none is named, so it is {provider.model}"
 
@@ -206,7 +206,7 @@ class ModelChecks:
                     f"the question with {', '.join(names)} failed, and without them as well: see the next line"
                 )
             name, self._answer = refused
-            raise Trouble(f"the server refuses the request with {self.place}.{name}: {answer.message}")
+            raise Problem(f"the server refuses the request with {self.place}.{name}: {answer.message}")
         return f"the server takes {', '.join(names)}"
 
     async def _without(self, config: ModelConfig) -> LLMResponse | LLMError:
@@ -220,13 +220,13 @@ class ModelChecks:
         name = self._asked.model
         match answer:
             case ToolsUnsupported():
-                raise Trouble(f"{name} takes no tools, and calls none in text either: choose another model")
+                raise Problem(f"{name} takes no tools, and calls none in text either: choose another model")
             case BadCredential():
-                raise Trouble(f"{self._asked.api_url} refuses the key of {self.config.key}: put the right one there")
+                raise Problem(f"{self._asked.api_url} refuses the key of {self.config.key}: put the right one there")
             case LLMError():
-                raise Trouble(f"{name} was asked a question and failed: {answer.message}")
+                raise Problem(f"{name} was asked a question and failed: {answer.message}")
         if not answer.tool_calls:
-            raise Trouble(
+            raise Problem(
                 f"{name} was asked to call a tool and did not: choose a larger model, "
                 'or set model.tool_choice = "required" where the server can enforce it'
             )
@@ -237,14 +237,14 @@ class ModelChecks:
         wanted = self.config.context_tokens
         most = await self._holds()
         if self._uncounted and self.config.token_table:
-            raise Trouble(f"{self._uncounted}: see {self.place}.token_table")
+            raise Problem(f"{self._uncounted}: see {self.place}.token_table")
         counted = f"tokens are {how_counted(self._asked, self._uncounted)}"
         if most is None:
             raise Unclear(
                 f"the server does not say how much the model holds; {wanted} tokens are used, as set; {counted}"
             )
         if most < wanted:
-            raise Trouble(f"the model holds {most} tokens and model.context_tokens is {wanted}: set it to {most}")
+            raise Problem(f"the model holds {most} tokens and model.context_tokens is {wanted}: set it to {most}")
         return f"{wanted} tokens are used of the {most} the model can hold; {counted}"
 
     async def _holds(self) -> int | None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from assistant.checks.examination import Examination
-from assistant.checks.finding import State, Trouble
+from assistant.checks.examination import CheckRunner
+from assistant.checks.finding import FindingState, Problem
 from assistant.checks.web import reads, searches
 from assistant.config.web import WebConfig, WebProviderConfig
 from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
@@ -32,7 +32,7 @@ class WebChecks:
 
     config: WebConfig
     keys: KeySources
-    examination: Examination
+    examination: CheckRunner
     page: str
     make: MakeProviders
 
@@ -40,7 +40,7 @@ class WebChecks:
         """Run the checks."""
         config = self.config
         if not config.search_provider:
-            self.examination.note("web", State.WRONG, _NOT_SET)
+            self.examination.note("web", FindingState.WRONG, _NOT_SET)
             return
         keys: dict[str, str] = {}
         for name in dict.fromkeys((*config.search_provider, *config.read_provider)):
@@ -72,7 +72,7 @@ class WebChecks:
             try:
                 key = await resolve_key(config.key, self.keys)
             except KeyReferenceError as error:
-                raise Trouble(f"{error} (web.providers.{name}.key)") from error
+                raise Problem(f"{error} (web.providers.{name}.key)") from error
             return f"{config.key} leads to one"
 
         if config.key and not await self.examination.check(f"key {name}", KEY_SECONDS, reference):
@@ -83,12 +83,12 @@ class WebChecks:
         try:
             provider = providers.search(name)
         except ValueError as error:
-            raise Trouble(f"{error}: see web.providers.{name}") from error
+            raise Problem(f"{error}: see web.providers.{name}") from error
         return await searches(provider, self.examination.clock)
 
     async def _read(self, providers: WebProviders, name: str) -> str:
         try:
             provider = providers.read(name)
         except ValueError as error:
-            raise Trouble(f"{error}: see web.providers.{name}") from error
+            raise Problem(f"{error}: see web.providers.{name}") from error
         return await reads(provider, self.page, self.examination.clock)

@@ -6,8 +6,8 @@ from typing import assert_never
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.checks.finding import Trouble
-from tools.web.errors import Kind, WebError
+from assistant.checks.finding import Problem
+from tools.web.errors import ErrorKind, WebError
 from tools.web.source.protocol import ReadProvider, SearchProvider, SearchQuery
 
 #: The query of the check: every index has an answer to it.
@@ -23,9 +23,9 @@ async def searches(provider: SearchProvider, clock: IReactorTime) -> str:
     try:
         found = await provider.search(QUERY)
     except WebError as error:
-        raise Trouble(explained(error, provider.name, clock.seconds())) from error
+        raise Problem(explained(error, provider.name, clock.seconds())) from error
     if not found:
-        raise Trouble(
+        raise Problem(
             f"{provider.name} answers, and finds nothing for '{QUERY.text}': it is blocked, or its engines are: "
             "try it in a browser, or put another provider before it"
         )
@@ -37,9 +37,9 @@ async def reads(provider: ReadProvider, page: str, clock: IReactorTime) -> str:
     try:
         read = await provider.read_url(page)
     except WebError as error:
-        raise Trouble(explained(error, provider.name, clock.seconds())) from error
+        raise Problem(explained(error, provider.name, clock.seconds())) from error
     if not read.content.strip():
-        raise Trouble(f"{provider.name} reads {page} and finds no text in it: try another with --page URL")
+        raise Problem(f"{provider.name} reads {page} and finds no text in it: try another with --page URL")
     return f"{provider.name} reads {page}: {read.content_length} characters"
 
 
@@ -55,23 +55,23 @@ def _remedy(error: WebError, name: str, now: float) -> str:
     """Return what the owner can do about the error."""
     key, address = f"web.providers.{name}.key", f"web.providers.{name}.url"
     match error.kind:
-        case Kind.AUTH:
+        case ErrorKind.AUTH:
             return f"see {key}: it must lead to a key of this provider that is still valid"
-        case Kind.QUOTA:
+        case ErrorKind.QUOTA:
             return f"{_when(error, now)}buy more there, or put another provider before it"
-        case Kind.RATE_LIMITED:
+        case ErrorKind.RATE_LIMITED:
             return f"{_when(error, now)}ask less often: lower web.providers.{name}.per_minute"
-        case Kind.POLICY:
+        case ErrorKind.POLICY:
             return "the settings of [web] do not allow this page: try another with --page URL"
-        case Kind.BAD_REQUEST:
+        case ErrorKind.BAD_REQUEST:
             return f"see {address}, and whether this version of the provider is still served"
-        case Kind.TIMEOUT | Kind.NETWORK:
+        case ErrorKind.TIMEOUT | ErrorKind.NETWORK:
             return f"see the network of this machine, its firewall and its proxy, and {address} where it is set"
-        case Kind.SERVER:
+        case ErrorKind.SERVER:
             return "it is the provider's own trouble: try again later, or put another provider before it"
-        case Kind.PARSE:
+        case ErrorKind.PARSE:
             return f"see {address}: what answers there may be something else"
-        case Kind.BLOCKED_OR_EMPTY:
+        case ErrorKind.BLOCKED_OR_EMPTY:
             return "the provider may block this machine: try again later, or put another provider before it"
         case _:
             assert_never(error.kind)

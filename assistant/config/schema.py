@@ -21,7 +21,7 @@ from assistant.config.model_options import (
 )
 from assistant.config.types import Address, KeyReference, Seconds, Settings
 from assistant.config.web import WebConfig
-from assistant.events.classify import Verdict
+from assistant.events.classify import Classification
 
 DEFAULT_PERSONA = "You are an old, kind scholar who keeps the library of a small hamlet and knows its stories."
 
@@ -192,9 +192,9 @@ class AssistantConfig(MannerConfig):
     min_permission: int = Field(default=0, ge=0, le=5)
     #: What it does with speech in its room that is not meant for it: "trigger" answers it, "context" only takes it in,
     #: "ignore" does not hear it.
-    room_speech: Verdict = Verdict.CONTEXT
+    room_speech: Classification = Classification.CONTEXT
     #: What it does with what is said on channels and not meant for it: "trigger", "context" or "ignore" likewise.
-    channel_speech: Verdict = Verdict.CONTEXT
+    channel_speech: Classification = Classification.CONTEXT
     #: How long it walks after somebody who asked it to follow them; 0: it follows nobody.
     follow_minutes: Annotated[float, Field(ge=0, le=1440)] = 30.0
     #: How long it stays in a room without players before it goes home by itself; 0: it stays.

@@ -44,7 +44,7 @@ _EVERYBODY = re.compile(
 )
 
 
-class Verdict(StrEnum):
+class Classification(StrEnum):
     """What to do about an event."""
 
     TRIGGER = "trigger"  # wake at once
@@ -56,7 +56,7 @@ class Verdict(StrEnum):
 class Attention:
     """The verdict on one event, its importance from 1 to 10, and whether it was meant for the assistant."""
 
-    verdict: Verdict
+    verdict: Classification
     importance: int
     addressed: bool = False
 
@@ -70,8 +70,8 @@ class Manners:
     aliases: tuple[str, ...] = ()
     enabled: bool = True
     min_permission: int = 0
-    room_speech: Verdict = Verdict.CONTEXT
-    channel_speech: Verdict = Verdict.CONTEXT
+    room_speech: Classification = Classification.CONTEXT
+    channel_speech: Classification = Classification.CONTEXT
     to_everybody: bool = True
     #: What wakes it without speech: "pose", "gift", "arrival".
     wake_on: tuple[str, ...] = ("pose", "gift")
@@ -90,23 +90,23 @@ def classify(
     """
     importance = _importance(event)
     if not me.enabled or event.who.id == me.id:  # the assistant is off, or did this itself
-        return Attention(Verdict.IGNORE, importance)
+        return Attention(Classification.IGNORE, importance)
     from_bot = event.who.kind is Kind.ASSISTANT
-    answerable = Verdict.CONTEXT if from_bot and bot_exchanges >= MAX_BOT_EXCHANGES else Verdict.TRIGGER
+    answerable = Classification.CONTEXT if from_bot and bot_exchanges >= MAX_BOT_EXCHANGES else Classification.TRIGGER
     if event.who.kind is not Kind.WORLD and event.who.permission < me.min_permission:  # below its permission
-        return Attention(Verdict.IGNORE, importance)
+        return Attention(Classification.IGNORE, importance)
     if is_unspoken(event) or (from_bot and isinstance(event, Emoted)):  # an act without speech, or a bot's pose
         wakes = not from_bot and is_rested and _wakes_unspoken(event, me, goes_on=goes_on)
         importance = _ASSISTANT if from_bot else _MENTION if wakes and mentions(event, me) else importance
-        return Attention(Verdict.TRIGGER if wakes else Verdict.CONTEXT, importance, addressed=wakes)
+        return Attention(Classification.TRIGGER if wakes else Classification.CONTEXT, importance, addressed=wakes)
     if mentions(event, me):  # somebody named it
         return Attention(answerable, _ASSISTANT if from_bot else _MENTION, addressed=True)
     if isinstance(event, Paged | Whispered):  # somebody spoke to it alone
         return Attention(answerable, _ASSISTANT if from_bot else _DIRECT, addressed=True)
     if from_bot:  # an assistant that did not name it
-        return Attention(Verdict.CONTEXT, _ASSISTANT)
+        return Attention(Classification.CONTEXT, _ASSISTANT)
     if goes_on and isinstance(event, Said | ChannelSaid | Emoted):  # the conversation with it goes on
-        return Attention(Verdict.TRIGGER, importance, addressed=True)
+        return Attention(Classification.TRIGGER, importance, addressed=True)
     return _overheard(event, me, importance)
 
 
@@ -117,11 +117,11 @@ def _overheard(event: Event, me: Manners, importance: int) -> Attention:
             return Attention(me.channel_speech, importance)
         case Said():  # its settings decide about speech that is not meant for it
             is_meant = event.alone or is_for_everybody(event, me)
-            return Attention(Verdict.TRIGGER if is_meant else me.room_speech, importance, addressed=is_meant)
+            return Attention(Classification.TRIGGER if is_meant else me.room_speech, importance, addressed=is_meant)
         case Emoted(alone=True):  # there is speech in the pose
-            return Attention(Verdict.TRIGGER, importance, addressed=True)
+            return Attention(Classification.TRIGGER, importance, addressed=True)
         case _:  # anything else is only remembered
-            return Attention(Verdict.CONTEXT, importance)
+            return Attention(Classification.CONTEXT, importance)
 
 
 def is_unspoken(event: Event) -> bool:
@@ -147,7 +147,7 @@ def is_for_everybody(event: Event, me: Manners) -> bool:
         return False
     if not me.to_everybody or event.who.kind not in {Kind.PLAYER, Kind.OPERATOR}:
         return False
-    return me.room_speech is not Verdict.IGNORE and _EVERYBODY.search(event.text) is not None
+    return me.room_speech is not Classification.IGNORE and _EVERYBODY.search(event.text) is not None
 
 
 def is_named(text: str, names: Iterable[str]) -> bool:

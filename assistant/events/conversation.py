@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.events.classify import Attention, Verdict, is_named, is_unspoken
+from assistant.events.classify import Attention, Classification, is_named, is_unspoken
 from assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Said
 from tools.context import Kind, Principal
 
@@ -62,18 +62,18 @@ class Conversations:
         if isinstance(event, Left):
             self._last.pop((event.who.id, ""), None)
         place = _place(event)
-        if place is None or (is_unspoken(event) and attention.verdict is not Verdict.TRIGGER):
+        if place is None or (is_unspoken(event) and attention.verdict is not Classification.TRIGGER):
             return
         key = (event.who.id, place)
         is_meant = attention.addressed and event.who.kind is not Kind.ASSISTANT
         last = self._last.pop(key, None)
         if not is_meant:
             self._interrupted(event, place)
-        elif attention.verdict is Verdict.TRIGGER and not is_farewell(_words(event)):
+        elif attention.verdict is Classification.TRIGGER and not is_farewell(_words(event)):
             self._last[key] = _Exchange(event.who.name, self._now(), waits=True)
             while len(self._last) > MAX_KEPT:
                 del self._last[next(iter(self._last))]
-        elif last is not None and attention.verdict is not Verdict.TRIGGER:
+        elif last is not None and attention.verdict is not Classification.TRIGGER:
             self._last[key] = last
 
     def ended(self, askers: Collection[Principal], *, is_settled: bool) -> None:
@@ -153,7 +153,7 @@ class Cooldown:
 
         An event without speech that woke the assistant begins the cooldown.
         """
-        if is_unspoken(event) and attention.verdict is Verdict.TRIGGER:
+        if is_unspoken(event) and attention.verdict is Classification.TRIGGER:
             key = (event.who.id, type(event))
             self._until.pop(key, None)
             self._until[key] = self._clock.seconds() + self._seconds

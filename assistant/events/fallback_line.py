@@ -13,7 +13,7 @@ from tools import ToolFailed, World
 _log = Logger()
 
 
-class Excuse:
+class FallbackLine:
     """Emotes `line` in the world, at most once in `every_seconds`."""
 
     __slots__ = ("_clock", "_every_seconds", "_line", "_not_before", "_world")
@@ -52,7 +52,7 @@ class Waking:
         self._world = world
         self._clock = clock
         self._settings = settings
-        self._room = Excuse(world, clock, settings.waking, settings.excuse_every_seconds)
+        self._room = FallbackLine(world, clock, settings.waking, settings.excuse_every_seconds)
         #: When each player who paged may be told again, in clock seconds.
         self._paged: dict[str, float] = {}
         self._timers: list[IDelayedCall] = []

@@ -27,10 +27,10 @@ LULL_SECONDS = 0.01
 URGENT_IN_A_ROW = 8
 
 
-class Turn:
+class Slot:
     """A place in the queue."""
 
-    def __init__(self, go: Callable[[], None], leave: Callable[[Turn], None], *, is_urgent: bool) -> None:
+    def __init__(self, go: Callable[[], None], leave: Callable[[Slot], None], *, is_urgent: bool) -> None:
         self.go = go
         self.is_urgent = is_urgent
         self._leave = leave
@@ -40,7 +40,7 @@ class Turn:
         self._leave(self)
 
 
-class Turnstile:
+class Scheduler:
     """The scheduler that all assistants of a process share. It has a timer only while its queue is not empty.
 
     Urgent are runs that a trigger woke, and runs that got an answer from their model. They go first, but after
@@ -52,8 +52,8 @@ class Turnstile:
         #: How many assistants there are.
         self._living = 0
         #: The queues, in order. They are dictionaries because a turn may leave from the middle.
-        self._urgent: dict[Turn, None] = {}
-        self._others: dict[Turn, None] = {}
+        self._urgent: dict[Slot, None] = {}
+        self._others: dict[Slot, None] = {}
         self._urgent_in_a_row = 0
         #: How many more may go on in this turn of the reactor, and when the last one did.
         self._room = FEW
@@ -78,7 +78,7 @@ class Turnstile:
         """Count one assistant less."""
         self._living -= 1
 
-    def begin(self, run: Callable[[], None], *, is_urgent: bool) -> Turn | None:
+    def begin(self, run: Callable[[], None], *, is_urgent: bool) -> Slot | None:
         """Call `run` at once and return None, or return the turn in which it will be called later."""
         if self._living > FEW and not self._has_room():
             return self._wait(run, is_urgent=is_urgent)
@@ -118,8 +118,8 @@ class Turnstile:
             self._room = FEW
         return self._room > 0
 
-    def _wait(self, go: Callable[[], None], *, is_urgent: bool) -> Turn:
-        turn = Turn(go, self._leave, is_urgent=is_urgent)
+    def _wait(self, go: Callable[[], None], *, is_urgent: bool) -> Slot:
+        turn = Slot(go, self._leave, is_urgent=is_urgent)
         self._line(turn)[turn] = None
         self._come_back()
         return turn
@@ -136,7 +136,7 @@ class Turnstile:
             self._last = self._clock.seconds()
             self._come_back()
 
-    def _next(self) -> Turn:
+    def _next(self) -> Slot:
         """Take the next turn out of its queue and return it."""
         first = self._urgent if self._urgent_in_a_row < URGENT_IN_A_ROW else self._others
         line = first or self._urgent or self._others
@@ -153,9 +153,9 @@ class Turnstile:
             self._timer.cancel()
             self._timer = None
 
-    def _leave(self, turn: Turn) -> None:
+    def _leave(self, turn: Slot) -> None:
         self._line(turn).pop(turn, None)
         self._come_back()
 
-    def _line(self, turn: Turn) -> dict[Turn, None]:
+    def _line(self, turn: Slot) -> dict[Slot, None]:
         return self._urgent if turn.is_urgent else self._others

@@ -24,7 +24,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from assistant.events.outcome import Cancelled, Failed, Outcome
-from assistant.events.scheduler import Turn, Turnstile
+from assistant.events.scheduler import Scheduler, Slot
 from resilience import Launcher
 
 #: How many runs crash in a row before the emergency stop.
@@ -38,7 +38,7 @@ _log = Logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class TickPace:
     """The intervals of the tick, in seconds."""
 
     join_seconds: float = 0.25
@@ -56,11 +56,11 @@ class Tick:
         self,
         run: Callable[[], Coroutine[Deferred[Any], Any, Outcome]],
         clock: IReactorTime,
-        pace: Pace,
+        pace: TickPace,
         name: str,
         random: Random,
         *,
-        turnstile: Turnstile,
+        turnstile: Scheduler,
     ) -> None:
         self._random = random
         self._run = run
@@ -71,7 +71,7 @@ class Tick:
         self._turnstile = turnstile
         #: The timer for the next run, then its turn. None during a run, and when no run is to come.
         self._next: IDelayedCall | None = None
-        self._turn: Turn | None = None
+        self._turn: Slot | None = None
         self._started = False
         self._busy = False
         self._wanted = False

@@ -20,7 +20,7 @@ from assistant.journal.interrupted import InterruptedCall, InterruptedRun, Inter
 from assistant.journal.memory import MemoryJournal, RunRecord
 from assistant.journal.protocol import Accepted, InboxFullError, Journal
 from assistant.journal.sqlite.journal import SqliteJournal
-from assistant.journal.sqlite.opening import Incomplete, Opened, ReadOnly, Recovered, Refused, Sound
+from assistant.journal.sqlite.opening import Incomplete, Opened, OpeningRefused, ReadOnly, Recovered, Sound
 from assistant.journal.sqlite.store import Store
 from assistant.journal.tables.bindings import StoredBindings
 from assistant.journal.tables.erasure import Forgotten
@@ -56,11 +56,11 @@ __all__ = [
     "Muted",
     "NewerRecord",
     "Opened",
+    "OpeningRefused",
     "Parked",
     "Pruned",
     "ReadOnly",
     "Recovered",
-    "Refused",
     "RunRecord",
     "Sound",
     "SqliteJournal",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.events import Event
 from assistant.events.outcome import Outcome, settles
 from assistant.journal.entries import NO_CHANGE, StreamChange
@@ -53,7 +53,7 @@ class MemoryJournal:
         if event.id in self._inbox or event.id in self._settled:
             return
         if len(self._inbox) >= self._inbox_limit and not (
-            attention.verdict is Verdict.TRIGGER and self._drop_overheard()
+            attention.verdict is Classification.TRIGGER and self._drop_overheard()
         ):
             raise InboxFullError(f"{len(self._inbox)} events are waiting")
         self._inbox[event.id] = Accepted(event, attention)
@@ -62,7 +62,7 @@ class MemoryJournal:
         """Drop the oldest event that was only overheard. Return False when none waits outside of a run."""
         busy = {accepted.event.id for run in self._open.values() for accepted in run.events}
         for event_id, accepted in self._inbox.items():
-            if accepted.attention.verdict is Verdict.CONTEXT and event_id not in busy:
+            if accepted.attention.verdict is Classification.CONTEXT and event_id not in busy:
                 del self._inbox[event_id]
                 self._settled[event_id] = None
                 return True

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.events import (
     Arrived,
     ByRule,
@@ -163,7 +163,7 @@ def _unpack_pending(plain: Plain) -> Pending:
 
 
 def _unpack_attention(plain: Plain) -> Attention:
-    return Attention(Verdict(plain["verdict"]), plain["importance"], plain["addressed"])
+    return Attention(Classification(plain["verdict"]), plain["importance"], plain["addressed"])
 
 
 def _unpack_outcome(plain: Plain) -> Outcome:

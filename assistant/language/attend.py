@@ -81,7 +81,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
+class ToldNotes:
     """What the model is told beside a line. `facts` go before the line; each is a sentence or two."""
 
     facts: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ _COLOURS_TEXT = """
 _COLOURS = frozenset(_COLOURS_TEXT.split())
 
 
-def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> Notes:
+def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> ToldNotes:
     """Return what to tell the model beside `line`, which `who` spoke after the `earlier` turns."""
     named = names_in(line, view.details) or _meant_by_pronoun(line, view, earlier)
     facts = [f"The {name}: {view.details[name]}" if name not in view.people else view.details[name] for name in named]
@@ -174,10 +174,10 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> Notes:
     if asks and len(words_of(line)) > _LONG_LINE:
         facts += _of_the_line(line)
     absent = _absent(line, view, earlier) if asks or _ORDER.search(line) else ()
-    return Notes(tuple(facts), absent, language_of(line), _wanted(line, view, facts))
+    return ToldNotes(tuple(facts), absent, language_of(line), _wanted(line, view, facts))
 
 
-def answer_from(line: str, notes: Notes) -> str:
+def answer_from(line: str, notes: ToldNotes) -> str:
     """Return the sentence of the notes that shares most with a question, empty when none shares anything."""
     if not is_question(line):
         return ""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from assistant.events.events import ChannelSaid
 from assistant.events.outcome import Answered, NothingToDo, Outcome
-from assistant.loop.recovery import MAYBE_HEARD, SAY, Answer, Rest, rest_of, warn_of_unknown, whole_text
-from assistant.loop.run_context import Mind, Run
+from assistant.loop.recovery import MAYBE_HEARD, SAY, RecoveredAnswer, Rest, rest_of, warn_of_unknown, whole_text
+from assistant.loop.run_context import Run, RunContext
 from assistant.loop.speech.manner import in_manner
 from assistant.loop.speech.plain_text import answer_by, call_for_text
 from llm import FinishReason, LLMResponse, ToolCall, Usage, tool_results
@@ -22,7 +22,7 @@ from tools.text.names import plain
 REPEATED = "You know this already: answer now with say."
 
 
-async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple[Executed, ...]:
+async def act(mind: RunContext, run: Run, answer: RecoveredAnswer, prompt_tokens: int) -> tuple[Executed, ...]:
     """Run every call of the answer, in order, and append the answer with its results to the stream.
 
     Of a call that was begun early, only the rest is run. The stream shows it as one whole call.
@@ -65,22 +65,22 @@ async def act(mind: Mind, run: Run, answer: Answer, prompt_tokens: int) -> tuple
     return executed
 
 
-async def answer_by_rule(mind: Mind, run: Run, call: ToolCall) -> Answer:
+async def answer_by_rule(mind: RunContext, run: Run, call: ToolCall) -> RecoveredAnswer:
     """Record a call that no model made as a step of its own, and return it as the answer to act on."""
     response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "")
     run.meter.count_step(response.usage, 0)
     await mind.journal.record_response(run.id, run.next_step(), response)
-    return Answer(response, response.tool_calls, NOTHING_YET)
+    return RecoveredAnswer(response, response.tool_calls, NOTHING_YET)
 
 
-def _in_manner(mind: Mind, run: Run, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+def _in_manner(mind: RunContext, run: Run, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
     """Adapt each call to the manner in which the assistant was spoken to."""
     event = run.trigger.event if run.trigger else None
     is_here = event is not None and mind.world.hears(event.who)
     return tuple(in_manner(call, event, mind.rules.grant, mind.me.name, is_here=is_here) for call in calls)
 
 
-def can_answer(mind: Mind, run: Run) -> bool:
+def can_answer(mind: RunContext, run: Run) -> bool:
     """Tell whether the run can answer where it was spoken to. What was said in private is never answered aloud."""
     if run.hearers is None:
         return True
@@ -90,7 +90,7 @@ def can_answer(mind: Mind, run: Run) -> bool:
     return any(tool is not None and tool.heard_by in reaches for tool in granted)
 
 
-def _audience(mind: Mind, run: Run, executed: Sequence[Executed]) -> tuple[Audience, str]:
+def _audience(mind: RunContext, run: Run, executed: Sequence[Executed]) -> tuple[Audience, str]:
     """Return who may be told of a step, and what others see of it.
 
     Words said to one person are for that person only.
@@ -110,13 +110,15 @@ def _audience(mind: Mind, run: Run, executed: Sequence[Executed]) -> tuple[Audie
     return audience, "\n".join(others_see)
 
 
-async def carry_out(mind: Mind, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past) -> tuple[Executed, ...]:
+async def carry_out(
+    mind: RunContext, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past
+) -> tuple[Executed, ...]:
     """Run the calls and return what came of each. Records an intent before each call and its result after it."""
     mind.waking.answered()
     return await run.dispatcher.answer_all(calls, _context(mind, run), log=_Written(mind, run, step), past=past)
 
 
-def keep_said(mind: Mind, run: Run) -> None:
+def keep_said(mind: RunContext, run: Run) -> None:
     """Append speech that was begun early to the stream, when the rest of the answer never came."""
     if (said := run.said) is not None:
         authority = said.executed.authority
@@ -139,7 +141,7 @@ def outcome_of(run: Run, executed: Sequence[Executed]) -> Outcome | None:
     return Answered(spoken) if spoken else NothingToDo()
 
 
-def _calls_of_text(mind: Mind, run: Run, answer: Answer) -> tuple[ToolCall, ...]:
+def _calls_of_text(mind: RunContext, run: Run, answer: RecoveredAnswer) -> tuple[ToolCall, ...]:
     """Return the call that the answer's plain text stands for.
 
     Calls already made of that text are completed with all of it.
@@ -150,7 +152,7 @@ def _calls_of_text(mind: Mind, run: Run, answer: Answer) -> tuple[ToolCall, ...]
     return () if call is None else (call,)
 
 
-async def _go_on(mind: Mind, run: Run, rest: Rest, calls: tuple[ToolCall, ...]) -> tuple[Executed, ...]:
+async def _go_on(mind: RunContext, run: Run, rest: Rest, calls: tuple[ToolCall, ...]) -> tuple[Executed, ...]:
     """Run the rest of an answer that was begun early, and return what came of its calls.
 
     The call that was begun counts once, as a whole. Its result is recorded here when nothing of it is left to run.
@@ -165,7 +167,7 @@ async def _go_on(mind: Mind, run: Run, rest: Rest, calls: tuple[ToolCall, ...]) 
     return tuple(replace(done, call=call) for done, call in zip(executed, calls, strict=True))
 
 
-def _context(mind: Mind, run: Run) -> ToolContext:
+def _context(mind: RunContext, run: Run) -> ToolContext:
     """Return the context for the calls of a step."""
     event = run.trigger.event if run.trigger else None
     return ToolContext(
@@ -200,7 +202,7 @@ def _known(done: Executed) -> str:
     return f"{done.call.name} {done.call.arguments} {came_to}"
 
 
-def _text_as_call(mind: Mind, run: Run, response: LLMResponse) -> ToolCall | None:
+def _text_as_call(mind: RunContext, run: Run, response: LLMResponse) -> ToolCall | None:
     """Return the call that plain text stands for under the owner's setting, or None."""
     trigger = run.trigger
     return call_for_text(
@@ -217,7 +219,7 @@ def _text_as_call(mind: Mind, run: Run, response: LLMResponse) -> ToolCall | Non
 class _Written:
     """Writes an intent before each call and its result after it."""
 
-    mind: Mind
+    mind: RunContext
     run: Run
     step: int
 

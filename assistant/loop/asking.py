@@ -13,7 +13,7 @@ from twisted.logger import Logger
 
 from assistant.loop.billing import A_MINUTE
 from assistant.loop.early import early_ears, heard_out
-from assistant.loop.run_context import Mind, Run
+from assistant.loop.run_context import Run, RunContext
 from assistant.loop.speech.discretion import kept
 from assistant.loop.speech.repeats import SPEECH, words_said
 from assistant.loop.talk.answer import words_for_nothing
@@ -44,7 +44,7 @@ class Completion:
     response: LLMResponse
 
 
-async def ask(mind: Mind, run: Run) -> Completion | None:
+async def ask(mind: RunContext, run: Run) -> Completion | None:
     """Ask for the next answer within the run's remaining time; return None when the run has nothing left to do.
 
     Raises LLMError. Cancelling closes the connection.
@@ -57,13 +57,13 @@ async def ask(mind: Mind, run: Run) -> Completion | None:
     return None if asked is None else Completion(asked[0], asked[1], discreet(mind, asked[2]))
 
 
-def discreet(mind: Mind, response: LLMResponse) -> LLMResponse:
+def discreet(mind: RunContext, response: LLMResponse) -> LLMResponse:
     """Return the answer as it is recorded and acted on."""
     most_chars = max(MIN_KEPT_CHARS, CHARS_A_TOKEN * mind.model.max_answer_tokens)
     return kept(response, mind.scrub, most_chars, mind.pieces)
 
 
-async def _ask_with_tools(mind: Mind, run: Run) -> Completion:
+async def _ask_with_tools(mind: RunContext, run: Run) -> Completion:
     """Ask once, and once more when the answer only repeats. A second repetition is not said.
 
     The first sentence may have been spoken before the answer is complete (`early.py`); it was checked before that.
@@ -87,7 +87,7 @@ async def _ask_with_tools(mind: Mind, run: Run) -> Completion:
     return asked
 
 
-def _saying(mind: Mind, run: Run, response: LLMResponse, said: str) -> LLMResponse:
+def _saying(mind: RunContext, run: Run, response: LLMResponse, said: str) -> LLMResponse:
     """Return the answer with these words in place of all that it says."""
     deeds = [call for call in response.tool_calls if call.name not in SPEECH]
     words = spoken_call(mind, run, said)
@@ -95,7 +95,7 @@ def _saying(mind: Mind, run: Run, response: LLMResponse, said: str) -> LLMRespon
     return replace(response, message=assistant_message(*calls))
 
 
-async def _answer(mind: Mind, run: Run, again: str = "") -> Completion:
+async def _answer(mind: RunContext, run: Run, again: str = "") -> Completion:
     """Make one model call. `again` says why it is a second one; nothing of a second one is spoken early."""
     nudges = [user(text) for text in (NUDGE if run.nudge else "", again) if text]
     prompt = Joined([*parts_of(mind.front), *mind.history.parts(run.hearers), *nudges])
@@ -115,7 +115,7 @@ async def _answer(mind: Mind, run: Run, again: str = "") -> Completion:
     return Completion(prompt, mind.window.fixed_tokens() + mind.history.tokens, discreet(mind, response))
 
 
-def _count_asker(mind: Mind, run: Run) -> None:
+def _count_asker(mind: RunContext, run: Run) -> None:
     """Count one answer for the person the run is for, once. Raises BudgetReached when they ask too often."""
     requester = run.requester
     if requester is not None and run.counted != requester.id:

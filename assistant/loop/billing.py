@@ -39,7 +39,7 @@ class MinuteCounts:
         return 0.0
 
 
-class Purse:
+class Billing:
     """The budgets of one assistant. `minutes` is shared with the other assistants of the process."""
 
     def __init__(self, budget: BudgetConfig | None = None, minutes: MinuteCounts | None = None) -> None:

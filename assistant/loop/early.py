@@ -15,8 +15,8 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from assistant.events.events import ChannelSaid
 from assistant.loop.acting import carry_out
-from assistant.loop.recovery import MAYBE_HEARD, SAY, Said
-from assistant.loop.run_context import Mind, Run
+from assistant.loop.recovery import MAYBE_HEARD, SAY, RecoveredSpeech
+from assistant.loop.run_context import Run, RunContext
 from assistant.loop.speech.plain_text import call_for_text
 from assistant.loop.speech.sentence import GrowingArgument, first_sentence
 from llm import ActingListener, FinishReason, LLMResponse, StreamEvent, ToolCall, Usage
@@ -154,7 +154,7 @@ async def heard_out(ears: Early, answer: Deferred[LLMResponse]) -> LLMResponse:
     return response
 
 
-def early_ears(mind: Mind, run: Run) -> Early | None:
+def early_ears(mind: RunContext, run: Run) -> Early | None:
     """Return the listener for the next answer of this run, None when only the whole answer may be spoken."""
     tool, asks = mind.registry.get(SAY), run.requester
     if not mind.settings.speak_early or tool is None or tool.name not in mind.rules.grant:
@@ -174,7 +174,7 @@ def _is_elsewhere(run: Run) -> bool:
     return run.trigger is not None and isinstance(run.trigger.event, ChannelSaid)
 
 
-async def _say(mind: Mind, run: Run, sentence: str) -> bool:
+async def _say(mind: RunContext, run: Run, sentence: str) -> bool:
     """Say the sentence as a step of its own; return whether it may have been heard."""
     step = run.next_step()
     call = ToolCall(f"{run.id}.{step}.early", SAY, {"text": sentence})
@@ -185,11 +185,11 @@ async def _say(mind: Mind, run: Run, sentence: str) -> bool:
     if executed.status not in MAYBE_HEARD:
         return False
     mind.pieces.scrub(sentence)
-    run.said, run.spoke_early = Said(sentence, message, executed), True
+    run.said, run.spoke_early = RecoveredSpeech(sentence, message, executed), True
     return True
 
 
-def _is_fit(mind: Mind, run: Run, sentence: str) -> bool:
+def _is_fit(mind: RunContext, run: Run, sentence: str) -> bool:
     """Tell whether the sentence can be spoken as it stands, whatever comes after it."""
     if not mind.settings.may_repeat and mind.repeats.found_in(sentence, run.texts, did=bool(run.executed)):
         return False
@@ -198,12 +198,12 @@ def _is_fit(mind: Mind, run: Run, sentence: str) -> bool:
     return not own_name and not marked and sentence.isprintable() and _holds_no_key(mind, sentence)
 
 
-def _holds_no_key(mind: Mind, sentence: str) -> bool:
+def _holds_no_key(mind: RunContext, sentence: str) -> bool:
     """Tell whether the sentence holds no part of a key, not even one that only the whole answer would show."""
     return mind.scrub(sentence) == sentence and mind.pieces.is_free(sentence)
 
 
-def _text_speaks(mind: Mind, run: Run) -> bool:
+def _text_speaks(mind: RunContext, run: Run) -> bool:
     """Tell whether plain text is said aloud under the owner's setting."""
     trigger = run.trigger
     event, addressed = (trigger.event, trigger.attention.addressed) if trigger else (None, False)

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from twisted.logger import Logger
 
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.events import ByRule, Event, Left, Noticed
 from assistant.events.outcome import Answered, NothingToDo, Outcome
 from assistant.journal import InboxFullError
 from assistant.loop.acting import act, answer_by_rule
-from assistant.loop.run_context import Mind, Run
+from assistant.loop.run_context import Run, RunContext
 from llm import ToolCall
 from tools import Kind, Principal, Status
 from tools.following import A_MINUTE
@@ -30,7 +30,7 @@ _THE_WORLD = Principal("world", "the world", Kind.WORLD, permission=0)
 _log = Logger()
 
 
-def walking_after(mind: Mind, event: Event, attention: Attention) -> tuple[Event, Attention]:
+def walking_after(mind: RunContext, event: Event, attention: Attention) -> tuple[Event, Attention]:
     """Make the departure of the person whom the character follows a trigger to walk after them.
 
     Any other event is returned unchanged. Following ends when they left by no exit that the character sees. It
@@ -42,10 +42,10 @@ def walking_after(mind: Mind, event: Event, attention: Attention) -> tuple[Event
         mind.following.end()
         return event, attention
     by_rule = ByRule(MOVE, {"direction": event.direction}, mind.following.asker)
-    return replace(event, by_rule=by_rule), Attention(Verdict.TRIGGER, _IMPORTANCE)
+    return replace(event, by_rule=by_rule), Attention(Classification.TRIGGER, _IMPORTANCE)
 
 
-async def act_by_rule(mind: Mind, run: Run, by_rule: ByRule) -> Outcome:
+async def act_by_rule(mind: RunContext, run: Run, by_rule: ByRule) -> Outcome:
     """Make the call that the run is for, if it is still to be made. A call that a dead process began counts as made."""
     assert run.trigger is not None
     if run.written:
@@ -68,7 +68,7 @@ class Homing:
     It is asked at every tick, so that no assistant needs another timer.
     """
 
-    def __init__(self, mind: Mind) -> None:
+    def __init__(self, mind: RunContext) -> None:
         self._mind = mind
         self._since: float | None = None
 
@@ -90,6 +90,6 @@ class Homing:
         id_ = f"{mind.me.id}.home.{mind.random.getrandbits(64):x}"
         event = Noticed(id=id_, at=now, who=_THE_WORLD, text=LEFT_ALONE, by_rule=ByRule(HOME, {}))
         try:
-            await mind.journal.accept(event, Attention(Verdict.TRIGGER, _IMPORTANCE))
+            await mind.journal.accept(event, Attention(Classification.TRIGGER, _IMPORTANCE))
         except InboxFullError as full:
             _log.warn("{name} does not go home yet: {why}", name=mind.me.name, why=str(full))

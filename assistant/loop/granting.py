@@ -7,8 +7,8 @@ from twisted.python.failure import Failure
 
 from assistant.journal import InterruptedStep
 from assistant.loop.acting import act, answer_by_rule
-from assistant.loop.recovery import Answer, left_of
-from assistant.loop.run_context import Mind, Run
+from assistant.loop.recovery import RecoveredAnswer, left_of
+from assistant.loop.run_context import Run, RunContext
 from llm import ToolCall
 from tools import Executed, Pending, Principal, Requirement, Status, ToolContext, ToolError
 from tools.policy.binding import difference, requirement_now
@@ -21,7 +21,7 @@ _MAX_REASON = 300
 _MAX_SHOWN = 200
 
 
-async def make_granted(mind: Mind, run: Run) -> None:
+async def make_granted(mind: RunContext, run: Run) -> None:
     """Make the approved call of the run as its first step. No model is asked whether it still wants to."""
     granted = run.granted
     if granted is None or run.granted_begun or run.trigger is None:
@@ -30,7 +30,7 @@ async def make_granted(mind: Mind, run: Run) -> None:
     await act_on_granted(mind, run, await answer_by_rule(mind, run, call))
 
 
-async def act_on_granted(mind: Mind, run: Run, answer: Answer) -> tuple[Executed, ...]:
+async def act_on_granted(mind: RunContext, run: Run, answer: RecoveredAnswer) -> tuple[Executed, ...]:
     """Run the approved call, with its approval. The players who asked and approved are told when it was not done."""
     run.granted_begun = run.making_granted = True
     try:
@@ -51,7 +51,7 @@ def is_granted_step(run: Run, step: InterruptedStep) -> bool:
     return any(call.id == run.trigger.event.id for call in left_of(step).calls)
 
 
-def why_void(mind: Mind, given: Pending) -> str:
+def why_void(mind: RunContext, given: Pending) -> str:
     """Say why the approved call is no longer what was asked for, without a full stop; empty when it still is.
 
     When the game needs time to tell, the answer is empty: the run looks again.
@@ -83,7 +83,7 @@ def request_text(name: str, pending: Pending) -> str:
     return f"{asks} {pending.because}".rstrip()
 
 
-def tell_void(mind: Mind, pending: Pending, why: str, but: Principal | None = None) -> None:
+def tell_void(mind: RunContext, pending: Pending, why: str, but: Principal | None = None) -> None:
     """Tell the players who asked and approved that the call was not done, in one sentence.
 
     `but` is left out, because they know it already.

@@ -11,7 +11,7 @@ import re
 
 from assistant.events.events import spoken_text
 from assistant.loop.acting import act, answer_by_rule
-from assistant.loop.run_context import Mind, Run
+from assistant.loop.run_context import Run, RunContext
 from llm import ToolCall
 from tools import Kind, Scene
 
@@ -56,7 +56,7 @@ _EMPTY = (
 _MIN_WORD_CHARS = 3
 
 
-async def look_up_first(mind: Mind, run: Run) -> None:
+async def look_up_first(mind: RunContext, run: Run) -> None:
     """Search for what woke the run, as a step of its own, when the settings and the question ask for it."""
     trigger = run.trigger
     if not mind.model.search_first or trigger is None or run.written or SEARCH not in mind.rules.grant:

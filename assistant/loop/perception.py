@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from twisted.logger import Logger
 
-from assistant.events.classify import Verdict
+from assistant.events.classify import Classification
 from assistant.events.events import Gave, audience_of, masked, spoken_text, told
 from assistant.journal import Accepted
 from assistant.loop.prompt import scene_labels, scene_line
-from assistant.loop.run_context import Mind, Run
+from assistant.loop.run_context import Run, RunContext
 from assistant.memory.entries import Entry
 from assistant.memory.origins import sources_of
 from assistant.memory.trimming import PERCEIVED_SHARE, fitted
@@ -28,7 +28,7 @@ _UNSEEN: tuple[str, Sequence[Label]] = ("", ())
 _log = Logger()
 
 
-async def perceive(mind: Mind, run: Run) -> None:
+async def perceive(mind: RunContext, run: Run) -> None:
     """Append the new events and scene, fit the stream into the model's window, and note what is in view."""
     mind.history.begin()
     fresh = _fresh(mind, run)
@@ -59,15 +59,17 @@ def _groups(run: Run, fresh: Sequence[Accepted]) -> dict[Audience, list[Accepted
     return groups
 
 
-def _fresh(mind: Mind, run: Run) -> list[Accepted]:
+def _fresh(mind: RunContext, run: Run) -> list[Accepted]:
     """Return the events that no earlier run put into the stream, and those to be answered whose words were lost."""
     known = {heard.event.id: heard for heard in run.events if mind.history.knows(heard.event.id)}
-    asked = {id_: told(heard.event) for id_, heard in known.items() if heard.attention.verdict is Verdict.TRIGGER}
+    asked = {
+        id_: told(heard.event) for id_, heard in known.items() if heard.attention.verdict is Classification.TRIGGER
+    }
     lost = mind.history.lost(asked)
     return [heard for heard in run.events if heard.event.id not in known or heard.event.id in lost]
 
 
-async def _scene(mind: Mind, run: Run) -> tuple[str, Sequence[Label]]:
+async def _scene(mind: RunContext, run: Run) -> tuple[str, Sequence[Label]]:
     """Return the scene, cut to a share of the window, with its labels; empty when the stream already shows it."""
     try:
         seen = await mind.world.look()
@@ -84,7 +86,7 @@ async def _scene(mind: Mind, run: Run) -> tuple[str, Sequence[Label]]:
     return _UNSEEN if mind.history.shows(scene) else (scene, scene_labels(seen, mind.rules.world_text))
 
 
-def _append(mind: Mind, group: Sequence[Accepted], scene: str, scene_is: Sequence[Label], share: float) -> None:
+def _append(mind: RunContext, group: Sequence[Accepted], scene: str, scene_is: Sequence[Label], share: float) -> None:
     """Append events for the same audience as one entry. `share` is their part of all text that was heard."""
     history, world_text = mind.history, mind.rules.world_text
     events = [heard.event for heard in group]
@@ -92,7 +94,7 @@ def _append(mind: Mind, group: Sequence[Accepted], scene: str, scene_is: Sequenc
     overheard = [
         place
         for place, heard in enumerate(group)
-        if heard.attention.verdict is not Verdict.TRIGGER and not heard.attention.addressed
+        if heard.attention.verdict is not Classification.TRIGGER and not heard.attention.addressed
     ]
     room = int(history.budget * PERCEIVED_SHARE * share)
     audience = audience_of(events[0])
@@ -115,7 +117,7 @@ def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:
     return [*(label_of(heard.event.who, world_text) for heard in group), *things]
 
 
-def _look(mind: Mind, run: Run) -> None:
+def _look(mind: RunContext, run: Run) -> None:
     """Note for the policy what the model will be shown."""
     history, sight = mind.history, run.sight
     asker = run.requester.id if run.requester else ""

@@ -25,8 +25,8 @@ from assistant.loop.granting import act_on_granted, is_granted_step, make_grante
 from assistant.loop.limits import Meter, RunLimits
 from assistant.loop.looking_up import look_up_first
 from assistant.loop.perception import perceive
-from assistant.loop.recovery import MAYBE_HEARD, SAY, Answer, Said, left_of
-from assistant.loop.run_context import Mind, Run, of_one_run
+from assistant.loop.recovery import MAYBE_HEARD, SAY, RecoveredAnswer, RecoveredSpeech, left_of
+from assistant.loop.run_context import Run, RunContext, of_one_run
 from llm import (
     BudgetReached,
     ContextOverflow,
@@ -34,7 +34,7 @@ from llm import (
     LLMError,
 )
 from resilience import Deadline
-from tools import NOTHING_YET, Dispatcher, Sight
+from tools import NOTHING_YET, ContextTrust, Dispatcher
 from tools.web.turn import WebTurn
 
 #: The outcome of a run that the death of the process cut off three times. Its events are parked.
@@ -43,7 +43,7 @@ POISONED = Failed("it was cut off by a crash of the game for the third time, and
 _log = Logger()
 
 
-async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outcome:
+async def react(mind: RunContext, on_more: Callable[[], None] = lambda: None) -> Outcome:
     """Deal with what is in the inbox. Return the outcome once it and every step are journalled.
 
     A run that an earlier process left open is resumed first, where it stopped. `on_more` is called when events of the
@@ -62,7 +62,7 @@ async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outco
     settings = mind.settings
     limits = RunLimits(settings.max_steps, settings.run_seconds, settings.max_run_tokens, settings.max_format_errors)
     meter = Meter(limits, Deadline.after(mind.clock, settings.run_seconds, settings.run_total_seconds))
-    sight = Sight()
+    sight = ContextTrust()
     dispatcher = Dispatcher(mind.registry, mind.rules, mind.clock, meter.deadline, sight, scrub=mind.scrub)
     run_id = left.id if left else await mind.journal.open_run(events)
     run = Run(run_id, events, meter, dispatcher, sight, WebTurn(mind.seen, focused=bool(mind.model.search_first)))
@@ -82,7 +82,7 @@ async def react(mind: Mind, on_more: Callable[[], None] = lambda: None) -> Outco
     return await _end(mind, run, outcome)
 
 
-async def _left_open(mind: Mind) -> InterruptedRun | None:
+async def _left_open(mind: RunContext) -> InterruptedRun | None:
     """Return the run to resume. Close a run that was cut off three times, without acting on it, and park its events."""
     while (left := await mind.journal.interrupted()) is not None and left.poisoned:
         _log.error("{name}: {run} is given up: {why}", name=mind.me.name, run=left.id, why=POISONED.cause)
@@ -90,7 +90,7 @@ async def _left_open(mind: Mind) -> InterruptedRun | None:
     return left
 
 
-async def _end(mind: Mind, run: Run, outcome: Outcome) -> Outcome:
+async def _end(mind: RunContext, run: Run, outcome: Outcome) -> Outcome:
     """Record the outcome with all the run added to the stream. A cancelled run waits to be resumed.
 
     A run that spoke before its answer broke off counts as answered: starting again would say it twice. So does a run
@@ -113,7 +113,7 @@ async def _end(mind: Mind, run: Run, outcome: Outcome) -> Outcome:
     return outcome
 
 
-async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outcome:
+async def _think(mind: RunContext, run: Run, left: Sequence[InterruptedStep]) -> Outcome:
     """Take steps until the assistant answered, has nothing to do, or reached a limit. The steps `left` come first."""
     await perceive(mind, run)
     if run.trigger is None or not can_answer(mind, run):
@@ -137,7 +137,7 @@ async def _think(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outco
     return LimitReached(limit)
 
 
-async def _without_asking(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outcome | None:
+async def _without_asking(mind: RunContext, run: Run, left: Sequence[InterruptedStep]) -> Outcome | None:
     """Do what needs no model: the steps that are `left`, a call by rule, an approved call.
 
     Return None when the model is to be asked afterwards.
@@ -151,7 +151,7 @@ async def _without_asking(mind: Mind, run: Run, left: Sequence[InterruptedStep])
     return None
 
 
-async def _step(mind: Mind, run: Run) -> Outcome | None:
+async def _step(mind: RunContext, run: Run) -> Outcome | None:
     """Ask the model once, record its answer and act on it. Return the outcome when that ends the run."""
     started = mind.clock.seconds()
     mind.observer.thinking(run.id, run.meter.steps + 1)
@@ -163,7 +163,7 @@ async def _step(mind: Mind, run: Run) -> Outcome | None:
     await mind.journal.record_response(run.id, run.next_step(), response)
     if (turn := mind.turnstile.step()) is not None:
         await turn
-    executed = await act(mind, run, Answer(response, response.tool_calls, NOTHING_YET), prompt_tokens)
+    executed = await act(mind, run, RecoveredAnswer(response, response.tool_calls, NOTHING_YET), prompt_tokens)
     step = run.meter.steps
     seconds = mind.clock.seconds() - started
     record = mind.client.record.calls
@@ -171,7 +171,7 @@ async def _step(mind: Mind, run: Run) -> Outcome | None:
     return outcome_of(run, executed)
 
 
-async def _take_up(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Outcome | None:
+async def _take_up(mind: RunContext, run: Run, left: Sequence[InterruptedStep]) -> Outcome | None:
     """Act on the steps that an earlier process recorded. Return the outcome when one of them ended the run.
 
     What was said early is part of the whole answer when that was recorded too, and else all there is of it.
@@ -194,18 +194,18 @@ async def _take_up(mind: Mind, run: Run, left: Sequence[InterruptedStep]) -> Out
     return None
 
 
-def _left_of(mind: Mind, past: InterruptedStep) -> Answer:
+def _left_of(mind: RunContext, past: InterruptedStep) -> RecoveredAnswer:
     """Return the recorded step as an answer, without any key that an earlier version recorded."""
     answer = left_of(past)
     response = discreet(mind, answer.response)
     return replace(answer, response=response, calls=response.tool_calls or answer.calls)
 
 
-async def _recall(mind: Mind, run: Run, answer: Answer) -> None:
+async def _recall(mind: RunContext, run: Run, answer: RecoveredAnswer) -> None:
     """Count what an earlier process said early as said."""
     [executed] = await carry_out(mind, run, run.written, answer.calls, answer.past)
     if executed.status in MAYBE_HEARD:
-        run.said = Said(str(executed.call.arguments["text"]), answer.response.message, executed)
+        run.said = RecoveredSpeech(str(executed.call.arguments["text"]), answer.response.message, executed)
         run.spoke_early = True
 
 
@@ -215,7 +215,7 @@ def _done(run: Run) -> Outcome:
     return Answered(acts) if acts else NothingToDo()
 
 
-async def _somebody_else_pays(mind: Mind, run: Run, spent: BudgetReached) -> bool:
+async def _somebody_else_pays(mind: RunContext, run: Run, spent: BudgetReached) -> bool:
     """Tell whether the run goes on for the next asker, because the budget of the one it was for is used up."""
     requester = run.requester
     if requester is None or spent.account != requester.id:

@@ -25,7 +25,7 @@ _log = Logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RecoveredAnswer:
     """A model's answer to act on: its calls in order, and what was done of them already."""
 
     response: LLMResponse
@@ -34,7 +34,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RecoveredSpeech:
     """The first sentence of an answer, spoken before the rest was there: as it was written, and what came of it."""
 
     sentence: str
@@ -56,18 +56,18 @@ class Rest:
     settled: Executed | None = None
 
 
-def left_of(step: InterruptedStep) -> Answer:
+def left_of(step: InterruptedStep) -> RecoveredAnswer:
     """Return the recorded step as an answer to act on. What was lost to damage is missing and not asked for again."""
     known = [(call.call, call) for call in step.calls if call.call is not None]
     past = {at: done.executed or Begun() for at, (_, done) in enumerate(known) if done.intended or done.executed}
     if step.response is None:
         message = assistant_message(*(call for call, _ in known))
-        return Answer(LLMResponse(message, FinishReason.STOP, Usage(), "", ""), message.tool_calls, past)
+        return RecoveredAnswer(LLMResponse(message, FinishReason.STOP, Usage(), "", ""), message.tool_calls, past)
     # Calls made from plain text are only in the intents.
-    return Answer(step.response, step.response.tool_calls or tuple(call for call, _ in known), past)
+    return RecoveredAnswer(step.response, step.response.tool_calls or tuple(call for call, _ in known), past)
 
 
-def rest_of(calls: tuple[ToolCall, ...], past: Past, said: Said, text: str) -> Rest:
+def rest_of(calls: tuple[ToolCall, ...], past: Past, said: RecoveredSpeech, text: str) -> Rest:
     """Return the calls of an answer without the words that were `said` early. `text` is the text beside the calls."""
     index = begun_call(calls, said.sentence, text)
     if index is None or index in past:

@@ -9,25 +9,38 @@ from random import Random
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.config.schema import AssistantConfig, ModelConfig
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.conversation import Conversations
 from assistant.events.events import ByRule, Noticed, hearers_of, spoken_text, told
-from assistant.events.fallback_line import Excuse, Waking
+from assistant.events.fallback_line import FallbackLine, Waking
 from assistant.events.floor import Floor
-from assistant.events.scheduler import Turnstile
+from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
 from assistant.journal import Accepted, Journal
 from assistant.keys.pieces import KeyPieces
-from assistant.loop.billing import Purse
+from assistant.loop.billing import Billing
 from assistant.loop.limits import Meter
-from assistant.loop.recovery import Said
+from assistant.loop.recovery import RecoveredSpeech
 from assistant.loop.speech.repeats import Repeats
 from assistant.memory.history import History
 from assistant.memory.lowering import Voices
 from assistant.memory.window import Window
 from llm import Message, ModelChain
 from llm.modes.call_record import is_hopeless
-from tools import Approvals, Dispatcher, Executed, Kind, Notes, Pending, Principal, Registry, Rules, Scene, Sight, World
+from tools import (
+    Approvals,
+    ContextTrust,
+    Dispatcher,
+    Executed,
+    Kind,
+    Notes,
+    Pending,
+    PolicyConfig,
+    Principal,
+    Registry,
+    Scene,
+    World,
+)
 from tools.following import Following
 from tools.policy.trust import Audience
 from tools.web.fetch.seen import SeenUrls
@@ -38,7 +51,7 @@ _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
 
 @dataclass(frozen=True, slots=True)
-class Mind:
+class RunContext:
     """The dependencies with which a run thinks and acts. The composition root makes it once."""
 
     me: Principal
@@ -47,7 +60,7 @@ class Mind:
     client: ModelChain
     registry: Registry
     #: What the assistant may do, and on whose word.
-    rules: Rules
+    rules: PolicyConfig
     #: The calls it has asked leave for. The same object as in the rules.
     approvals: Approvals
     journal: Journal
@@ -62,10 +75,10 @@ class Mind:
     model: ModelConfig
     clock: IReactorTime
     #: Shared with the other assistants of the process: a run waits here to begin, and to go on after each answer.
-    turnstile: Turnstile
+    turnstile: Scheduler
     random: Random
     observer: Observer
-    purse: Purse
+    purse: Billing
     #: The addresses that may be opened: those that stood in a search result or in a player's words.
     seen: SeenUrls
     #: Returns a text without the keys in it.
@@ -74,9 +87,9 @@ class Mind:
     pieces: KeyPieces
     #: What the character does when the model cannot be asked (`excuse`), when the budget of the day is used up
     #: (`tired`), and when a player asks too often (`hurried`).
-    excuse: Excuse
-    tired: Excuse
-    hurried: Excuse
+    excuse: FallbackLine
+    tired: FallbackLine
+    hurried: FallbackLine
     #: Told that a player waits while the model has never answered yet.
     waking: Waking
     #: Tells a player one sentence outside the story, where they are. A player who is away is told nothing.
@@ -118,7 +131,7 @@ class Run:
     meter: Meter
     dispatcher: Dispatcher
     #: The lowest trust label of all that the model is shown.
-    sight: Sight
+    sight: ContextTrust
     #: What the run knows of the web.
     web: WebTurn
     #: The ids of the people whose events the run deals with: what it adds to the stream may speak of them.
@@ -138,7 +151,7 @@ class Run:
     #: What the assistant saw round it when the run began, None when it could not see.
     scene: Scene | None = None
     #: The first sentence of an answer whose rest was not acted on yet, and whether this run spoke any sentence early.
-    said: Said | None = None
+    said: RecoveredSpeech | None = None
     spoke_early: bool = False
     #: Whether the approved call of this run was begun, and whether the call being made now is that one.
     granted_begun: bool = False
@@ -230,7 +243,7 @@ def _for_one_asker(events: Sequence[Accepted]) -> Sequence[Accepted]:
     waiting: set[str] = set()
     kept = []
     for heard in events:
-        who, is_trigger = heard.event.who, heard.attention.verdict is Verdict.TRIGGER
+        who, is_trigger = heard.event.who, heard.attention.verdict is Classification.TRIGGER
         if is_trigger and who.id != asker:
             waiting.add(who.id)
         elif heard.event.id not in elsewhere and (who.id not in waiting or not spoken_text(heard.event)):
@@ -239,7 +252,7 @@ def _for_one_asker(events: Sequence[Accepted]) -> Sequence[Accepted]:
 
 
 def _triggers_in(events: Sequence[Accepted]) -> list[Accepted]:
-    return [heard for heard in events if heard.attention.verdict is Verdict.TRIGGER]
+    return [heard for heard in events if heard.attention.verdict is Classification.TRIGGER]
 
 
 def _hearers(events: Sequence[Accepted]) -> Audience:
@@ -271,14 +284,14 @@ def of_one_run(heard: Sequence[Accepted], talk: Conversations | None = None) -> 
     approved = [one for one in heard if granted_by(one) is not None]
     if approved:
         return approved[:1]
-    first = next((place for place, one in enumerate(heard) if one.attention.verdict is Verdict.TRIGGER), None)
+    first = next((place for place, one in enumerate(heard) if one.attention.verdict is Classification.TRIGGER), None)
     if first is not None and heard[first].event.by_rule is not None:
         return heard[: first + 1]
     return _for_one_asker([one for one in heard if one.event.by_rule is None])
 
 
 def _overheard(heard: Accepted) -> Accepted:
-    return replace(heard, attention=Attention(Verdict.CONTEXT, heard.attention.importance))
+    return replace(heard, attention=Attention(Classification.CONTEXT, heard.attention.importance))
 
 
 def _most_important(heard: list[Accepted]) -> Accepted | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from assistant.journal import NO_CHANGE, StreamChange
 from assistant.memory.entries import to_store
-from assistant.memory.packed_entries import Shelf
+from assistant.memory.packed_entries import PackedEntries
 from tools.policy.trust import TOP
 
 #: Ids of events remembered after their entry left the stream: they may still be pending.
@@ -39,14 +39,14 @@ class Unsaved:
         """Forget the unsaved keys: every entry gets a new key, and the unsaved ones are added again."""
         self._new = {}
 
-    def change(self, shelf: Shelf, last_key: int) -> StreamChange:
+    def change(self, shelf: PackedEntries, last_key: int) -> StreamChange:
         """Return what is to be written. Until `saved` is called, the next change holds all of it again."""
         self._saving = (tuple(self._new), tuple(self._gone))
         first = min(self._new, default=last_key + 1)
         new = tuple(to_store(entry) for key, entry in shelf.items(first) if key in self._new)
         return StreamChange(new, self._saving[1]) if new or self._gone else NO_CHANGE
 
-    def saved(self, seqs: Sequence[int], shelf: Shelf, last_key: int) -> None:
+    def saved(self, seqs: Sequence[int], shelf: PackedEntries, last_key: int) -> None:
         """Give the entries of the last change their numbers.
 
         Mark those that have left the stream since for deletion.

@@ -14,7 +14,7 @@ from itertools import islice
 from assistant.journal import StreamChange, StreamEntry
 from assistant.memory.bookkeeping import KEPT_IDS, KnownEvents, Levels, Unsaved
 from assistant.memory.entries import Entry, OldPart, from_store, old_part
-from assistant.memory.packed_entries import Shelf
+from assistant.memory.packed_entries import PackedEntries
 from assistant.memory.trimming import KNOWN_BY, squeeze, trim
 from llm.messages import Message, user
 from llm.packing.packed import Joined, Part
@@ -39,7 +39,7 @@ class History:
         self.budget = budget
         self.tokens = 0
         #: In chronological order. A key is never used twice: an entry that must be written anew gets a new one.
-        self._shelf = Shelf()
+        self._shelf = PackedEntries()
         self._last_key = 0
         self._authority = Levels()
         self._foreign = Levels()

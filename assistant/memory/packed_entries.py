@@ -34,7 +34,7 @@ class _Stretch:
         return self.parts if may_hear(self.audience, hearers) else self.masks
 
 
-class Shelf:
+class PackedEntries:
     """Entries by their keys, which only grow. All packed entries come before all open ones."""
 
     def __init__(self) -> None:

@@ -11,16 +11,16 @@ from assistant.config.schema import AssistantConfig, BudgetConfig
 from assistant.config.settings import SettingsError
 from assistant.events.classify import Manners
 from assistant.events.conversation import Conversations
-from assistant.events.fallback_line import Excuse, Waking
+from assistant.events.fallback_line import FallbackLine, Waking
 from assistant.events.floor import Floor
-from assistant.events.scheduler import Turnstile
+from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
 from assistant.journal.records import MESSAGE
 from assistant.keys.pieces import KeyPieces
-from assistant.loop.billing import MinuteCounts, Purse
+from assistant.loop.billing import Billing, MinuteCounts
 from assistant.loop.granting import request_text
 from assistant.loop.prompt import example_messages, example_sayings, system_message
-from assistant.loop.run_context import Mind
+from assistant.loop.run_context import RunContext
 from assistant.loop.speech.repeats import Repeats
 from assistant.memory.compaction import Compactor, summary_tokens
 from assistant.memory.history import History
@@ -35,7 +35,7 @@ from llm.packing.pack import pack
 from llm.packing.packed import Joined, Part
 from llm.prices import Prices
 from resilience import Deadline, HttpExchange, Pipeline, RetryConfig
-from tools import Approvals, Caps, Pending, Principal, Registry, Rules, World
+from tools import Approvals, EffectLimits, Pending, PolicyConfig, Principal, Registry, World
 from tools.following import Following
 from tools.verbs import ACT_TOOLS, MOVE
 from tools.web.fetch.seen import SeenUrls
@@ -51,7 +51,7 @@ _NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Dependencies:
     """The dependencies of an assistant: its world, its storage, and what all assistants of the process share."""
 
     me: Principal
@@ -71,7 +71,7 @@ class Surroundings:
     #: Seconds since 1970, for dates that servers send; None when the wall clock must not be read.
     wall: Callable[[], float] | None = None
     #: Schedules the steps of runs, one for all assistants of the process; None for an assistant that is alone.
-    turnstile: Turnstile | None = None
+    turnstile: Scheduler | None = None
     #: The approvals it asked for earlier in this process, None for none.
     approvals: Approvals | None = None
     #: Tells a player one sentence outside the story.
@@ -89,7 +89,7 @@ class Surroundings:
 
 
 def build_assistant(
-    settings: AssistantConfig, models: Sequence[ChosenModel], around: Surroundings, on_failure: OnFailure | None = None
+    settings: AssistantConfig, models: Sequence[ChosenModel], around: Dependencies, on_failure: OnFailure | None = None
 ) -> Assistant:
     """Return an assistant ready to start, which asks the first of `models` that can answer.
 
@@ -127,8 +127,8 @@ def granted(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
 
 
 def _mind(
-    settings: AssistantConfig, models: Sequence[ChosenModel], around: Surroundings, grant: frozenset[str]
-) -> Mind:
+    settings: AssistantConfig, models: Sequence[ChosenModel], around: Dependencies, grant: frozenset[str]
+) -> RunContext:
     """Return what the runs think with.
 
     The fixed front of their prompts is measured against the first model's window.
@@ -145,7 +145,7 @@ def _mind(
     waking = around.waking or Waking(around.world, around.clock, settings)
     if not models[0].is_local:
         waking.end()
-    return Mind(
+    return RunContext(
         me=around.me,
         world=around.world,
         notes=around.storage.notes,
@@ -161,17 +161,17 @@ def _mind(
         settings=settings,
         model=model,
         clock=around.clock,
-        turnstile=Turnstile(around.clock) if around.turnstile is None else around.turnstile,
+        turnstile=Scheduler(around.clock) if around.turnstile is None else around.turnstile,
         random=around.pipeline.random,
         observer=around.observer,
-        purse=Purse(around.budget, around.minutes or MinuteCounts(now)),
+        purse=Billing(around.budget, around.minutes or MinuteCounts(now)),
         scrub=around.scrub,
         pieces=around.pieces,
         seen=SeenUrls(),
-        excuse=Excuse(around.world, around.clock, settings.excuse, every),
-        tired=Excuse(around.world, around.clock, settings.budget_excuse, every),
+        excuse=FallbackLine(around.world, around.clock, settings.excuse, every),
+        tired=FallbackLine(around.world, around.clock, settings.budget_excuse, every),
         notify=around.notify,
-        hurried=Excuse(around.world, around.clock, settings.rate_excuse, every),
+        hurried=FallbackLine(around.world, around.clock, settings.rate_excuse, every),
         waking=waking,
         talk=Conversations(now, settings.conversation_seconds),
         floor=around.floor,
@@ -227,7 +227,9 @@ def _packed(front: Sequence[Message]) -> Joined:
     return Joined([*first, *rest])
 
 
-def _rules(settings: AssistantConfig, grant: frozenset[str], approvals: Approvals, around: Surroundings) -> Rules:
+def _rules(
+    settings: AssistantConfig, grant: frozenset[str], approvals: Approvals, around: Dependencies
+) -> PolicyConfig:
     """Return what the assistant may do, and on whose word.
 
     A player whose request needs an approval is told so at once.
@@ -237,9 +239,9 @@ def _rules(settings: AssistantConfig, grant: frozenset[str], approvals: Approval
         if pending.requester is not None:
             around.notify(pending.requester, request_text(settings.name, pending))
 
-    return Rules(
+    return PolicyConfig(
         grant,
-        caps=Caps(settings.max_calls, settings.max_spoken, settings.max_network),
+        caps=EffectLimits(settings.max_calls, settings.max_spoken, settings.max_network),
         denied=frozenset(settings.denied_commands) or _NOTHING,
         needs=settings.needs,
         world_text=settings.world_text_permission,
@@ -248,7 +250,7 @@ def _rules(settings: AssistantConfig, grant: frozenset[str], approvals: Approval
     )
 
 
-def _compactor(mind: Mind) -> Compactor:
+def _compactor(mind: RunContext) -> Compactor:
     """Return a compactor that summarises old memories with the assistant's own model.
 
     The assistant pays for it, and every waiting player comes first.
@@ -268,7 +270,7 @@ def _compactor(mind: Mind) -> Compactor:
     return Compactor(mind.history, ask, mind.clock.seconds, mind.me.name)
 
 
-def _link(chosen: ChosenModel, around: Surroundings) -> Link:
+def _link(chosen: ChosenModel, around: Dependencies) -> Link:
     """Return one model with its client and its call options, as its settings say."""
     config = chosen.config
     client = UnifiedLLMClient(

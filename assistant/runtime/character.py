@@ -7,16 +7,16 @@ from collections.abc import Callable
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
-from assistant.events.classify import Attention, Manners, Verdict, classify
+from assistant.events.classify import Attention, Classification, Manners, classify
 from assistant.events.conversation import Cooldown
 from assistant.events.events import Event, Noticed
 from assistant.events.outcome import Failed, Limit, LimitReached, Outcome
-from assistant.events.tick import Pace, Tick
+from assistant.events.tick import Tick, TickPace
 from assistant.journal import Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
 from assistant.loop.following import Homing, walking_after
 from assistant.loop.granting import tell_void, why_void
 from assistant.loop.react import react
-from assistant.loop.run_context import Mind
+from assistant.loop.run_context import RunContext
 from assistant.memory.compaction import Compactor
 from assistant.memory.rights import Rights
 from assistant.runtime.company import Company
@@ -37,7 +37,12 @@ class Assistant:
     """A character that hears, thinks and acts. `hear` may be called as soon as `start` was."""
 
     def __init__(
-        self, mind: Mind, manners: Manners, rights: Rights, compactor: Compactor, on_failure: OnFailure | None = None
+        self,
+        mind: RunContext,
+        manners: Manners,
+        rights: Rights,
+        compactor: Compactor,
+        on_failure: OnFailure | None = None,
     ) -> None:
         settings = mind.settings
         self.mind = mind
@@ -55,7 +60,7 @@ class Assistant:
         self._launcher = Launcher()
         #: Held by a run, and by whatever must not happen during one.
         self._alone = DeferredLock()
-        pace = Pace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
+        pace = TickPace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
         self.tick = Tick(self._one_run, mind.clock, pace, settings.name, mind.random, turnstile=mind.turnstile)
 
     def start(self) -> None:
@@ -79,8 +84,8 @@ class Assistant:
         talk = self.mind.talk
         goes_on, is_rested = talk.goes_on(event), self._cooldown.is_over(event)
         attention = classify(event, self._manners, self._bot_exchanges, goes_on=goes_on, is_rested=is_rested)
-        if attention.verdict is Verdict.IGNORE or event.who.id in self.rights.muted:
-            return Attention(Verdict.IGNORE, attention.importance)
+        if attention.verdict is Classification.IGNORE or event.who.id in self.rights.muted:
+            return Attention(Classification.IGNORE, attention.importance)
         event, attention = walking_after(self.mind, event, attention)
         self._count_bots(event, attention)
         talk.heard(event, attention)
@@ -103,16 +108,16 @@ class Assistant:
             raise
         except (InboxFullError, JournalUnwritable) as refused:
             _log.warn("{name} cannot take in more: {why}", name=self._manners.name, why=str(refused))
-            if attention.verdict is Verdict.TRIGGER and event.by_rule is None:
+            if attention.verdict is Classification.TRIGGER and event.by_rule is None:
                 self._launcher.launch(self._excused(), "excuse")
                 raise
-            return Attention(Verdict.IGNORE, attention.importance)
-        if attention.verdict is Verdict.TRIGGER and event.by_rule is not None:
+            return Attention(Classification.IGNORE, attention.importance)
+        if attention.verdict is Classification.TRIGGER and event.by_rule is not None:
             self.tick.wake()  # no player waits for an answer
-        elif attention.verdict is Verdict.TRIGGER and is_left_open:
+        elif attention.verdict is Classification.TRIGGER and is_left_open:
             self._on_the_way_in += 1
             self._launcher.launch(self._perhaps(event), "seeing who answers a line to everybody")
-        elif attention.verdict is Verdict.TRIGGER:
+        elif attention.verdict is Classification.TRIGGER:
             self._wake(event)
         return attention
 
@@ -149,7 +154,7 @@ class Assistant:
     def _count_bots(self, event: Event, attention: Attention) -> None:
         """Count how often other assistants woke this one since a human spoke."""
         if event.who.kind is Kind.ASSISTANT:
-            self._bot_exchanges += attention.verdict is Verdict.TRIGGER
+            self._bot_exchanges += attention.verdict is Classification.TRIGGER
         elif event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
             self._bot_exchanges = 0
 
@@ -195,7 +200,7 @@ class Assistant:
         )
         self._on_the_way_in += 1
         try:
-            await mind.journal.accept(event, Attention(Verdict.TRIGGER, 10))
+            await mind.journal.accept(event, Attention(Classification.TRIGGER, 10))
             self.tick.wake()
         except (Fenced, InboxFullError, JournalUnwritable) as refused:
             _log.warn("{name} cannot do what was allowed: {why}", name=mind.me.name, why=str(refused))

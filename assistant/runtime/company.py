@@ -6,9 +6,9 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from assistant.events.classify import Attention, Manners, Verdict, is_for_everybody
+from assistant.events.classify import Attention, Classification, Manners, is_for_everybody
 from assistant.events.events import Arrived, Event, Said
-from assistant.loop.run_context import Mind
+from assistant.loop.run_context import RunContext
 from resilience import Launcher
 from tools import Kind, ToolFailed
 from tools.text.clean import one_line
@@ -33,7 +33,7 @@ _log = Logger()
 class Company:
     """Handles greetings, hints and lines to everybody for one assistant."""
 
-    def __init__(self, mind: Mind, manners: Manners) -> None:
+    def __init__(self, mind: RunContext, manners: Manners) -> None:
         self._mind = mind
         self._manners = manners
         #: The ids of the players who know how to talk with it.
@@ -51,7 +51,7 @@ class Company:
     def is_for_one_of_many(self, event: Event, attention: Attention) -> bool:
         """Tell whether the event is a line to everybody that another assistant of the process may answer."""
         others = self._mind.floor is not None and self._mind.turnstile.living > 1
-        return others and attention.verdict is Verdict.TRIGGER and is_for_everybody(event, self._manners)
+        return others and attention.verdict is Classification.TRIGGER and is_for_everybody(event, self._manners)
 
     async def answers(self, event: Event) -> bool:
         """Tell whether this assistant answers the line. Decides a little later, by chance."""
@@ -79,7 +79,7 @@ class Company:
             return
         if event.who.id != self._last[0]:
             self._last = (event.who.id, self._last[1] + 1)
-        is_lost = attention.verdict is Verdict.CONTEXT and event.who.kind is Kind.PLAYER and not event.to_other
+        is_lost = attention.verdict is Classification.CONTEXT and event.who.kind is Kind.PLAYER and not event.to_other
         if self._mind.settings.hint and is_lost and event.who.id not in self._know:
             self._knows(event.who.id)
             self._launcher.launch(self._hint(event, self._last[1]), "telling a player how to talk with it")

@@ -20,7 +20,7 @@ def _nobody(_: Principal) -> Sequence[str]:
 
 
 @dataclass(slots=True)
-class AssistantEars:
+class AssistantListener:
     """Hears for one assistant in the embedded world. `alone_with` tells whether only the two are there."""
 
     assistant: Assistant

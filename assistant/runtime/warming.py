@@ -8,7 +8,7 @@ from hashlib import blake2b
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from assistant.loop.run_context import Mind
+from assistant.loop.run_context import RunContext
 from assistant.loop.talk.asked import front_of
 from assistant.models.chosen import LOCAL_SECONDS, ChosenModel
 from llm import Busy, CallOptions, LLMError, Message, ToolSpec
@@ -28,7 +28,7 @@ class Warmer:
     def __init__(self) -> None:
         self._read: set[bytes] = set()
 
-    async def warm(self, mind: Mind, chosen: ChosenModel) -> None:
+    async def warm(self, mind: RunContext, chosen: ChosenModel) -> None:
         """Have the model read the front of this assistant's prompts, unless it did or a first real call does it.
 
         Nothing is recorded, and no account pays for it. Cancelling closes the connection.
@@ -40,14 +40,14 @@ class Warmer:
             self._read.add(key)
 
 
-async def beginning_of(mind: Mind) -> tuple[Sequence[Message], Sequence[ToolSpec]]:
+async def beginning_of(mind: RunContext) -> tuple[Sequence[Message], Sequence[ToolSpec]]:
     """Return the messages that begin every prompt of this assistant, and the tools that are offered with them."""
     if mind.is_asked_plainly:
         return await front_of(mind), ()
     return mind.front, mind.registry.specs(mind.window.front.tools)
 
 
-async def read_ahead(mind: Mind, beginning: Sequence[Message], tools: Sequence[ToolSpec]) -> bool:
+async def read_ahead(mind: RunContext, beginning: Sequence[Message], tools: Sequence[ToolSpec]) -> bool:
     """Have the model read the beginning of prompts, unless its first real call comes first. Return whether it did.
 
     Any other call to the server has precedence: this one is then ended, and made again later. A failure costs only

@@ -15,7 +15,7 @@ from assistant.keys.errors import KeyReferenceError
 from assistant.loop.billing import TOTAL
 from assistant.runtime.character import Assistant
 from assistant.service.status import key_refusals
-from assistant.service.troubles import Kind, Trouble, Troubles
+from assistant.service.troubles import Trouble, TroubleKind, Troubles
 from llm import LLMError
 from resilience import Pipeline
 from tools import Principal
@@ -37,9 +37,9 @@ class Lookout:
         for origin, why in key_refusals(self._pipeline.snapshot()).items():
             if why:
                 said = f"{origin} refuses its key ({why}); another model answers for it as long as one can"
-                self.troubles.begin(Trouble(Kind.KEY, origin, name, self.scrub(said)))
+                self.troubles.begin(Trouble(TroubleKind.KEY, origin, name, self.scrub(said)))
             else:
-                self.troubles.end(Kind.KEY, origin)
+                self.troubles.end(TroubleKind.KEY, origin)
 
 
 class Alarms:
@@ -62,15 +62,15 @@ class Alarms:
         self.cause = self._lookout.scrub(str(error))
         self._tries += 1
         if self._tries >= _TRIES or _is_lasting(error):
-            self._begin(Kind.NO_MODEL, f"{self._name} cannot think: {self.cause}")
+            self._begin(TroubleKind.NO_MODEL, f"{self._name} cannot think: {self.cause}")
 
     def awake(self, assistant: Assistant) -> None:
         """Note that the assistant has a model and thinks: end its troubles, and look for parked events."""
         self.cause, self._tries = "", 0
         self._journal = assistant.mind.journal
         assistant.tick.on_emergency = self._stopped
-        self._troubles.end(Kind.NO_MODEL, self._id)
-        self._troubles.end(Kind.EMERGENCY, self._id)
+        self._troubles.end(TroubleKind.NO_MODEL, self._id)
+        self._troubles.end(TroubleKind.EMERGENCY, self._id)
         self._launch(self.look(), "looking for events that were put aside")
 
     def failed(self, failure: Failed | LimitReached) -> None:
@@ -80,12 +80,12 @@ class Alarms:
                 return
             whose = self._name if failure.account == self._id else "all assistants together"
             cause = f"the budget of {whose} is used up for today"
-            self._troubles.begin(Trouble(Kind.BUDGET, failure.account, self._name, cause))
+            self._troubles.begin(Trouble(TroubleKind.BUDGET, failure.account, self._name, cause))
             self.cause = cause
             return
         self.cause = self._lookout.scrub(failure.cause)
         if failure.lasting:
-            self._begin(Kind.MODEL, f"{self._name} cannot think: {self.cause}")
+            self._begin(TroubleKind.MODEL, f"{self._name} cannot think: {self.cause}")
 
     async def look(self) -> None:
         """Look in the journal for events that were put aside."""
@@ -100,13 +100,13 @@ class Alarms:
             said = (
                 f"{things} that {self._name} heard {verb} put aside: runs over {'it' if count == 1 else 'them'} crashed"
             )
-            self._begin(Kind.PARKED, said)
+            self._begin(TroubleKind.PARKED, said)
         else:
-            self._troubles.end(Kind.PARKED, self._id)
+            self._troubles.end(TroubleKind.PARKED, self._id)
 
     def lifted(self) -> None:
         """Note that the emergency stop was lifted."""
-        self._troubles.end(Kind.EMERGENCY, self._id)
+        self._troubles.end(TroubleKind.EMERGENCY, self._id)
 
     def thinking(self, run_id: str, step: int) -> None:
         """Do nothing when the model is about to be asked."""
@@ -118,20 +118,21 @@ class Alarms:
         """End the troubles that a successful run disproves. After a crashed run, look for events that were parked."""
         if isinstance(outcome, Answered | NothingToDo):
             self.cause = ""
-            self._troubles.end(Kind.MODEL, self._id)
+            self._troubles.end(TroubleKind.MODEL, self._id)
         if isinstance(outcome, Answered):
             for subject in (self._id, TOTAL):
-                self._troubles.end(Kind.BUDGET, subject)
+                self._troubles.end(TroubleKind.BUDGET, subject)
             self._lookout.look_at_keys(self._name)
         if isinstance(outcome, Failed) and outcome.bug:
             self._launch(self.look(), "looking for events that were put aside")
 
     def _stopped(self) -> None:
         self._begin(
-            Kind.EMERGENCY, f"{self._name} crashed five times in a row and thinks no more until the stop is lifted"
+            TroubleKind.EMERGENCY,
+            f"{self._name} crashed five times in a row and thinks no more until the stop is lifted",
         )
 
-    def _begin(self, kind: Kind, sentence: str) -> None:
+    def _begin(self, kind: TroubleKind, sentence: str) -> None:
         self._troubles.begin(Trouble(kind, self._id, self._name, sentence))
 
 

@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from resilience import Deadline, DeadlineExceeded
 from tools import Approvals
 
@@ -40,7 +40,7 @@ def _told(failure: Failure, what: str) -> None:
         _log.failure("{what} failed", failure, what=what)
 
 
-def tell_who_waits(members: Sequence[Member], approvals: Mapping[str, Approvals]) -> None:
+def tell_who_waits(members: Sequence[AssistantRunner], approvals: Mapping[str, Approvals]) -> None:
     """Tell each player whose request waits for approval that it ends with this process. Raises only CancelledError."""
     for member in members:
         me = member.place.me

@@ -46,7 +46,7 @@ class _Shared:
 
     def __init__(self, make: MakeServed, path: Path | None) -> None:
         self.served = make(path, self._moved)
-        self.users: set[Lease] = set()
+        self.users: set[ModelLease] = set()
         self.endpoint: Endpoint | None = None
         self.waiting: list[Deferred[Endpoint]] = []
         self._started = False
@@ -87,11 +87,11 @@ class EmbeddedPool:
         self._make = make
         self._shared: dict[Path | None, _Shared] = {}
 
-    def lease(self, path: Path | None, moved: Callable[[Endpoint], None]) -> Lease:
+    def lease(self, path: Path | None, moved: Callable[[Endpoint], None]) -> ModelLease:
         """Return a lease of the model of this file, not started."""
-        return Lease(self, path, moved)
+        return ModelLease(self, path, moved)
 
-    def taken(self, lease: Lease) -> Deferred[Endpoint]:
+    def taken(self, lease: ModelLease) -> Deferred[Endpoint]:
         """Add a user, and return where the model answers. Fails with EmbeddedUnavailable."""
         shared = self._shared.get(lease.path)
         if shared is None:
@@ -99,7 +99,7 @@ class EmbeddedPool:
         shared.users.add(lease)
         return shared.where()
 
-    def returned(self, lease: Lease) -> Deferred[None]:
+    def returned(self, lease: ModelLease) -> Deferred[None]:
         """Remove a user, and stop the model after the last one. Fires when it is stopped, or at once if it goes on."""
         shared = self._shared.get(lease.path)
         if shared is None or lease not in shared.users:
@@ -111,7 +111,7 @@ class EmbeddedPool:
         return shared.served.stop()
 
 
-class Lease:
+class ModelLease:
     """One assistant's use of an embedded model, with the interface of the model itself."""
 
     def __init__(self, pool: EmbeddedPool, path: Path | None, moved: Callable[[Endpoint], None]) -> None:

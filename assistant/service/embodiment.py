@@ -9,7 +9,7 @@ from tools import Principal, Tool, World
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Embodiment:
     """The identity of an assistant in its game, and how it acts there.
 
     The id of `me` never changes: the assistant's memory is kept under it. `tools` are the tools of this world beyond

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from twisted.logger import Logger
 
-from assistant.events.classify import Attention, Manners, Verdict, classify
+from assistant.events.classify import Attention, Classification, Manners, classify
 from assistant.events.events import Event
-from assistant.events.fallback_line import Excuse, Waking
+from assistant.events.fallback_line import FallbackLine, Waking
 from assistant.journal import Fenced, InboxFullError, JournalUnwritable
 from assistant.runtime.storage import Storage
 
 _log = Logger()
 
 
-class Doorstep:
+class PendingInbox:
     """The inbox of an assistant that cannot think yet.
 
     Players who want an answer are told that it is waking up, or see the `excuse` once no model can be used.
     """
 
     def __init__(
-        self, storage: Storage, manners: Manners, muted: frozenset[str], excuse: Excuse, waking: Waking
+        self, storage: Storage, manners: Manners, muted: frozenset[str], excuse: FallbackLine, waking: Waking
     ) -> None:
         self._journal = storage.journal
         self._manners = manners
@@ -43,19 +43,19 @@ class Doorstep:
         Raises InboxFullError or JournalUnwritable when a trigger cannot be written. Raises Fenced.
         """
         attention = classify(event, self._manners, is_rested=False)  # a mere pose gets no excuse
-        if attention.verdict is Verdict.IGNORE or event.who.id in self._muted:
-            return Attention(Verdict.IGNORE, attention.importance)
+        if attention.verdict is Classification.IGNORE or event.who.id in self._muted:
+            return Attention(Classification.IGNORE, attention.importance)
         try:
             await self._journal.accept(event, attention)
         except Fenced:
             raise
         except (InboxFullError, JournalUnwritable) as refused:
             _log.warn("{name} cannot take in more: {why}", name=self._manners.name, why=str(refused))
-            if attention.verdict is not Verdict.TRIGGER:
-                return Attention(Verdict.IGNORE, attention.importance)
+            if attention.verdict is not Classification.TRIGGER:
+                return Attention(Classification.IGNORE, attention.importance)
             await self._excuse.make()
             raise
-        if attention.verdict is Verdict.TRIGGER:
+        if attention.verdict is Classification.TRIGGER:
             self._somebody_waits = True
             if self._is_excused:
                 await self._excuse.make()

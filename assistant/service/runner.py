@@ -22,19 +22,19 @@ from twisted.logger import Logger
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
 from assistant.events.events import Event
-from assistant.events.fallback_line import Excuse, Waking
-from assistant.events.scheduler import Turnstile
+from assistant.events.fallback_line import FallbackLine, Waking
+from assistant.events.scheduler import Scheduler
 from assistant.journal import Fenced, InboxFullError, JournalError, JournalUnwritable
 from assistant.keys.errors import KeyReferenceError
 from assistant.models.choose import NoModelError
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Surroundings, build_assistant, manners_of
+from assistant.runtime.build import Dependencies, build_assistant, manners_of
 from assistant.runtime.character import Assistant
 from assistant.runtime.storage import Storage
 from assistant.service.alarms import Alarms, Lookout
-from assistant.service.embodiment import Place
+from assistant.service.embodiment import Embodiment
 from assistant.service.observers import Observers
-from assistant.service.pending_inbox import Doorstep
+from assistant.service.pending_inbox import PendingInbox
 from resilience import Launcher
 
 #: First and longest pause before a model is looked for again, in seconds.
@@ -48,7 +48,7 @@ MakeEvent = Callable[[str, float], Event]
 _log = Logger()
 
 
-class State(StrEnum):
+class RunnerState(StrEnum):
     """The state of an assistant's life cycle."""
 
     OPENING = "opening"
@@ -58,7 +58,7 @@ class State(StrEnum):
     LOST = "lost"
 
 
-class Shared(Protocol):
+class SharedParts(Protocol):
     """The part of a household that each member uses."""
 
     @property
@@ -67,7 +67,7 @@ class Shared(Protocol):
         ...
 
     @property
-    def turnstile(self) -> Turnstile:
+    def turnstile(self) -> Scheduler:
         """The scheduler that lets the members work in turn."""
         ...
 
@@ -84,7 +84,7 @@ class Shared(Protocol):
         """Return the models it thinks with. Raises NoModelError, KeyReferenceError and JournalError."""
         ...
 
-    async def surroundings(self, place: Place, config: Config, storage: Storage, watch: Observers) -> Surroundings:
+    async def surroundings(self, place: Embodiment, config: Config, storage: Storage, watch: Observers) -> Dependencies:
         """Return what it is built from. Raises SettingsError and KeyReferenceError."""
         ...
 
@@ -93,14 +93,20 @@ class Shared(Protocol):
         ...
 
 
-class Member:
+class AssistantRunner:
     """One assistant and its life cycle. `entered` is the reference of a key that the owner gave just now.
 
     `previous` is the member that ran this assistant until now. It is stopped first.
     """
 
     def __init__(
-        self, shared: Shared, place: Place, config: Config, *, entered: str = "", previous: Member | None = None
+        self,
+        shared: SharedParts,
+        place: Embodiment,
+        config: Config,
+        *,
+        entered: str = "",
+        previous: AssistantRunner | None = None,
     ) -> None:
         self.place = place
         self.config = config
@@ -112,9 +118,9 @@ class Member:
         self._entered = entered
         self._previous = previous
         self._storage: Storage | None = None
-        self._doorstep: Doorstep | None = None
+        self._doorstep: PendingInbox | None = None
         self._waking = Waking(place.world, shared.clock, config.assistant)
-        self._state = State.OPENING
+        self._state = RunnerState.OPENING
         self._heard = 0
         #: Makers of the events perceived before the storage was open, each with its time.
         self._unheard = previous.left_unheard() if previous else []
@@ -129,10 +135,10 @@ class Member:
         self._succeeded: Deferred[None] | None = None
 
     @property
-    def state(self) -> State:
+    def state(self) -> RunnerState:
         """The state of its life cycle."""
-        if self._state is State.AWAKE and self.assistant is not None and not self.assistant.tick.started:
-            return State.LOST
+        if self._state is RunnerState.AWAKE and self.assistant is not None and not self.assistant.tick.started:
+            return RunnerState.LOST
         return self._state
 
     @property
@@ -158,7 +164,7 @@ class Member:
     def hear(self, make: MakeEvent) -> None:
         """Take in an event that was perceived now. It goes into the journal before anything else is done with it."""
         now = self._shared.clock.seconds()
-        if self._state is State.STOPPED:
+        if self._state is RunnerState.STOPPED:
             return
         if self._storage is not None:
             self._take_in(self._storage, make, now)
@@ -174,7 +180,7 @@ class Member:
 
     async def settled(self) -> None:
         """Wait until it is awake and all it heard is dealt with, or waits for a model that cannot be reached."""
-        while self._state in {State.OPENING, State.WAITING}:
+        while self._state in {RunnerState.OPENING, RunnerState.WAITING}:
             awake: Deferred[None] = Deferred()
             self._waiting.append(awake)
             await awake
@@ -184,7 +190,7 @@ class Member:
 
     async def stop(self) -> None:
         """Stop hearing and thinking. What was heard is recorded first, and the current run is suspended."""
-        self._state = State.STOPPED
+        self._state = RunnerState.STOPPED
         await self._living.stop()
         await self._life_before()
         await DeferredList(list(self._on_the_way_in))
@@ -205,9 +211,9 @@ class Member:
             try:
                 await self._wake_up()
             except (NoModelError, SettingsError, KeyReferenceError, JournalError) as error:
-                if self._state is State.STOPPED:  # a cancelled request was reported as a failure of the server
+                if self._state is RunnerState.STOPPED:  # a cancelled request was reported as a failure of the server
                     return
-                self._state = State.WAITING
+                self._state = RunnerState.WAITING
                 self.alarms.cannot_wake(error)
                 _log.warn("{name} cannot think yet: {why}", name=self.place.me.name, why=self.trouble)
                 if self._doorstep is not None:
@@ -238,8 +244,8 @@ class Member:
         if self._storage is None:
             storage = await shared.storage_of(self.place.me.id, settings.inbox_limit, self.place.me.name)
             muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
-            excuse = Excuse(self.place.world, shared.clock, settings.excuse, settings.excuse_every_seconds)
-            self._doorstep = Doorstep(storage, manners_of(settings, self.place.me), muted, excuse, self._waking)
+            excuse = FallbackLine(self.place.world, shared.clock, settings.excuse, settings.excuse_every_seconds)
+            self._doorstep = PendingInbox(storage, manners_of(settings, self.place.me), muted, excuse, self._waking)
             self._open_door(storage)
         assert self._storage is not None
         await self._turn()  # the whole game may be starting
@@ -251,12 +257,12 @@ class Member:
         await assistant.rights.load()
         if self.place.gathered is not None and await self._storage.journal.pending():
             await self.place.gathered()
-        if self._state is State.STOPPED:
+        if self._state is RunnerState.STOPPED:
             return
         self.assistant = assistant
         self._storage = replace(self._storage, stream=())  # the history has it, in a fifth of the memory
         assistant.start()
-        self._state = State.AWAKE
+        self._state = RunnerState.AWAKE
         self.alarms.awake(assistant)
         _log.info("{name} thinks with {why}", name=self.place.me.name, why=shared.scrub(self.models[0].why))
         self._tell_waiting()

@@ -15,28 +15,28 @@ from assistant.checks.finding import Finding
 from assistant.config.schema import Config, ModelConfig
 from assistant.config.web import WebConfig
 from assistant.events.floor import Floor
-from assistant.events.scheduler import Turnstile
-from assistant.journal import JournalError, JournalRefused, Refused, Sound
+from assistant.events.scheduler import Scheduler
+from assistant.journal import JournalError, JournalRefused, OpeningRefused, Sound
 from assistant.keys.reference import anchored, resolve_key
 from assistant.loop.billing import MinuteCounts
 from assistant.models.bound_keys import BoundKeys, bindings_of_model
 from assistant.models.choose import Chooser, NoModelError
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Surroundings
+from assistant.runtime.build import Dependencies
 from assistant.runtime.storage import JournalFile, Storage
 from assistant.runtime.warming import Warmer
 from assistant.service.alarms import Lookout
 from assistant.service.closing import tell_who_waits, within
 from assistant.service.embedded import EmbeddedPool, MakeServed, told_to_the_log
-from assistant.service.embodiment import Place
+from assistant.service.embodiment import Embodiment
 from assistant.service.live_web import SharedWeb
 from assistant.service.observers import Observers
-from assistant.service.runner import Member
-from assistant.service.service_config import Home
+from assistant.service.runner import AssistantRunner
+from assistant.service.service_config import ServiceConfig
 from assistant.service.troubles import Troubles
-from assistant.service.usage_store import Spending, UsageRow, usage_rows
+from assistant.service.usage_store import UsageRow, UsageStore, usage_rows
 from assistant.service.wiring import bindings_of, key_sources
-from assistant.surfaces.doctor.run import Visit, examine
+from assistant.surfaces.doctor.run import DoctorRequest, examine
 from llm import Capabilities, LLMError
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Approvals, Registry
@@ -55,14 +55,14 @@ NO_TOOL_CALL = (
 _log = Logger()
 
 
-class Household:
+class AssistantService:
     """The assistants of a process by their ids. Call `open` once; `close` ends everything."""
 
     # Any: the reactor as clock and as maker of connections, threads and processes.
-    def __init__(self, reactor: Any, home: Home, random: Random, make: MakeServed | None = None) -> None:
+    def __init__(self, reactor: Any, home: ServiceConfig, random: Random, make: MakeServed | None = None) -> None:
         """Take `make`, which makes the server of an embedded model; without it, a real server is made."""
         self.home = home
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, AssistantRunner] = {}
         self.troubles = Troubles()
         #: Why no assistant can run, in one sentence; empty when all is well.
         self.trouble = ""
@@ -72,10 +72,10 @@ class Household:
         self._capabilities = Capabilities()
         self._journal = JournalFile(home.journal, reactor, home.wall, home.config.journal, self.troubles)
         self._ledger = Ledger(reactor.seconds, home.wall, home.config.budget.utc_offset_hours * 3600)
-        self._spending = Spending(self._ledger, self._journal.usage)
+        self._spending = UsageStore(self._ledger, self._journal.usage)
         self.pipeline = Pipeline(reactor, random, self._ledger, self._spending.keep)
         self.lookout = Lookout(self.troubles, self.scrub, self.pipeline)
-        self.turnstile = Turnstile(reactor)
+        self.turnstile = Scheduler(reactor)
         self._minutes = MinuteCounts(reactor.seconds)
         self._warmer = Warmer()
         self._floor = Floor(reactor)
@@ -100,7 +100,7 @@ class Household:
         """Begin to open the journal, and return at once. Members may be started from now on."""
         self._launcher.launch(self._open(), "opening the journal")
 
-    def start(self, place: Place, config: Config, entered: str = "") -> Member:
+    def start(self, place: Embodiment, config: Config, entered: str = "") -> AssistantRunner:
         """Start an assistant, or restart it with these settings if it runs already.
 
         `entered` is the reference of a key that the owner gave just now: that key may go to a new server.
@@ -108,7 +108,7 @@ class Household:
         previous = self.members.get(place.me.id)
         if previous is not None or entered:
             self.settings_changed()
-        member = Member(self, place, config, entered=entered, previous=previous)
+        member = AssistantRunner(self, place, config, entered=entered, previous=previous)
         self.members[place.me.id] = member
         member.start()
         return member
@@ -194,10 +194,10 @@ class Household:
         await self._ready()
         return await usage_rows(self._journal.usage, self._ledger.day - days + 1)
 
-    async def doctor(self, member: Member, show: Callable[[Finding], None]) -> bool:
+    async def doctor(self, member: AssistantRunner, show: Callable[[Finding], None]) -> bool:
         """Check this member's settings, showing each finding as it comes. Return True when nothing is wrong."""
         journal = member.config.journal.model_copy(update={"file": str(self.home.journal)})
-        visit = Visit(
+        visit = DoctorRequest(
             member.config.model_copy(update={"journal": journal}),
             self.home.folder,
             self.home.environment,
@@ -229,10 +229,10 @@ class Household:
 
         return await self._chooser(self._bound).choose_all(config.model, config.fallback, left_out)
 
-    async def surroundings(self, place: Place, config: Config, storage: Storage, watch: Observers) -> Surroundings:
+    async def surroundings(self, place: Embodiment, config: Config, storage: Storage, watch: Observers) -> Dependencies:
         """Return what a member is built from. Raises SettingsError and KeyReferenceError."""
         found = await self.web.tools(place.me.id, self._bound)
-        return Surroundings(
+        return Dependencies(
             me=place.me,
             world=place.world,
             storage=storage,
@@ -260,7 +260,7 @@ class Household:
         opened = await self._journal.open()
         if not isinstance(opened, Sound) or opened.new:
             _log.warn("{sentence}", sentence=opened.sentence)
-        if isinstance(opened, Refused):
+        if isinstance(opened, OpeningRefused):
             self.trouble = opened.sentence
         else:
             await self._spending.restore()

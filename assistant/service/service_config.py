@@ -12,7 +12,7 @@ from assistant.keys.redaction import Secrets
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class ServiceConfig:
     """The inputs of a household.
 
     `config` holds the settings of the whole game: budget, journal and web, and what each member begins with. A

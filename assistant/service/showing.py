@@ -12,7 +12,7 @@ from assistant.events.trace import StepTrace
 from assistant.loop.speech.discretion import scrubbed
 from llm import CallRecord, Usage
 from llm.messages import JSON
-from llm.modes.call_record import Outcome as CallOutcome
+from llm.modes.call_record import CallOutcome
 from tools import Executed, Person, Scene
 from tools.text.clean import clean_heard, clean_speech
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from assistant.events.events import told
 from assistant.journal import Parked, UnknownEffect
-from resilience import Amount, Snapshot, State
+from resilience import Amount, CircuitState, Snapshot
 from resilience.amounts import Allowance
 from resilience.budget.ledger import AccountState
 from resilience.snapshot import QuotaState, UpstreamState
@@ -102,7 +102,7 @@ def _server(upstream: UpstreamState, quotas: Sequence[QuotaState], now: float) -
     why = f": {_short(last.cause)}" if last is not None and last.cause else ""
     if not said and upstream.open_for:
         said = [f"left alone for {duration(upstream.open_for)}, because it failed{why}"]
-    elif not said and upstream.state is State.HALF_OPEN:
+    elif not said and upstream.state is CircuitState.HALF_OPEN:
         said = [f"tried again after it failed{why}"]
     elif not said and last is not None and last.how == "failure":
         said = [f"failed {duration(now - last.at)} ago{why}"]

@@ -19,7 +19,7 @@ EVERYBODY = TOTAL
 _log = Logger()
 
 
-class Kind(StrEnum):
+class TroubleKind(StrEnum):
     """The kind of a trouble."""
 
     EMERGENCY = "emergency stop"
@@ -39,13 +39,13 @@ class Trouble:
     The user interface says what to do about it, since each has its own commands.
     """
 
-    kind: Kind
+    kind: TroubleKind
     subject: str
     name: str
     sentence: str
 
     @property
-    def key(self) -> tuple[Kind, str]:
+    def key(self) -> tuple[TroubleKind, str]:
         """The kind and subject, which identify the trouble."""
         return self.kind, self.subject
 
@@ -58,7 +58,7 @@ class Troubles:
     """The current troubles, oldest first. Use it only on the reactor's thread."""
 
     def __init__(self) -> None:
-        self._current: dict[tuple[Kind, str], Trouble] = {}
+        self._current: dict[tuple[TroubleKind, str], Trouble] = {}
         self.listeners: list[Listener] = []
 
     def __iter__(self) -> Iterator[Trouble]:
@@ -90,7 +90,7 @@ class Troubles:
             _log.error("{kind}: {sentence}", log_event="trouble", kind=trouble.kind, sentence=trouble.sentence)
             self._tell(trouble, over=False)
 
-    def end(self, kind: Kind, subject: str) -> None:
+    def end(self, kind: TroubleKind, subject: str) -> None:
         """Note that a trouble is over, and tell the listeners if there was one."""
         if (trouble := self._current.pop((kind, subject), None)) is not None:
             _log.info("{kind}: over: {sentence}", log_event="trouble", kind=kind, sentence=trouble.sentence)
@@ -99,9 +99,9 @@ class Troubles:
     def of_journal(self, sentence: str) -> None:
         """Note what is wrong with the journal. An empty `sentence` ends the trouble."""
         if sentence:
-            self.begin(Trouble(Kind.JOURNAL, EVERYBODY, "", sentence))
+            self.begin(Trouble(TroubleKind.JOURNAL, EVERYBODY, "", sentence))
         else:
-            self.end(Kind.JOURNAL, EVERYBODY)
+            self.end(TroubleKind.JOURNAL, EVERYBODY)
 
     def of(self, subject: str) -> list[Trouble]:
         """Return the troubles of one assistant, and those that concern all."""
@@ -109,7 +109,7 @@ class Troubles:
 
     def forget(self, subject: str) -> None:
         """End all troubles of an assistant that is stopped or gone."""
-        for kind in Kind:
+        for kind in TroubleKind:
             self.end(kind, subject)
 
     def _tell(self, trouble: Trouble, *, over: bool) -> None:

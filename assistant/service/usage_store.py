@@ -36,7 +36,7 @@ async def usage_rows(usage: StoredUsage, since: int) -> list[UsageRow]:
     ]
 
 
-class Usage(Protocol):
+class StoredSpending(Protocol):
     """A store for the spending. Its methods raise JournalError."""
 
     async def load_usage(self) -> dict[str, Any] | None:
@@ -48,10 +48,10 @@ class Usage(Protocol):
         ...
 
 
-class Spending:
+class UsageStore:
     """The link between a `ledger` and its store `usage`: `restore` is called at start, `keep` by the pipeline."""
 
-    def __init__(self, ledger: Ledger, usage: Usage) -> None:
+    def __init__(self, ledger: Ledger, usage: StoredSpending) -> None:
         self._ledger = ledger
         self._usage = usage
         self._is_restored = False

@@ -33,7 +33,7 @@ from tools.web.source.chain import ReadChain, SearchChain
 from tools.web.source.filtering import Domains, FilteredSearch
 from tools.web.source.pacing import Pace, PacedReader, PacedSearch, Rate
 from tools.web.source.protocol import ReadProvider, SearchProvider
-from tools.web.source.quota import Allotment, AllottedReader, AllottedSearch
+from tools.web.source.quota import AllottedReader, AllottedSearch, HourlyQuota
 from tools.web.web_search import web_search_tool
 
 #: Returns the current key of the provider of this name, empty when there is none.
@@ -152,7 +152,7 @@ class Web:
         self._now = reactor.seconds
         self._providers = providers
         self._clock = reactor
-        self._allotted: dict[str, tuple[Allotment, Allotment]] = {}
+        self._allotted: dict[str, tuple[HourlyQuota, HourlyQuota]] = {}
         try:
             search = [PacedSearch(providers.search(name), self._pace(name)) for name in config.search_provider]
             readers = [PacedReader(providers.read(name), self._pace(name)) for name in config.read_provider]
@@ -188,12 +188,12 @@ class Web:
         searches, pages = self._allotments(assistant)
         return searches.left, pages.left
 
-    def _allotments(self, assistant: str) -> tuple[Allotment, Allotment]:
+    def _allotments(self, assistant: str) -> tuple[HourlyQuota, HourlyQuota]:
         """Return the quotas of searches and pages of one assistant. It keeps them when it is restarted."""
         now, config = self._now, self._config
         if assistant not in self._allotted:
-            searches = Allotment(config.searches_per_hour, now, "searches", whose=assistant)
-            self._allotted[assistant] = searches, Allotment(config.pages_per_hour, now, "pages", whose=assistant)
+            searches = HourlyQuota(config.searches_per_hour, now, "searches", whose=assistant)
+            self._allotted[assistant] = searches, HourlyQuota(config.pages_per_hour, now, "pages", whose=assistant)
         return self._allotted[assistant]
 
     async def settings_changed(self) -> None:

@@ -10,7 +10,7 @@ from typing import Protocol
 from llm.fallback.tool_names import match_name
 from llm.fallback.typed import typed
 from llm.loose_json.repair import UnreadableJSON, clean_text, parse_value
-from llm.loose_json.tokens import Budget
+from llm.loose_json.tokens import WorkBudget
 from llm.messages import JSON, ToolSpec
 
 _TYPE_NAMES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
@@ -135,7 +135,7 @@ class Offer:
 class Reader(Protocol):
     """A reader of the calls of one family of formats."""
 
-    def __call__(self, text: str, offer: Offer, complete: bool, budget: Budget | None = None, /) -> Reading:
+    def __call__(self, text: str, offer: Offer, complete: bool, budget: WorkBudget | None = None, /) -> Reading:
         """Read the text. `complete` is False when the token limit ended it; `budget` counts the effort."""
 
 

@@ -15,7 +15,7 @@ import orjson
 
 from llm.fallback.drafts import Candidate, Draft, Offer, Reader
 from llm.fallback.traces import Traces
-from llm.loose_json.tokens import Budget
+from llm.loose_json.tokens import WorkBudget
 
 #: Blanks, backslashes and escaped line breaks: what may differ between two spellings of one JSON text.
 _SPELLING = re.compile(r"\\[nrt]|[\s\\]+")
@@ -102,7 +102,7 @@ def _drafts(text: str, offer: Offer, reader: Reader, read: _Read) -> Iterator[Dr
 
     One budget covers it all.
     """
-    budget = Budget(len(text))
+    budget = WorkBudget(len(text))
     for _ in range(_MAX_OPEN):
         reading = reader(text, offer, True, budget)
         for found in reading.candidates:

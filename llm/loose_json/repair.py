@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from llm.loose_json.rewrite import rewrite
-from llm.loose_json.tokens import MAX_DEPTH, Budget, Ending, Scan, UnreadableJSON, scan_value
+from llm.loose_json.tokens import MAX_DEPTH, Ending, Scan, UnreadableJSON, WorkBudget, scan_value
 from llm.messages import JSON
 
 __all__ = [
     "MAX_CHARS",
-    "Arguments",
     "Parsed",
+    "ParsedArguments",
     "UnreadableJSON",
     "clean_json",
     "clean_text",
@@ -50,7 +50,7 @@ class Parsed:
 
 
 @dataclass(frozen=True, slots=True)
-class Arguments:
+class ParsedArguments:
     """The arguments of a native tool call. `rest` is what followed the first value and was left out."""
 
     value: dict[str, JSON] = field(default_factory=dict)
@@ -78,7 +78,7 @@ def parse_value(text: str, start: int = 0, *, complete: bool) -> Parsed:
             return Parsed(clean_json(value), end, repaired=decoder is _LOOSE)
     if text[at] not in "{[":
         raise UnreadableJSON("not JSON")
-    return decode_scan(scan_value(text, at, Budget(len(text))), close=complete)
+    return decode_scan(scan_value(text, at, WorkBudget(len(text))), close=complete)
 
 
 def decode_scan(scan: Scan, *, close: bool) -> Parsed:
@@ -118,7 +118,7 @@ def parse_arguments(raw: str | Mapping[str, JSON] | None, *, complete: bool) -> 
     return arguments.value, arguments.problem
 
 
-def read_arguments(raw: str | Mapping[str, JSON] | None, *, complete: bool) -> Arguments:
+def read_arguments(raw: str | Mapping[str, JSON] | None, *, complete: bool) -> ParsedArguments:
     """Read the arguments of a native tool call, with what was left out.
 
     `complete` is False when the model was stopped by its token limit. Then what is not closed is never used.
@@ -126,29 +126,29 @@ def read_arguments(raw: str | Mapping[str, JSON] | None, *, complete: bool) -> A
     if isinstance(raw, Mapping):
         return _object_arguments(raw)
     if not (raw or "").strip() and not complete:
-        return Arguments(problem="arguments truncated")
+        return ParsedArguments(problem="arguments truncated")
     if raw is None or not raw.strip():
-        return Arguments()
+        return ParsedArguments()
     try:
         parsed = parse_value(raw, complete=complete)
         value = parsed.value
         if isinstance(value, str):
             value = parse_value(value, complete=complete).value
     except UnreadableJSON as error:
-        return Arguments(problem=f"arguments unreadable: {error}" if complete else "arguments truncated")
+        return ParsedArguments(problem=f"arguments unreadable: {error}" if complete else "arguments truncated")
     if value is None:
-        return Arguments()
+        return ParsedArguments()
     if not isinstance(value, dict):
-        return Arguments(problem="arguments must be a JSON object")
-    return Arguments(value, rest=raw[parsed.end :].strip())
+        return ParsedArguments(problem="arguments must be a JSON object")
+    return ParsedArguments(value, rest=raw[parsed.end :].strip())
 
 
-def _object_arguments(raw: Mapping[str, JSON]) -> Arguments:
+def _object_arguments(raw: Mapping[str, JSON]) -> ParsedArguments:
     try:
         value = clean_json(raw)
     except UnreadableJSON as error:
-        return Arguments(problem=f"arguments unreadable: {error}")
-    return Arguments(value) if isinstance(value, dict) else Arguments()
+        return ParsedArguments(problem=f"arguments unreadable: {error}")
+    return ParsedArguments(value) if isinstance(value, dict) else ParsedArguments()
 
 
 def clean_text(text: str) -> str:

@@ -109,7 +109,7 @@ class Scan:
         self._tokens = tokens
 
 
-class Budget:
+class WorkBudget:
     """How many characters may still be scanned in one text, so that no text takes more than linear time."""
 
     def __init__(self, length: int) -> None:
@@ -131,7 +131,7 @@ class Budget:
         self.spent += characters
 
 
-def scan_value(text: str, start: int, budget: Budget) -> Scan:
+def scan_value(text: str, start: int, budget: WorkBudget) -> Scan:
     """Scan the value whose opening bracket is at `start`."""
     wanted: list[str] = []
     scan = Scan(text, start, len(text), Ending.UNCLOSED, wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from llm.loose_json.repair import Parsed, decode_scan
-from llm.loose_json.tokens import Budget, Ending, Scan, UnreadableJSON, scan_value
+from llm.loose_json.tokens import Ending, Scan, UnreadableJSON, WorkBudget, scan_value
 from llm.messages import JSON
 
 
@@ -19,7 +19,7 @@ class Value:
     cut: bool = False
 
 
-def value_at(text: str, at: int, budget: Budget, *, complete: bool) -> Value | None:
+def value_at(text: str, at: int, budget: WorkBudget, *, complete: bool) -> Value | None:
     """Return the object or list whose bracket is at `at`, or None when it cannot be read."""
     if at < budget.deep_until:
         return None
@@ -30,7 +30,7 @@ def value_at(text: str, at: int, budget: Budget, *, complete: bool) -> Value | N
     return Value(parsed.value, scan.end, parsed.repaired, cut=is_cut(scan, complete=complete))
 
 
-def read_scan(scan: Scan, budget: Budget) -> Parsed | None:
+def read_scan(scan: Scan, budget: WorkBudget) -> Parsed | None:
     """Return the value of a scan, or None when it is not JSON.
 
     When the text ends before the value does, its beginning is read.

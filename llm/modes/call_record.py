@@ -24,14 +24,14 @@ LONGEST_TRIAL = 320
 HOPELESS_SHARE = 0.5
 
 
-class Way(StrEnum):
+class CallStyle(StrEnum):
     """How tools are offered to a model and its calls are read."""
 
     NATIVE = "native"
     FALLBACK = "fallback"
 
 
-class Outcome(StrEnum):
+class CallOutcome(StrEnum):
     """How one answer of a model that was offered tools came out."""
 
     VALID = "valid"
@@ -50,45 +50,45 @@ class CallRecord:
     enough.
     """
 
-    recent: tuple[tuple[Way, Outcome], ...] = ()
-    way: Way = Way.NATIVE
+    recent: tuple[tuple[CallStyle, CallOutcome], ...] = ()
+    way: CallStyle = CallStyle.NATIVE
     misses: int = 0
     tried: int = 0
     trial: int = TRIAL
     doubted: bool = False
 
-    def count(self, outcome: Outcome, way: Way | None = None) -> int:
+    def count(self, outcome: CallOutcome, way: CallStyle | None = None) -> int:
         """Count the remembered answers with this outcome, of one way or of both."""
         return sum(seen is outcome and way in {None, asked} for asked, seen in self.recent)
 
-    def share_readable(self, way: Way) -> float | None:
+    def share_readable(self, way: CallStyle) -> float | None:
         """Return the share of readable answers among those that had or needed a call. None when there were none."""
-        readable = self.count(Outcome.VALID, way) + self.count(Outcome.REPAIRED, way)
-        judged = readable + self.count(Outcome.FAILED, way)
+        readable = self.count(CallOutcome.VALID, way) + self.count(CallOutcome.REPAIRED, way)
+        judged = readable + self.count(CallOutcome.FAILED, way)
         return readable / judged if judged else None
 
 
 def is_hopeless(record: CallRecord) -> bool:
     """Tell whether both ways of offering tools were tried and few calls could be read in either."""
-    if record.way is Way.NATIVE and not record.doubted:
+    if record.way is CallStyle.NATIVE and not record.doubted:
         return False
-    tried = sum(way is Way.FALLBACK for way, _ in record.recent)
-    native, fallback = record.share_readable(Way.NATIVE), record.share_readable(Way.FALLBACK)
+    tried = sum(way is CallStyle.FALLBACK for way, _ in record.recent)
+    native, fallback = record.share_readable(CallStyle.NATIVE), record.share_readable(CallStyle.FALLBACK)
     if native is None or tried < MISSES:
         return False
     return native < HOPELESS_SHARE and (fallback is None or fallback < HOPELESS_SHARE)
 
 
-def outcome_of(*, calls: int, problems: int, repaired: bool, required: bool) -> Outcome:
+def outcome_of(*, calls: int, problems: int, repaired: bool, required: bool) -> CallOutcome:
     """Return the outcome of an answer with so many calls, some of them with unreadable arguments."""
     if not calls:
-        return Outcome.FAILED if required else Outcome.NONE
+        return CallOutcome.FAILED if required else CallOutcome.NONE
     if problems == calls:
-        return Outcome.FAILED
-    return Outcome.REPAIRED if repaired or problems else Outcome.VALID
+        return CallOutcome.FAILED
+    return CallOutcome.REPAIRED if repaired or problems else CallOutcome.VALID
 
 
-def recorded(record: CallRecord, outcome: Outcome, *, way: Way) -> CallRecord:
+def recorded(record: CallRecord, outcome: CallOutcome, *, way: CallStyle) -> CallRecord:
     """Return the record with one more answer.
 
     `way` is how that answer was requested. An answer of the way not in use is counted and changes nothing else.
@@ -96,10 +96,10 @@ def recorded(record: CallRecord, outcome: Outcome, *, way: Way) -> CallRecord:
     recent = (*record.recent, (way, outcome))[-WINDOW:]
     if way is not record.way:
         return replace(record, recent=recent)
-    misses = {Outcome.FAILED: record.misses + 1, Outcome.NONE: record.misses}.get(outcome, 0)
-    doubted = record.doubted and outcome not in {Outcome.VALID, Outcome.REPAIRED}
+    misses = {CallOutcome.FAILED: record.misses + 1, CallOutcome.NONE: record.misses}.get(outcome, 0)
+    doubted = record.doubted and outcome not in {CallOutcome.VALID, CallOutcome.REPAIRED}
     seen = CallRecord(recent, record.way, misses, record.tried + 1, record.trial, doubted)
-    return _to_fallback(seen) if record.way is Way.NATIVE else _to_native(seen)
+    return _to_fallback(seen) if record.way is CallStyle.NATIVE else _to_native(seen)
 
 
 def _to_fallback(record: CallRecord) -> CallRecord:
@@ -107,11 +107,11 @@ def _to_fallback(record: CallRecord) -> CallRecord:
     if record.misses < (1 if record.doubted else MISSES):
         return record
     trial = min(2 * record.trial, LONGEST_TRIAL) if record.doubted else TRIAL
-    return replace(record, way=Way.FALLBACK, misses=0, tried=0, trial=trial)
+    return replace(record, way=CallStyle.FALLBACK, misses=0, tried=0, trial=trial)
 
 
 def _to_native(record: CallRecord) -> CallRecord:
     """Return the record, switched to native calls when the fallback does no better or has had its trial."""
     if record.misses < MISSES and record.tried < record.trial:
         return record
-    return replace(record, way=Way.NATIVE, misses=0, tried=0, doubted=True)
+    return replace(record, way=CallStyle.NATIVE, misses=0, tried=0, doubted=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from llm.modes.call_record import CallRecord
-from llm.modes.call_record import Way as Asked
-from llm.modes.mode import Amendment
+from llm.modes.call_record import CallStyle as Asked
+from llm.modes.mode import FieldOverride
 
 
 @dataclass(slots=True)
@@ -19,7 +19,7 @@ class ModelRecord:
     #: The context length in tokens, as an error named it.
     context_tokens: int | None = None
     #: The fields that a request to this model must leave out, rename or set to another value.
-    amendments: tuple[Amendment, ...] = ()
+    amendments: tuple[FieldOverride, ...] = ()
     #: Whether its text was always the whole answer when tools were offered. False once it came with calls or reasoning.
     text_alone: bool | None = None
     #: How its recent calls came out, and so how to offer it tools.

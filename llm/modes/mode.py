@@ -38,7 +38,7 @@ _BAD_SCHEMA = re.compile(r"invalid schema", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Amendment:
+class FieldOverride:
     """A change to the fields of a request: `field` is left out, renamed to `rename`, or set to `value`.
 
     With `with_tools` the change is made only in requests that offer tools.
@@ -59,7 +59,7 @@ class Amendment:
         return {self.rename: head[self.field], **rest} if self.rename else rest
 
 
-def amend(head: JSONObject, amendments: Sequence[Amendment]) -> JSONObject:
+def amend(head: JSONObject, amendments: Sequence[FieldOverride]) -> JSONObject:
     """Return the fields of a request with every amendment made, in order."""
     for amendment in amendments:
         head = amendment.apply(head)
@@ -67,14 +67,14 @@ def amend(head: JSONObject, amendments: Sequence[Amendment]) -> JSONObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class RequestMode:
     """How to ask: tools natively or as text, the schema natively or in words, with the thinking option or without."""
 
     native: bool
     as_text: bool
     schema: bool
     thinks: bool
-    amendments: tuple[Amendment, ...] = ()
+    amendments: tuple[FieldOverride, ...] = ()
 
 
 class Record(Protocol):
@@ -84,18 +84,18 @@ class Record(Protocol):
     schema: bool | None
     thinking: bool | None
     context_tokens: int | None
-    amendments: tuple[Amendment, ...]
+    amendments: tuple[FieldOverride, ...]
 
 
 class Adapts(Protocol):
     """The part of a provider that knows other ways to ask."""
 
-    def adapt(self, error: Rejected, way: Way) -> Way | None:
+    def adapt(self, error: Rejected, way: RequestMode) -> RequestMode | None:
         """Return the way to ask after this refusal, or None when the refusal suggests none."""
         ...
 
 
-def learned(error: LLMError, way: Way, record: Record, provider: Adapts) -> Way | None:
+def learned(error: LLMError, way: RequestMode, record: Record, provider: Adapts) -> RequestMode | None:
     """Record what a refusal teaches and return the way to ask next, or None when it teaches nothing."""
     match error:
         case ToolsUnsupported() if way.native:
@@ -115,7 +115,7 @@ def learned(error: LLMError, way: Way, record: Record, provider: Adapts) -> Way 
             return None
 
 
-def _after_rejection(error: Rejected, way: Way, record: Record, provider: Adapts) -> Way | None:
+def _after_rejection(error: Rejected, way: RequestMode, record: Record, provider: Adapts) -> RequestMode | None:
     better = provider.adapt(error, way)
     if better is not None:
         record.amendments = better.amendments

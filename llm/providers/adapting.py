@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 
 from llm.errors import Rejected
-from llm.modes.mode import Amendment, Way
+from llm.modes.mode import FieldOverride, RequestMode
 
 _LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 #: Fields a request can do without.
@@ -27,10 +27,10 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _TOOLS = re.compile(r"\b(tools?|functions?)\b", re.IGNORECASE)
-_NO_EFFORT = Amendment("reasoning_effort", value="none", with_tools=True)
+_NO_EFFORT = FieldOverride("reasoning_effort", value="none", with_tools=True)
 
 
-def adapted(error: Rejected, way: Way) -> Way | None:
+def adapted(error: Rejected, way: RequestMode) -> RequestMode | None:
     """Return the way without what was refused, or None when no field was refused or that was tried already."""
     amendment = _amendment(error, way)
     if amendment is None or amendment in way.amendments:
@@ -39,11 +39,11 @@ def adapted(error: Rejected, way: Way) -> Way | None:
     return None if back else replace(way, amendments=(*way.amendments, amendment))
 
 
-def _amendment(error: Rejected, way: Way) -> Amendment | None:
+def _amendment(error: Rejected, way: RequestMode) -> FieldOverride | None:
     named = _FIELD.search(error.parameter) or _FIELD.search(error.message)
     if named is None or not _REFUSED.search(error.message):
         return None
     field = named.group(1)
     if field == "reasoning_effort" and way.native and _TOOLS.search(error.message):
         return _NO_EFFORT
-    return Amendment(field, rename=_LIMITS.get(field, ""))
+    return FieldOverride(field, rename=_LIMITS.get(field, ""))

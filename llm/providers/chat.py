@@ -11,7 +11,7 @@ from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError, Rejected
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
-from llm.modes.mode import Way
+from llm.modes.mode import RequestMode
 from llm.options import CallOptions, ToolChoice, merge
 from llm.providers.adapting import adapted
 from llm.providers.chat_stream import ChatStream
@@ -72,7 +72,7 @@ class ChatProvider(LLMProvider):
         """Tell whether to request strict mode for this schema. Most servers accept any schema strictly."""
         return True
 
-    def adapt(self, error: Rejected, way: Way) -> Way | None:
+    def adapt(self, error: Rejected, way: RequestMode) -> RequestMode | None:
         """Return the way without the field that was refused, or with its other name."""
         return adapted(error, way)
 

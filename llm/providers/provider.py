@@ -18,7 +18,7 @@ from twisted.web.http_headers import Headers
 from llm.errors import LLMError, Rejected
 from llm.fallback.prompt import as_text
 from llm.messages import JSON, JSONObject, Message, ToolResult, ToolSpec
-from llm.modes.mode import Amendment, Way, amend
+from llm.modes.mode import FieldOverride, RequestMode, amend
 from llm.options import CallOptions, ToolChoice
 from llm.packing.packed import parts_of
 from llm.response import RateLimitInfo
@@ -174,7 +174,7 @@ class LLMProvider(ABC):
         options: CallOptions,
         *,
         tools_as_text: bool = False,
-        amendments: Sequence[Amendment] = (),
+        amendments: Sequence[FieldOverride] = (),
     ) -> bytes:
         """Return the request body. Messages are encoded once and kept.
 
@@ -222,7 +222,7 @@ class LLMProvider(ABC):
         """
         return read_rate_limits(headers, moment or Moment())
 
-    def adapt(self, error: Rejected, way: Way) -> Way | None:
+    def adapt(self, error: Rejected, way: RequestMode) -> RequestMode | None:
         """Return the way to ask after this refusal, or None when it teaches nothing. Must not return the same way."""
         return None
 

@@ -19,7 +19,7 @@ import random as random_module
 from collections import deque
 from collections.abc import Callable
 
-from resilience.admission.circuit import BreakerConfig, Change, Ended, State
+from resilience.admission.circuit import BreakerConfig, Change, CircuitState, PermitEnd
 from resilience.admission.window import Outcomes
 from resilience.errors import CircuitOpen
 
@@ -76,12 +76,12 @@ class CircuitBreaker:
         self.name = name
         self.config = config or BreakerConfig()
         self.on_change = on_change
-        self.recent: deque[Ended] = deque(maxlen=RECENT)
+        self.recent: deque[PermitEnd] = deque(maxlen=RECENT)
         #: Permits that have not ended, regardless of the state in which they were given.
         self.permits_out = 0
         self._now = now
         self._random = random
-        self._state = State.CLOSED
+        self._state = CircuitState.CLOSED
         self._epoch = 0
         self._outcomes = Outcomes(self.config.window)
         self._failures_in_a_row = 0
@@ -95,7 +95,7 @@ class CircuitBreaker:
         self._listening: dict[Permit, None] = {}
 
     @property
-    def state(self) -> State:
+    def state(self) -> CircuitState:
         """The state now."""
         self._advance()
         return self._state
@@ -115,18 +115,18 @@ class CircuitBreaker:
             raise CircuitOpen(f"{self.name} is not asked for now: it failed lately", self.name, self.retry_after())
         permit = Permit(self, self._epoch, self._now(), is_repeat=is_repeat)
         self.permits_out += 1
-        if self._state is State.HALF_OPEN:
+        if self._state is CircuitState.HALF_OPEN:
             self._probes += 1
-        if self._state is not State.FORCED_CLOSED:
+        if self._state is not CircuitState.FORCED_CLOSED:
             self._listening[permit] = None
         return permit
 
     def room(self) -> int | None:
         """Return how many more permits there are now; None for no limit."""
         self._advance()
-        if self._state in {State.OPEN, State.FORCED_OPEN}:
+        if self._state in {CircuitState.OPEN, CircuitState.FORCED_OPEN}:
             return 0
-        if self._state is not State.HALF_OPEN:
+        if self._state is not CircuitState.HALF_OPEN:
             return None
         wanted = self.config.success_threshold - self._probe_successes
         return max(0, min(self.config.half_open_permits, wanted) - self._probes)
@@ -134,16 +134,16 @@ class CircuitBreaker:
     def retry_after(self) -> float:
         """Return the seconds until it may be worth asking; 0 when it is worth it now."""
         self._advance()
-        if self._state is State.OPEN:
+        if self._state is CircuitState.OPEN:
             return self._open_until - self._now()
-        if self._state is State.FORCED_OPEN:
+        if self._state is CircuitState.FORCED_OPEN:
             return self.config.reset_timeout
         return PROBE_WAIT if self.room() == 0 else 0.0
 
     def next_change(self) -> float | None:
         """Return when the state may change by itself, in clock seconds; None when nothing is due."""
         self._advance()
-        if self._state is State.OPEN:
+        if self._state is CircuitState.OPEN:
             return self._open_until
         first = next(iter(self._listening), None)
         return None if first is None or self.config.hang_seconds is None else first.heard_at + self.config.hang_seconds
@@ -157,23 +157,23 @@ class CircuitBreaker:
     def trip(self, cause: str) -> None:
         """Open a closed circuit for a reason outside its own rules."""
         self._advance()
-        if self._state is State.CLOSED:
-            self._go(State.OPEN, self._now(), cause)
+        if self._state is CircuitState.CLOSED:
+            self._go(CircuitState.OPEN, self._now(), cause)
 
     def force_open(self) -> None:
         """Let nothing through until `unforce`."""
         self._advance()
-        self._go(State.FORCED_OPEN, self._now(), "forced by the operator")
+        self._go(CircuitState.FORCED_OPEN, self._now(), "forced by the operator")
 
     def force_closed(self) -> None:
         """Let everything through, whatever the outcome, until `unforce`."""
         self._advance()
-        self._go(State.FORCED_CLOSED, self._now(), "forced by the operator")
+        self._go(CircuitState.FORCED_CLOSED, self._now(), "forced by the operator")
 
     def unforce(self) -> None:
         """End a forced state: judge again, from closed and with nothing remembered."""
         self._advance()
-        self._go(State.CLOSED, self._now(), "the operator's force was ended")
+        self._go(CircuitState.CLOSED, self._now(), "the operator's force was ended")
 
     def heard(self, permit: Permit) -> None:
         """Note that the permit's server sent something."""
@@ -195,13 +195,13 @@ class CircuitBreaker:
         permit.ended = True
         self.permits_out -= 1
         now = self._now()
-        self.recent.append(Ended(now, how, cause))
+        self.recent.append(PermitEnd(now, how, cause))
         is_hung = permit not in self._listening
         self._listening.pop(permit, None)
         self._hanging.discard(permit)
-        if permit.epoch != self._epoch or self._state not in {State.CLOSED, State.HALF_OPEN}:
+        if permit.epoch != self._epoch or self._state not in {CircuitState.CLOSED, CircuitState.HALF_OPEN}:
             return
-        if self._state is State.HALF_OPEN:
+        if self._state is CircuitState.HALF_OPEN:
             self._probes -= 1
         if how == "success" and is_hung:
             self._failures_in_a_row = 0  # it counted as a failure when it began to hang, but its success ends the row
@@ -220,22 +220,22 @@ class CircuitBreaker:
             del self._listening[permit]
             self._hanging.add(permit)
             self._failed(permit, permit.heard_at + hang, f"nothing heard for {hang:g} s")
-        if self._state is State.OPEN and now >= self._open_until:
-            self._go(State.HALF_OPEN, self._open_until, "the reset time is over")
+        if self._state is CircuitState.OPEN and now >= self._open_until:
+            self._go(CircuitState.HALF_OPEN, self._open_until, "the reset time is over")
 
     def _succeeded(self, now: float, *, slow: bool) -> None:
         self._failures_in_a_row = 0
-        if self._state is State.HALF_OPEN:
+        if self._state is CircuitState.HALF_OPEN:
             self._probe_successes += 1
             if self._probe_successes >= self.config.success_threshold:
-                self._go(State.CLOSED, now, f"{self._probe_successes} probes succeeded")
+                self._go(CircuitState.CLOSED, now, f"{self._probe_successes} probes succeeded")
             return
         self._outcomes.add(now, failed=False, slow=slow)
         self._judge(now)
 
     def _failed(self, permit: Permit, now: float, cause: str) -> None:
-        if self._state is State.HALF_OPEN:
-            self._go(State.OPEN, now, cause)
+        if self._state is CircuitState.HALF_OPEN:
+            self._go(CircuitState.OPEN, now, cause)
         elif not permit.is_repeat:
             self._failures_in_a_row += 1
             slow = now - permit.started_at >= self.config.slow_seconds
@@ -247,15 +247,17 @@ class CircuitBreaker:
         config = self.config
         count, failed, slow = self._outcomes.shares(now)
         if config.failure_threshold is not None and self._failures_in_a_row >= config.failure_threshold:
-            self._go(State.OPEN, now, f"{self._failures_in_a_row} failures in a row, the last: {cause}")
+            self._go(CircuitState.OPEN, now, f"{self._failures_in_a_row} failures in a row, the last: {cause}")
         elif count < config.minimum_calls:
             return
         elif config.failure_rate is not None and failed >= config.failure_rate:
-            self._go(State.OPEN, now, f"{failed:.0%} of the last {count} calls failed, the last: {cause}")
+            self._go(CircuitState.OPEN, now, f"{failed:.0%} of the last {count} calls failed, the last: {cause}")
         elif config.slow_rate is not None and slow >= config.slow_rate:
-            self._go(State.OPEN, now, f"{slow:.0%} of the last {count} calls took {config.slow_seconds:g} s or more")
+            self._go(
+                CircuitState.OPEN, now, f"{slow:.0%} of the last {count} calls took {config.slow_seconds:g} s or more"
+            )
 
-    def _go(self, after: State, now: float, cause: str) -> None:
+    def _go(self, after: CircuitState, now: float, cause: str) -> None:
         """Change the state. Permits given before no longer count."""
         before, self._state = self._state, after
         self._epoch += 1
@@ -264,11 +266,11 @@ class CircuitBreaker:
         self._outcomes.clear()
         self._failures_in_a_row = self._probes = self._probe_successes = 0
         seconds = 0.0
-        if after is State.OPEN:
+        if after is CircuitState.OPEN:
             seconds = self._reset_seconds()
             self._open_until = now + seconds
             self._trips += 1
-        elif after is not State.HALF_OPEN:
+        elif after is not CircuitState.HALF_OPEN:
             self._trips = 0
         if self.on_change is not None:
             self.on_change(Change(self.name, now, before, after, cause, seconds))

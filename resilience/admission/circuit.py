@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from resilience.admission.window import Window
+from resilience.admission.window import OutcomeWindow
 
 
-class State(StrEnum):
+class CircuitState(StrEnum):
     """Whether calls get through."""
 
     CLOSED = "closed"
@@ -37,7 +37,7 @@ class BreakerConfig:
     slow_rate: float | None = None
     slow_seconds: float = 60.0
     minimum_calls: int = 20
-    window: Window = field(default_factory=Window)
+    window: OutcomeWindow = field(default_factory=OutcomeWindow)
     hang_seconds: float | None = 30.0
     reset_growth: float = 2.0
     max_reset_timeout: float = 120.0
@@ -45,7 +45,7 @@ class BreakerConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class PermitEnd:
     """How one permit ended ("success", "failure" or "given back"), when in clock seconds, and why."""
 
     at: float
@@ -59,7 +59,7 @@ class Change:
 
     name: str
     at: float
-    before: State
-    after: State
+    before: CircuitState
+    after: CircuitState
     cause: str
     for_seconds: float = 0.0

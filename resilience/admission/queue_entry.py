@@ -12,11 +12,11 @@ from resilience.admission.quota import Quota
 from resilience.errors import NotAdmitted
 
 if TYPE_CHECKING:
-    from resilience.admission.server import Passage
+    from resilience.admission.server import Attempt
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class AdmissionRequest:
     """What one attempt needs for admission: whose turn it takes, on which quota, for how many tokens.
 
     `patience_until` is the latest start worth waiting for, `deadline_at` when the caller stops waiting; both are in
@@ -32,16 +32,16 @@ class Errand:
     is_repeat: bool = False
 
 
-class Ticket:
+class QueueEntry:
     """An errand in the queue."""
 
     __slots__ = ("entered", "errand", "group", "is_urgent")
 
-    def __init__(self, errand: Errand, leave: Callable[[Ticket], None]) -> None:
+    def __init__(self, errand: AdmissionRequest, leave: Callable[[QueueEntry], None]) -> None:
         self.errand = errand
         self.group = errand.group
         self.is_urgent = errand.is_urgent
-        self.entered: Deferred[Passage] = Deferred(lambda _: leave(self))
+        self.entered: Deferred[Attempt] = Deferred(lambda _: leave(self))
 
     def refusal(self) -> NotAdmitted | None:
         """Return why it would be refused now; None when it may wait on."""
@@ -56,7 +56,7 @@ class Ready:
         self._now = now
         self.first_at: float | None = None
 
-    def __call__(self, ticket: Ticket) -> bool:
+    def __call__(self, ticket: QueueEntry) -> bool:
         """Tell whether this ticket may go now."""
         errand = ticket.errand
         if errand.deadline_at <= self._now or errand.quota.is_barred(self._now):

@@ -6,23 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from resilience.admission.learned_pace import LearnedPace
-from resilience.admission.rate_limit_window import Allowance, Told
-from resilience.admission.revocation import Bar, BarConfig
-from resilience.errors import Barred, CoolingDown, NotAdmitted, NotThere
+from resilience.admission.rate_limit_window import RateLimitSnapshot, RateLimitWindow
+from resilience.admission.revocation import Revocation, RevocationConfig
+from resilience.errors import CoolingDown, NotAdmitted, NotThere, Revoked
 
 #: How long a missing model is not asked for. Short, because it may be fetched any moment and asking is cheap.
-MISSING = BarConfig(60.0, 600.0)
+MISSING = RevocationConfig(60.0, 600.0)
 
 
 @dataclass(slots=True)
-class Credential(Bar):
+class Credential(Revocation):
     """One key at one server. `barred` is what the server said when it refused the key, empty while it did not."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class Reserved:
     """What a request took from a quota, to match it with the response.
 
     `probed` are the refusals for which the request is the probe.
@@ -30,7 +30,7 @@ class Sent:
 
     requests: int
     tokens: int
-    probed: tuple[Bar, ...] = ()
+    probed: tuple[Revocation, ...] = ()
 
 
 @dataclass(slots=True)
@@ -43,9 +43,9 @@ class Quota:
     cool_until: float = 0.0
     cool_why: str = ""
     #: Whether the server has what is asked for: the model.
-    missing: Bar = field(default_factory=lambda: Bar(times=MISSING))
-    requests: Allowance = field(default_factory=Allowance)
-    tokens: Allowance = field(default_factory=Allowance)
+    missing: Revocation = field(default_factory=lambda: Revocation(times=MISSING))
+    requests: RateLimitWindow = field(default_factory=RateLimitWindow)
+    tokens: RateLimitWindow = field(default_factory=RateLimitWindow)
     pace: LearnedPace = field(default_factory=LearnedPace)
 
     def cool(self, until: float, why: str) -> bool:
@@ -60,7 +60,7 @@ class Quota:
         self.credential.lift()
         self.missing.lift()
         self.cool_until, self.cool_why = 0.0, ""
-        self.requests, self.tokens, self.pace = Allowance(), Allowance(), LearnedPace()
+        self.requests, self.tokens, self.pace = RateLimitWindow(), RateLimitWindow(), LearnedPace()
 
     def refusal(self, tokens: int, patience_until: float) -> NotAdmitted | None:
         """Return why a request of so many tokens is refused; None when it may go by `patience_until`, clock seconds."""
@@ -84,7 +84,7 @@ class Quota:
         if bar is self.credential:
             if wait == float("inf"):
                 again = "it is not asked again by itself"
-            return Barred(f"the key was refused and has not changed since; {again}", bar.barred)
+            return Revoked(f"the key was refused and has not changed since; {again}", bar.barred)
         return NotThere(f"it was not there; {again}", bar.barred)
 
     def ready_at(self, tokens: int, now: float) -> float:
@@ -92,18 +92,18 @@ class Quota:
         by_requests = self.pace.ready_at(now) if self.requests.left is None else self.requests.ready_at(1, now)
         return max(self.cool_until, by_requests, self.tokens.ready_at(tokens, now))
 
-    def send(self, tokens: int) -> Sent:
+    def send(self, tokens: int) -> Reserved:
         """Count a request of so many tokens that goes out."""
         now = self.now()
         self.pace.send(now)
         probed = tuple(bar for bar in (self.credential, self.missing) if bar.barred and bar.asked())
-        return Sent(self.requests.send(1, now), self.tokens.send(tokens, now), probed)
+        return Reserved(self.requests.send(1, now), self.tokens.send(tokens, now), probed)
 
     def taken(self) -> None:
         """Note that the server answered a request."""
         self.pace.taken(self.now())
 
-    def ended(self, sent: Sent, *, well: bool) -> None:
+    def ended(self, sent: Reserved, *, well: bool) -> None:
         """Note that a request has ended. When it was answered, the refusals it probed are lifted."""
         for bar in sent.probed:
             if well:
@@ -115,7 +115,7 @@ class Quota:
         """Note that the server refused a request for coming too often."""
         self.pace.refused(self.now())
 
-    def tell(self, sent: Sent, requests: Told | None, tokens: Told | None) -> None:
+    def tell(self, sent: Reserved, requests: RateLimitSnapshot | None, tokens: RateLimitSnapshot | None) -> None:
         """Note what the response to that request said of the limits."""
         if requests is not None:
             self.requests.tell(requests, sent.requests)

@@ -20,7 +20,7 @@ NEWS_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RateLimitSnapshot:
     """What one response said of one limit: how much is left, of how much, and when it is renewed (clock seconds)."""
 
     remaining: int
@@ -28,11 +28,11 @@ class Told:
     reset_at: float | None = None
 
 
-class Allowance:
+class RateLimitWindow:
     """One limit, of requests or of tokens. Whatever was sent after the latest known response is subtracted."""
 
     def __init__(self) -> None:
-        self._told: Told | None = None
+        self._told: RateLimitSnapshot | None = None
         #: Whether the present state comes from a reset that has passed, and not from a response.
         self._is_renewed = False
         self._sent = 0
@@ -56,7 +56,7 @@ class Allowance:
         self._last_at = now
         return self._sent
 
-    def tell(self, told: Told, mark: int) -> None:
+    def tell(self, told: RateLimitSnapshot, mark: int) -> None:
         """Note what the response to the request with this `mark` said.
 
         Ignored when the response to a later request came first, or the limit was renewed after the request was sent.
@@ -85,6 +85,6 @@ class Allowance:
         told = self._told
         if told is None or told.reset_at is None or now < told.reset_at:
             return
-        self._told = None if told.limit is None else Told(told.limit, told.limit)
+        self._told = None if told.limit is None else RateLimitSnapshot(told.limit, told.limit)
         self._sent_when_told = self._sent
         self._is_renewed = True

@@ -18,7 +18,7 @@ from math import inf
 
 
 @dataclass(frozen=True, slots=True)
-class BarConfig:
+class RevocationConfig:
     """How long a refusal holds, in seconds."""
 
     first_seconds: float = 300.0
@@ -26,14 +26,14 @@ class BarConfig:
 
 
 @dataclass(slots=True, kw_only=True)
-class Bar:
+class Revocation:
     """A refusal that holds for now. `barred` is the reason, empty when there is none; `until` is in clock seconds."""
 
     barred: str = ""
     until: float = inf
     refusals: int = 0
     is_probing: bool = False
-    times: BarConfig = field(default_factory=BarConfig)
+    times: RevocationConfig = field(default_factory=RevocationConfig)
 
     def holds(self, now: float) -> bool:
         """Tell whether nothing may be asked now."""

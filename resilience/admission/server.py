@@ -16,12 +16,12 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from resilience.admission.breaker import CircuitBreaker, Permit
-from resilience.admission.circuit import BreakerConfig, Change, State
+from resilience.admission.circuit import BreakerConfig, Change, CircuitState
 from resilience.admission.in_flight import InFlight, InFlightConfig
 from resilience.admission.queue import FairQueue
-from resilience.admission.queue_entry import Errand, Ready, Ticket
-from resilience.admission.quota import Quota, Sent
-from resilience.admission.rate_limit_window import Told
+from resilience.admission.queue_entry import AdmissionRequest, QueueEntry, Ready
+from resilience.admission.quota import Quota, Reserved
+from resilience.admission.rate_limit_window import RateLimitSnapshot
 from resilience.admission.retry_budget import RetryBudget, RetryBudgetConfig
 from resilience.amounts import Amount
 from resilience.errors import CircuitOpen, NotAdmitted, QueueFull
@@ -50,7 +50,7 @@ class UpstreamConfig:
 CONNECTED_SECONDS = 4.0
 
 
-class Passage:
+class Attempt:
     """One attempt that is being made. It ends exactly once: succeeded, failed, or given back.
 
     `used` is what it has cost so far, kept up to date by the code that makes the attempt. Call `heard` whenever the
@@ -59,7 +59,7 @@ class Passage:
 
     __slots__ = ("_number", "_permit", "_sent", "_upstream", "heard", "quota", "used")
 
-    def __init__(self, upstream: Upstream, quota: Quota, permit: Permit, number: int, sent: Sent) -> None:
+    def __init__(self, upstream: Upstream, quota: Quota, permit: Permit, number: int, sent: Reserved) -> None:
         self._upstream = upstream
         self._permit = permit
         self._number = number
@@ -68,7 +68,7 @@ class Passage:
         self.used = Amount()
         self.heard = permit.heard
 
-    def told(self, requests: Told | None, tokens: Told | None) -> None:
+    def told(self, requests: RateLimitSnapshot | None, tokens: RateLimitSnapshot | None) -> None:
         """Note what the response says of the limits."""
         self.quota.tell(self._sent, requests, tokens)
 
@@ -110,7 +110,7 @@ class Upstream:
         self.breaker = CircuitBreaker(name, clock.seconds, random, self.config.breaker, self._changed)
         self.in_flight = InFlight(self.config.in_flight)
         self.retries = RetryBudget(clock.seconds, self.config.retries)
-        self.queue: FairQueue[Ticket] = FairQueue()
+        self.queue: FairQueue[QueueEntry] = FairQueue()
         self._clock = clock
         self._next_start = float("-inf")
         #: The most requests in flight lately, which is how many connections there are, and when there were so many.
@@ -119,11 +119,11 @@ class Upstream:
         self._is_letting_in = False
         self._must_look_again = False
 
-    def enter(self, errand: Errand) -> Deferred[Passage]:
+    def enter(self, errand: AdmissionRequest) -> Deferred[Attempt]:
         """Wait until the attempt may be made. Fails with NotAdmitted. Cancelling leaves the queue."""
         if not self.queue and not self._is_letting_in and (passage := self._at_once(errand)) is not None:
             return succeed(passage)
-        ticket = Ticket(errand, self._leave_queue)
+        ticket = QueueEntry(errand, self._leave_queue)
         entered = ticket.entered
         refusal = self._open_error() if self._is_open() else ticket.refusal() or self._no_room(ticket)
         if refusal is not None:
@@ -143,7 +143,7 @@ class Upstream:
 
         Called when a credential was refused, or the server asked for a wait.
         """
-        self._send_away(Ticket.refusal)
+        self._send_away(QueueEntry.refusal)
         self.let_in()
 
     def let_in(self) -> None:
@@ -189,7 +189,7 @@ class Upstream:
                 ticket.entered.callback(passage)
         return None
 
-    def _at_once(self, errand: Errand) -> Passage | None:
+    def _at_once(self, errand: AdmissionRequest) -> Attempt | None:
         """Return the passage of a call when no other waits before it; None when it must wait too, or is refused."""
         now, quota = self._clock.seconds(), errand.quota
         if self.in_flight.is_full or quota.is_barred(now) or errand.deadline_at <= now:
@@ -211,7 +211,7 @@ class Upstream:
         """Tell whether another request needs a new connection: all that were open lately are in use."""
         return self.in_flight.used >= self._connected or now - self._connected_at > CONNECTED_SECONDS
 
-    def _pass(self, errand: Errand, now: float) -> Passage:
+    def _pass(self, errand: AdmissionRequest, now: float) -> Attempt:
         """Admit an attempt. Raises CircuitOpen."""
         permit = self.breaker.acquire(is_repeat=errand.is_repeat)
         is_new = self._needs_connection(now)
@@ -220,9 +220,9 @@ class Upstream:
             self._next_start = max(now, self._next_start) + self.config.start_seconds
         if is_new or self.in_flight.used == self._connected:
             self._connected, self._connected_at = self.in_flight.used, now
-        return Passage(self, errand.quota, permit, number, sent)
+        return Attempt(self, errand.quota, permit, number, sent)
 
-    def _no_room(self, ticket: Ticket) -> QueueFull | None:
+    def _no_room(self, ticket: QueueEntry) -> QueueFull | None:
         """Return the refusal when the queue is full. For an urgent call, refuse one that is not urgent instead."""
         if len(self.queue) < self.config.queue:
             return None
@@ -234,7 +234,7 @@ class Upstream:
         last.entered.errback(refusal)
         return None
 
-    def _send_away(self, refusal_of: Callable[[Ticket], NotAdmitted | None]) -> None:
+    def _send_away(self, refusal_of: Callable[[QueueEntry], NotAdmitted | None]) -> None:
         """Remove the refused calls from the queue, and fail each with its refusal."""
         for ticket in self.queue:
             refusal = refusal_of(ticket)
@@ -242,13 +242,13 @@ class Upstream:
                 self.queue.remove(ticket)
                 ticket.entered.errback(refusal)
 
-    def _leave_queue(self, ticket: Ticket) -> None:
+    def _leave_queue(self, ticket: QueueEntry) -> None:
         self.queue.remove(ticket)
         self.let_in()  # the one behind it may be ready, and waiting calls still need the timer
 
     def _is_open(self) -> bool:
         """Tell whether calls are refused. While the circuit probes, they wait for the outcome."""
-        return self.breaker.state in {State.OPEN, State.FORCED_OPEN}
+        return self.breaker.state in {CircuitState.OPEN, CircuitState.FORCED_OPEN}
 
     def _open_error(self) -> CircuitOpen:
         seconds = self.breaker.retry_after()

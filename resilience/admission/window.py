@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class OutcomeWindow:
     """The size of a window: the last `calls` outcomes when `seconds` is None, else those of the last `seconds`."""
 
     calls: int = 100
@@ -17,7 +17,7 @@ class Window:
 class Outcomes:
     """The outcomes in one window. Times must not go backwards."""
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: OutcomeWindow) -> None:
         self._window = window
         self._kept: deque[tuple[float, bool, bool]] = deque()
         self._failed = 0

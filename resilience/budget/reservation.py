@@ -10,14 +10,14 @@ from twisted.internet.defer import CancelledError, Deferred
 from resilience.amounts import NOTHING, Amount
 from resilience.budget.learned_cost import CAUTION, LearnedCost
 from resilience.budget.ledger import Ledger, Reservation
-from resilience.budget.writer import Keeping
-from resilience.call import Order
+from resilience.budget.writer import LedgerWriter
+from resilience.call import Call
 from resilience.errors import BudgetSpent
 
 T = TypeVar("T")
 
 
-class Payment:
+class CallReservation:
     """Pays for the attempts of one call, which are made one at a time.
 
     When a limit applies to the call, what an attempt may cost is written down before it is made: after a kill it counts
@@ -25,7 +25,7 @@ class Payment:
     is not known well are made at once, and one is stopped when a dearer answer shows that nothing is left.
     """
 
-    def __init__(self, ledger: Ledger, keeping: Keeping | None, order: Order, learned: LearnedCost) -> None:
+    def __init__(self, ledger: Ledger, keeping: LedgerWriter | None, order: Call, learned: LearnedCost) -> None:
         self._ledger = ledger
         self._keeping = keeping
         self._accounts = order.caller.accounts

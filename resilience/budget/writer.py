@@ -17,7 +17,7 @@ _log = Logger()
 Keep = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 
-class Keeping:
+class LedgerWriter:
     """Calls `keep` with what `ledger` exports, once at a time. A waiting caller that leaves does not cancel a write."""
 
     def __init__(self, ledger: Ledger, keep: Keep) -> None:

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 
 from resilience.cache.shared_work import SharedWork
-from resilience.cache.ttl_store import Shelf
+from resilience.cache.ttl_store import TtlStore
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -43,7 +43,7 @@ class Cache(Generic[K, V]):
     def __init__(self, clock: IReactorTime, max_bytes: int, ttl_seconds: float, size_of: Callable[[V], int]) -> None:
         self._ttl_seconds = ttl_seconds
         self._size_of = size_of
-        self._shelf: Shelf[K, V] = Shelf(clock.seconds, max_bytes)
+        self._shelf: TtlStore[K, V] = TtlStore(clock.seconds, max_bytes)
         self._joinable: dict[K, SharedWork[V]] = {}
         self._in_flight: dict[SharedWork[V], None] = {}
         self._hits = self._misses = self._shared = 0

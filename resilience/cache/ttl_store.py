@@ -26,7 +26,7 @@ class Kept(Generic[V]):
     serial: int
 
 
-class Shelf(Generic[K, V]):
+class TtlStore(Generic[K, V]):
     """Values by key, at most `max_bytes` of them; `now` gives seconds.
 
     Expired values are dropped when they are asked for and whenever a value comes, before any fresh one is. `evicted`

@@ -13,17 +13,17 @@ from twisted.internet.interfaces import IReactorTime
 
 from assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
 from assistant.events.outcome import Failed, LimitReached, Outcome
-from assistant.events.scheduler import Turnstile
+from assistant.events.scheduler import Scheduler
 from assistant.events.trace import StepTrace
 from assistant.journal import MemoryJournal
 from assistant.keys.redaction import Secrets
 from assistant.memory.rights import MemoryMutes
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
-from assistant.runtime.ears import AssistantEars
+from assistant.runtime.ears import AssistantListener
 from assistant.runtime.storage import Storage
-from assistant.worlds.embedded.world import Body, EmbeddedWorld
+from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeServer, Script, serve
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
@@ -91,8 +91,8 @@ class Life:
 
     assistant: Assistant
     fake: FakeServer
-    ann: Body
-    home: Body
+    ann: EmbeddedBody
+    home: EmbeddedBody
     world: EmbeddedWorld
     journal: MemoryJournal
     witness: Witness
@@ -126,7 +126,7 @@ async def living(
     server_clock: IReactorTime | None = None,
     scrub: Callable[[str], str] = str,
     secrets: Secrets | None = None,
-    turnstile: Turnstile | None = None,
+    turnstile: Scheduler | None = None,
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace.
 
@@ -146,7 +146,7 @@ async def living(
         home = world.add(SAGE)
         pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
         storage = Storage(journal, MemoryNotes(reactor.seconds), MemoryMutes(reactor.seconds))
-        around = Surroundings(
+        around = Dependencies(
             me=SAGE,
             world=home,
             storage=storage,
@@ -164,7 +164,7 @@ async def living(
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})
         assistant = build_assistant(all_settings, [chosen], around, witness.failed)
-        home.ears = AssistantEars(assistant, SAGE, reactor, home.alone_with, launcher, others=home.others_than)
+        home.ears = AssistantListener(assistant, SAGE, reactor, home.alone_with, launcher, others=home.others_than)
         assistant.start()
         visitor = world.add(ann, ears=witness)
         try:

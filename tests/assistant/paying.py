@@ -12,7 +12,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, DeferredList
 
 from assistant.journal import Store, StoredUsage
-from assistant.service.usage_store import Spending
+from assistant.service.usage_store import UsageStore
 from llm import BudgetReached, Capabilities, UnifiedLLMClient, get_provider, user
 from resilience import Account, Allowance, Caller, HttpExchange, Keep, Ledger, Pipeline, UpstreamConfig
 from resilience.admission.in_flight import InFlightConfig
@@ -74,7 +74,7 @@ async def paying(
     store, exchange = Store(path, reactor, wall), HttpExchange(reactor)
     await store.open()
     ledger = Ledger(reactor.seconds, wall)
-    spending = Spending(ledger, StoredUsage(store))
+    spending = UsageStore(ledger, StoredUsage(store))
     await spending.restore()
     pipeline = Pipeline(reactor, Random(1), ledger, slow(spending.keep))  # noqa: S311  (jitter)
     client = UnifiedLLMClient(

@@ -16,12 +16,12 @@ from assistant.events.classify import classify
 from assistant.events.events import Event
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.loop.react import react
-from assistant.loop.run_context import Mind
+from assistant.loop.run_context import RunContext
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Surroundings, build_assistant, manners_of
+from assistant.runtime.build import Dependencies, build_assistant, manners_of
 from assistant.runtime.character import Assistant
 from assistant.runtime.storage import Storage, in_memory
-from assistant.worlds.embedded.world import Body, EmbeddedWorld
+from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import (
     CallOptions,
     Capabilities,
@@ -85,10 +85,10 @@ class Still:
     """An assistant whose runs are made by hand."""
 
     assistant: Assistant
-    mind: Mind
+    mind: RunContext
     model: RefusingModel
     world: EmbeddedWorld
-    home: Body
+    home: EmbeddedBody
     witness: Witness
     count: int = 0
     more: list[bool] = field(default_factory=list)
@@ -133,7 +133,7 @@ def still(
         world.add(who)
     config = ModelConfig(context_tokens=told_window or window)
     chosen = ChosenModel(get_provider("local", "http://127.0.0.1/v1", "m"), "a fake", config)
-    around = Surroundings(
+    around = Dependencies(
         me=SAGE,
         world=home,
         storage=storage or in_memory(clock.seconds, 500),

@@ -14,11 +14,11 @@ from twisted.internet.task import deferLater
 from twisted.logger import capturedLogs
 
 from assistant.journal import JournalError, JournalUnreadable, JournalUnwritable, Store, StoredUsage
-from assistant.service.usage_store import Spending
+from assistant.service.usage_store import UsageStore
 from llm import BudgetReached, Unavailable
 from llm.testing import FakeChat, Reply, serve
 from resilience import Account, Allowance, Amount, Ledger
-from resilience.budget.writer import Keeping
+from resilience.budget.writer import LedgerWriter
 from tests.assistant.journal.keeping import NOON, opened, rows
 from tests.assistant.living import living
 from tests.assistant.paying import ACCOUNT, noon, paying
@@ -139,7 +139,7 @@ async def test_the_event_is_kept_for_when_the_journal_can_be_written_again(react
 
     async with living(lambda _: Reply("Hello."), budget={"player": {"calls": 1}}) as life:
         assert life.pipeline.ledger is not None
-        life.pipeline._keeping = Keeping(life.pipeline.ledger, keep)
+        life.pipeline._keeping = LedgerWriter(life.pipeline.ledger, keep)
         await life.ann.say("Sage, hello")
         while not life.witness.outcomes:
             await deferLater(reactor, 0.001)
@@ -170,7 +170,7 @@ async def test_what_could_not_be_read_at_start_is_read_before_anything_is_paid(t
     async with opened(tmp_path / "j", reactor) as store:
         await StoredUsage(store).save_usage(spent(ledger.day, all=ONE + ONE))
         flaky = Flaky(StoredUsage(store))
-        spending = Spending(ledger, flaky)
+        spending = UsageStore(ledger, flaky)
         with capturedLogs() as logged:
             await spending.restore()
         assert [event["cause"] for event in logged] == ["the disk reports an input/output error"]
@@ -190,7 +190,7 @@ async def test_a_damaged_row_is_not_taken_for_an_empty_purse(tmp_path: Path, rea
     ledger = Ledger(noon, noon)
     async with opened(tmp_path / "j", reactor) as store:
         await store.write(lambda db: db.execute("INSERT INTO usage VALUES (?, 'all', -5, 0, 0)", (ledger.day,)))
-        spending = Spending(ledger, StoredUsage(store))
+        spending = UsageStore(ledger, StoredUsage(store))
         await spending.restore()
         with pytest.raises(JournalError, match="the budget of the day is damaged"):
             await spending.keep(ledger.export())

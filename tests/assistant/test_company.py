@@ -12,14 +12,14 @@ import pytest
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import Clock, deferLater
 
-from assistant.events.classify import Attention, Manners, Verdict, classify, is_for_everybody, is_named
+from assistant.events.classify import Attention, Classification, Manners, classify, is_for_everybody, is_named
 from assistant.events.conversation import Conversations, is_farewell
 from assistant.events.events import ChannelSaid, Event, Left, Said
 from assistant.runtime import company
-from assistant.runtime.ears import AssistantEars
-from assistant.service.embodiment import Place
+from assistant.runtime.ears import AssistantListener
+from assistant.service.embodiment import Embodiment
 from assistant.service.options import merged
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from resilience import Launcher
 from tests.assistant.living import ANN, SAGE, Life, Witness, living, reactor
@@ -92,7 +92,7 @@ def said(text: str, who: Principal = ANN, **more: Any) -> Said:
 def test_it_ends_after_a_pause_since_the_answer_and_not_since_the_question() -> None:
     clock = Clock()
     talk = Conversations(clock.seconds, 90.0)
-    meant = Attention(Verdict.TRIGGER, 10, addressed=True)
+    meant = Attention(Classification.TRIGGER, 10, addressed=True)
     talk.heard(said("Sage, hello"), meant)
     clock.advance(600)  # a slow model
     assert talk.goes_on(said("hello?"))
@@ -109,8 +109,8 @@ def test_it_ends_after_a_pause_since_the_answer_and_not_since_the_question() -> 
 
 def test_it_ends_when_the_player_leaves() -> None:
     talk = Conversations(lambda: 0.0, 90.0)
-    talk.heard(said("Sage, hello"), Attention(Verdict.TRIGGER, 10, addressed=True))
-    talk.heard(Left(id="l", at=0.0, who=ANN), Attention(Verdict.CONTEXT, 3))
+    talk.heard(said("Sage, hello"), Attention(Classification.TRIGGER, 10, addressed=True))
+    talk.heard(Left(id="l", at=0.0, who=ANN), Attention(Classification.CONTEXT, 3))
     assert not talk.goes_on(said("hello?"))
 
 
@@ -163,14 +163,14 @@ def test_a_line_that_names_somebody(text: str, is_so: bool) -> None:
 )  # fmt: skip
 def test_a_line_to_everybody(text: str) -> None:
     me = Manners("assistant:1", "Sage")
-    assert classify(said(text), me) == Attention(Verdict.TRIGGER, 8, addressed=True)
+    assert classify(said(text), me) == Attention(Classification.TRIGGER, 8, addressed=True)
     assert not is_for_everybody(said(text, to_other=True), me)
-    assert classify(said(text), replace(me, to_everybody=False)).verdict is Verdict.CONTEXT
+    assert classify(said(text), replace(me, to_everybody=False)).verdict is Classification.CONTEXT
 
 
 @pytest.mark.parametrize("text", ["hello Bea", "that is all", "everyone left", "nobody knows", "the people are kind"])
 def test_no_line_to_everybody(text: str) -> None:
-    assert classify(said(text), Manners("assistant:1", "Sage")).verdict is Verdict.CONTEXT
+    assert classify(said(text), Manners("assistant:1", "Sage")).verdict is Classification.CONTEXT
 
 
 async def test_a_line_to_everybody_is_answered_by_a_character_that_is_alone_of_its_kind() -> None:
@@ -182,7 +182,7 @@ async def test_a_line_to_everybody_is_answered_by_a_character_that_is_alone_of_i
 class Hearer:
     """Hands what a body perceives to a member."""
 
-    member: Member
+    member: AssistantRunner
 
     async def hear(self, event: Event) -> None:
         self.member.hear(lambda id_, at: replace(event, id=id_, at=at))
@@ -193,7 +193,7 @@ class Three:
     """Sage, Mira and Rook in one room, with Ann and Bea."""
 
     here: Village
-    members: list[Member] = field(default_factory=list)
+    members: list[AssistantRunner] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
 
     async def say(self, text: str) -> list[str]:
@@ -215,7 +215,7 @@ async def three(folder: Path, **settings: Any) -> AsyncIterator[Three]:
             body = here.home if who is SAGE else here.world.add(who)
             model = {"provider": "ollama", "url": url, "model": "sage", "max_attempts": 1, "examples": False}
             config = merged({"model": model, "assistant": {"name": who.name, "join_seconds": 0, **settings}})
-            place = Place(
+            place = Embodiment(
                 who,
                 body,
                 notify=lambda to, line: room.told.append(f"{to.name}: {line}"),
@@ -223,7 +223,7 @@ async def three(folder: Path, **settings: Any) -> AsyncIterator[Three]:
             )
             member = here.household.start(place, config)
             hearer: Any = Hearer(member)
-            body.ears = AssistantEars(hearer, who, reactor, body.alone_with, launcher, others=body.others_than)
+            body.ears = AssistantListener(hearer, who, reactor, body.alone_with, launcher, others=body.others_than)
             room.members.append(member)
         for member in room.members:
             await member.settled()

@@ -3,12 +3,12 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.events.fallback_line import Excuse
+from assistant.events.fallback_line import FallbackLine
 from tools import Scene
 from tools.testing import RecordingWorld
 
 
-def make(excuse: Excuse) -> bool:
+def make(excuse: FallbackLine) -> bool:
     made: list[bool] = []
     Deferred.fromCoroutine(excuse.make()).addCallback(made.append)
     return made[0]
@@ -16,7 +16,7 @@ def make(excuse: Excuse) -> bool:
 
 def test_the_line_is_shown_at_most_once_a_minute() -> None:
     clock, world = Clock(), RecordingWorld(Scene("Room", "Bare."))
-    excuse = Excuse(world, clock, "looks away.", 60)
+    excuse = FallbackLine(world, clock, "looks away.", 60)
     assert make(excuse) is True
     clock.advance(59)
     assert make(excuse) is False

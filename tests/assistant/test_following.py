@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.events import ByRule, Left
 from assistant.journal.records import EVENT
 from assistant.loop.following import LEFT_ALONE, Homing
@@ -244,7 +244,7 @@ async def test_what_was_asked_before_is_answered_first() -> None:
 
 async def test_who_is_not_heeded_is_not_followed() -> None:
     async with followed() as life:
-        attention = Attention(Verdict.IGNORE, 3)
+        attention = Attention(Classification.IGNORE, 3)
         life.assistant.rights.muted |= {ANN.id}  # as `mute` does
         left = Left(id="x", at=0.0, who=ANN, direction="north")
         assert await life.assistant.hear(left) == attention

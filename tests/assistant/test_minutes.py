@@ -8,7 +8,7 @@ from twisted.internet.task import Clock
 
 from assistant.config.schema import BudgetConfig
 from assistant.events.outcome import Limit
-from assistant.loop.billing import MinuteCounts, Purse
+from assistant.loop.billing import Billing, MinuteCounts
 from llm.testing import Call, Reply
 from tests.assistant.living import ANN, SAGE, living
 from tools import Kind
@@ -20,7 +20,7 @@ EXCUSE = "Sage raises a hand: one thing at a time, please."
 def test_the_minute_is_any_minute_and_shared_by_all_assistants() -> None:
     clock = Clock()
     minutes = MinuteCounts(clock.seconds)
-    sage, mira = (Purse(BudgetConfig(player_per_minute=2), minutes) for _ in range(2))
+    sage, mira = (Billing(BudgetConfig(player_per_minute=2), minutes) for _ in range(2))
     assert sage.too_often(ANN) == ""
     clock.advance(20)
     assert mira.too_often(ANN) == ""
@@ -34,13 +34,13 @@ def test_the_minute_is_any_minute_and_shared_by_all_assistants() -> None:
 
 def test_only_people_are_counted_and_only_where_there_is_a_limit() -> None:
     minutes = MinuteCounts(Clock().seconds)
-    limited = Purse(BudgetConfig(player_per_minute=1), minutes)
+    limited = Billing(BudgetConfig(player_per_minute=1), minutes)
     assert [limited.too_often(who) for who in (SAGE, SAGE, None)] == ["", "", ""]
-    assert [Purse(BudgetConfig(), minutes).too_often(ANN) for _ in range(3)] == ["", "", ""]
+    assert [Billing(BudgetConfig(), minutes).too_often(ANN) for _ in range(3)] == ["", "", ""]
 
 
 def test_another_assistant_that_asks_pays_for_itself_alone() -> None:
-    caller = Purse(BudgetConfig()).caller(SAGE, replace(ANN, id="assistant:9", kind=Kind.ASSISTANT))
+    caller = Billing(BudgetConfig()).caller(SAGE, replace(ANN, id="assistant:9", kind=Kind.ASSISTANT))
     assert [account.name for account in caller.accounts] == ["all assistants", SAGE.id]
 
 

@@ -12,13 +12,13 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock, deferLater
 
 from assistant.events.outcome import Answered, Failed, Outcome
-from assistant.events.scheduler import Turnstile
-from assistant.events.tick import Pace, Tick
+from assistant.events.scheduler import Scheduler
+from assistant.events.tick import Tick, TickPace
 from llm import LLMError, Unavailable
 from llm.verdicts import verdict_of
-from resilience import Caller, CircuitOpen, Deadline, NotAdmitted, Order, Passage, Pipeline, State, Target
+from resilience import Attempt, Call, Caller, CallTarget, CircuitOpen, CircuitState, Deadline, NotAdmitted, Pipeline
 
-TARGET = Target("http://model.example:11434", "", "qwen3")
+TARGET = CallTarget("http://model.example:11434", "", "qwen3")
 ASSISTANTS = 200
 
 
@@ -34,23 +34,23 @@ class Simulated:
         self.calls = 0
         self.answered: set[int] = set()
         self.open_from: list[float] = []
-        turnstile = Turnstile(self.clock)
+        turnstile = Scheduler(self.clock)
         self.ticks = [
-            Tick(self.run_of(number), self.clock, Pace(), str(number), self.chance, turnstile=turnstile)
+            Tick(self.run_of(number), self.clock, TickPace(), str(number), self.chance, turnstile=turnstile)
             for number in range(200)
         ]
         self.breaker = self.pipeline.upstream(TARGET.origin).breaker
         told = self.breaker.on_change
 
         def changed(change: object) -> None:
-            if self.breaker.state is State.OPEN:
+            if self.breaker.state is CircuitState.OPEN:
                 self.open_from.append(self.clock.seconds())
             assert told is not None
             told(change)  # type: ignore[arg-type]  # handed on as it came
 
         self.breaker.on_change = changed
 
-    async def attempt(self, _: Passage) -> None:
+    async def attempt(self, _: Attempt) -> None:
         self.sent.append(self.clock.seconds())
         await deferLater(self.clock, self.chance.uniform(0.0, 0.2))
         if self.clock.seconds() < self.alive_at:
@@ -59,7 +59,7 @@ class Simulated:
     def run_of(self, number: int) -> Callable[[], Coroutine[Deferred[Any], Any, Outcome]]:
         async def run() -> Outcome:
             self.calls += 1
-            order = Order(TARGET, lambda error: verdict_of(error, self.clock.seconds()), Caller(str(number)))
+            order = Call(TARGET, lambda error: verdict_of(error, self.clock.seconds()), Caller(str(number)))
             try:
                 await self.pipeline.call(self.attempt, order, Deadline.after(self.clock, 120))
             except CancelledError:
@@ -121,5 +121,5 @@ def test_everybody_is_answered_soon_after_the_server_is_back() -> None:
     simulated = Simulated(alive_at=600)
     simulated.pass_time(600 + 144 + 60)
     assert len(simulated.answered) == ASSISTANTS
-    assert simulated.breaker.state is State.CLOSED
+    assert simulated.breaker.state is CircuitState.CLOSED
     simulated.stop()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assistant.config.schema import AllowanceConfig, BudgetConfig
-from assistant.loop.billing import TOTAL, Purse
+from assistant.loop.billing import TOTAL, Billing
 from resilience import Account, Allowance
 from tools import Kind, Principal
 
@@ -14,7 +14,7 @@ BUDGET = BudgetConfig(
 
 
 def test_all_who_pay_have_their_own_allowance() -> None:
-    caller = Purse(BUDGET).caller(SAGE, Principal("player:7", "Ann"))
+    caller = Billing(BUDGET).caller(SAGE, Principal("player:7", "Ann"))
     assert caller.accounts == (
         Account(TOTAL, Allowance(calls=100)),
         Account("assistant:1", Allowance(tokens=50)),
@@ -23,12 +23,12 @@ def test_all_who_pay_have_their_own_allowance() -> None:
 
 
 def test_an_assistant_takes_its_own_turn_whoever_asked_it() -> None:
-    assert Purse(BUDGET).caller(SAGE, Principal("player:7", "Ann")).name == "assistant:1"
-    assert Purse(BUDGET).caller(SAGE, None).name == "assistant:1"
+    assert Billing(BUDGET).caller(SAGE, Principal("player:7", "Ann")).name == "assistant:1"
+    assert Billing(BUDGET).caller(SAGE, None).name == "assistant:1"
 
 
 def test_nobody_else_pays_when_nobody_asked() -> None:
-    caller = Purse(BUDGET).caller(SAGE, None)
+    caller = Billing(BUDGET).caller(SAGE, None)
     assert [account.name for account in caller.accounts] == [TOTAL, "assistant:1"]
 
 
@@ -36,10 +36,10 @@ def test_nobody_else_pays_when_nobody_asked() -> None:
     ("kind", "is_urgent"), [(Kind.PLAYER, True), (Kind.OPERATOR, True), (Kind.ASSISTANT, False), (Kind.WORLD, False)]
 )
 def test_a_person_who_waits_comes_first(kind: Kind, is_urgent: bool) -> None:
-    assert Purse().caller(SAGE, Principal("someone:1", "Someone", kind)).is_urgent is is_urgent
-    assert not Purse().caller(SAGE, None).is_urgent
+    assert Billing().caller(SAGE, Principal("someone:1", "Someone", kind)).is_urgent is is_urgent
+    assert not Billing().caller(SAGE, None).is_urgent
 
 
 def test_without_a_budget_nothing_is_limited() -> None:
-    caller = Purse().caller(SAGE, Principal("player:7", "Ann"))
+    caller = Billing().caller(SAGE, Principal("player:7", "Ann"))
     assert {account.allowance for account in caller.accounts} == {Allowance()}

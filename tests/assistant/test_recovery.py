@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock, deferLater
 
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
 from assistant.events.outcome import Answered, NothingToDo, Outcome
-from assistant.events.scheduler import FEW, LULL_SECONDS, Turnstile
+from assistant.events.scheduler import FEW, LULL_SECONDS, Scheduler
 from assistant.journal import (
     NO_CHANGE,
     InterruptedCall,
@@ -56,7 +56,7 @@ async def heard(life: Life, text: str = "Sage, hello") -> None:
     """The assistant has heard something, and leaves it to the test when to think."""
     life.assistant.tick.halt()
     event = Said(id="e1", at=0.0, who=ANN, text=text, to_me=True)
-    await life.assistant.mind.journal.accept(event, Attention(Verdict.TRIGGER, 10, addressed=True))
+    await life.assistant.mind.journal.accept(event, Attention(Classification.TRIGGER, 10, addressed=True))
 
 
 @pytest.mark.parametrize("fills", ["result", "close"])
@@ -100,7 +100,7 @@ async def test_a_run_that_is_stopped_on_purpose_is_taken_up_again() -> None:
 
 async def test_an_answer_that_waits_for_its_turn_in_a_crowd_is_not_asked_for_again_after_a_stop() -> None:
     clock = Clock()
-    crowd = Turnstile(clock)
+    crowd = Scheduler(clock)
     for _ in range(FEW):
         crowd.joins()
 

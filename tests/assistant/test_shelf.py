@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assistant.journal import StreamEntry
 from assistant.memory.entries import Entry
 from assistant.memory.history import History
-from assistant.memory.packed_entries import Shelf
+from assistant.memory.packed_entries import PackedEntries
 from llm import Message, ToolCall, ToolResult, assistant, tool_results, user
 from llm.messages import Text
 from llm.packing.packed import Packed
@@ -107,7 +107,7 @@ def entry(number: int) -> Entry:
 
 
 def test_what_is_put_away_is_given_back_with_all_that_was_known_of_it() -> None:
-    shelf = Shelf()
+    shelf = PackedEntries()
     for number in range(1, 10):
         shelf.add(number * 2, entry(number))
         if number in {3, 6}:

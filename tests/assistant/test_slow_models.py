@@ -15,7 +15,7 @@ from assistant.events.events import Paged
 from assistant.events.outcome import Answered, Limit, LimitReached, Outcome
 from assistant.events.trace import StepTrace
 from assistant.models.chosen import ChosenModel
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from llm import get_provider
 from llm.testing import (
     Brain,
@@ -83,7 +83,7 @@ class Slow:
             "assistant": {"asleep_seconds": 3600, **assistant},
         }
 
-    async def start(self, settings: dict[str, Any] | None = None) -> Member:
+    async def start(self, settings: dict[str, Any] | None = None) -> AssistantRunner:
         """Sage, awake."""
         member = self.here.start(settings or self.settings())
         await self.until(lambda: member.assistant is not None)

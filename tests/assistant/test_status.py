@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
 from assistant.journal import Accepted, Parked
 from assistant.service.status import account_text, key_refusals, status_text, trouble_text
 from llm.testing import Call, HttpError, Reply, Step
-from resilience import Amount, Snapshot, State
-from resilience.admission.circuit import Ended
+from resilience import Amount, CircuitState, Snapshot
+from resilience.admission.circuit import PermitEnd
 from resilience.amounts import Allowance
 from resilience.budget.ledger import AccountState
 from resilience.snapshot import QuotaState, UpstreamState
 from tests.assistant.living import ANN, SAGE, living
 
 HERE, THERE = "http://127.0.0.1:1", "http://127.0.0.1:2"
-SERVER = UpstreamState(HERE, State.CLOSED, 0.0, 0, 0, 0, 8, 0, 10.0, (Ended(99.0, "success"),))
+SERVER = UpstreamState(HERE, CircuitState.CLOSED, 0.0, 0, 0, 0, 8, 0, 10.0, (PermitEnd(99.0, "success"),))
 QUOTA = QuotaState(HERE, "k1", "sage", "", 0.0, "", None, None)
 ACCOUNT = AccountState("all assistants", Amount(2, 1500, 0.123456), Amount(), None, 900.0)
 
@@ -41,11 +41,11 @@ def test_a_server_that_is_well_is_one_plain_line() -> None:
 
 
 def test_a_server_that_failed_says_so_with_its_cause_in_one_line() -> None:
-    failed = (Ended(90.0, "failure", "no route"), Ended(99.0, "given back"))
+    failed = (PermitEnd(90.0, "failure", "no route"), PermitEnd(99.0, "given back"))
     assert shown(replace(SERVER, recent=failed)) == [f"{HERE}: failed 10 s ago: no route"]
-    opened = replace(SERVER, state=State.OPEN, open_for=29.6, recent=failed)
+    opened = replace(SERVER, state=CircuitState.OPEN, open_for=29.6, recent=failed)
     assert shown(opened) == [f"{HERE}: left alone for 30 s, because it failed: no route"]
-    assert shown(replace(SERVER, state=State.HALF_OPEN, recent=failed)) == [
+    assert shown(replace(SERVER, state=CircuitState.HALF_OPEN, recent=failed)) == [
         f"{HERE}: tried again after it failed: no route"
     ]
 
@@ -71,7 +71,7 @@ def test_of_many_servers_only_those_asked_for_are_told() -> None:
 
 def test_what_a_server_said_is_shown_clean_and_short() -> None:
     evil = "\x1b[2Jred\u202e " + "x" * 5000 + "\nsecond line"
-    lines = shown(replace(SERVER, recent=(Ended(99.0, "failure", evil),)))
+    lines = shown(replace(SERVER, recent=(PermitEnd(99.0, "failure", evil),)))
     lines += shown(quotas=(replace(QUOTA, barred=evil),))
     text = "".join(lines)
     assert text.isprintable()
@@ -98,7 +98,7 @@ def test_which_servers_refuse_their_key() -> None:
 
 def test_an_event_that_was_put_aside_is_told_with_what_was_said() -> None:
     said = Said(id="assistant:1.7", at=0.0, who=ANN, text="hello Sage")
-    parked = Parked("assistant:1.7", Accepted(said, Attention(Verdict.TRIGGER, 9)), 3, "3 runs over it crashed")
+    parked = Parked("assistant:1.7", Accepted(said, Attention(Classification.TRIGGER, 9)), 3, "3 runs over it crashed")
     assert trouble_text([parked], []) == 'Put aside: Ann says: "hello Sage" (3 runs over it crashed)'
     unread = replace(parked, accepted=None)
     assert trouble_text([unread] * 7, []).split("\n")[-1] == "and 2 more: mud-assistant replay FILE --parked, --unknown"

@@ -10,8 +10,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
-from assistant.events.scheduler import APART_SECONDS, EACH, FEW, Turnstile
-from assistant.events.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, Pace, Tick
+from assistant.events.scheduler import APART_SECONDS, EACH, FEW, Scheduler
+from assistant.events.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, Tick, TickPace
 from tests.guards import FlushFailures
 
 
@@ -58,7 +58,7 @@ def clock() -> Clock:
 
 def ticking(clock: Clock, runs: Callable[[], object]) -> Tick:
     # Runs is such a function
-    tick = Tick(runs, clock, Pace(), "Sage", Unlucky(), turnstile=Turnstile(clock))  # type: ignore[arg-type]
+    tick = Tick(runs, clock, TickPace(), "Sage", Unlucky(), turnstile=Scheduler(clock))  # type: ignore[arg-type]
     tick.start()
     return tick
 
@@ -213,7 +213,7 @@ class Crowd:
     """Ticks of one process that share a turnstile; what each run did is in `began`."""
 
     def __init__(self, clock: Clock, count: int) -> None:
-        self.turnstile = Turnstile(clock)
+        self.turnstile = Scheduler(clock)
         self.clock = clock
         self.began: list[int] = []
         self.ticks = [self._tick(number) for number in range(count)]
@@ -223,7 +223,7 @@ class Crowd:
             self.began.append(number)
             return NothingToDo()
 
-        return Tick(run, self.clock, Pace(), str(number), Unlucky(), turnstile=self.turnstile)
+        return Tick(run, self.clock, TickPace(), str(number), Unlucky(), turnstile=self.turnstile)
 
     def pass_turns(self) -> int:
         """The most runs that began in one turn, until nobody waited."""

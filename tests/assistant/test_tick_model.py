@@ -26,11 +26,11 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.events.scheduler import Turnstile
-from assistant.events.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, STAYS_AWAKE, Pace, Tick
+from assistant.events.scheduler import Scheduler
+from assistant.events.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, STAYS_AWAKE, Tick, TickPace
 from tests.guards import FlushFailures
 
-PACE = Pace()
+PACE = TickPace()
 RUNS, STEPS_EACH, STEPS = 300, 50, 10_000
 GOOD: list[Outcome] = [Answered(("say",)), NothingToDo(), LimitReached(Limit.TIME)]
 #: What a run that raises comes to.
@@ -147,7 +147,7 @@ class TickAgainstModel(RuleBasedStateMachine):
             PACE,
             "Sage",
             Random(seed),  # noqa: S311  (chance)
-            turnstile=Turnstile(self.clock),
+            turnstile=Scheduler(self.clock),
         )
         self._fact("start")
         self.tick.start()

@@ -6,12 +6,12 @@ import pytest
 from twisted.internet.task import deferLater
 
 from assistant.journal import JournalUnwritable
-from assistant.service.troubles import EVERYBODY, Kind, Trouble, Troubles
+from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
 from tests.assistant.living import reactor
 from tests.assistant.service.home import village
 
-FULL = Trouble(Kind.JOURNAL, EVERYBODY, "", "the disk is full")
-REFUSED = Trouble(Kind.KEY, "https://one.example", "Sage", "the key was refused")
+FULL = Trouble(TroubleKind.JOURNAL, EVERYBODY, "", "the disk is full")
+REFUSED = Trouble(TroubleKind.KEY, "https://one.example", "Sage", "the key was refused")
 
 
 class Told:
@@ -57,5 +57,5 @@ async def test_a_household_tells_of_its_journal(tmp_path: Path) -> None:
         await store.write(lambda db: db.execute("PRAGMA max_page_count = 1").fetchone())
         with pytest.raises(JournalUnwritable):
             await store.write(lambda db: db.execute("INSERT INTO meta VALUES ('fill', hex(zeroblob(1000000)))"))
-        assert [(trouble.kind, over) for trouble, over in told.told] == [(Kind.JOURNAL, False)]
+        assert [(trouble.kind, over) for trouble, over in told.told] == [(TroubleKind.JOURNAL, False)]
         assert "the disk is full" in told.told[0][0].sentence

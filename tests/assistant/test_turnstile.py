@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from assistant.events.scheduler import APART_SECONDS, EACH, FEW, LULL_SECONDS, URGENT_IN_A_ROW, Turn, Turnstile
+from assistant.events.scheduler import APART_SECONDS, EACH, FEW, LULL_SECONDS, URGENT_IN_A_ROW, Scheduler, Slot
 from tests.guards import FlushFailures
 
 
@@ -18,12 +18,12 @@ class Line:
 
     def __init__(self) -> None:
         self.clock = Clock()
-        self.turnstile = Turnstile(self.clock)
+        self.turnstile = Scheduler(self.clock)
         for _ in range(FEW + 1):
             self.turnstile.joins()
         self.began: list[tuple[str, float]] = []
 
-    def begin(self, name: str, *, is_urgent: bool = False) -> Turn | None:
+    def begin(self, name: str, *, is_urgent: bool = False) -> Slot | None:
         return self.turnstile.begin(self.beginning(name), is_urgent=is_urgent)
 
     def beginning(self, name: str) -> Callable[[], None]:
@@ -73,7 +73,7 @@ def test_many_begin_a_few_in_each_turn_of_the_reactor_in_the_order_of_their_comi
 
 def test_work_that_takes_its_time_does_not_let_more_begin_in_the_same_turn() -> None:
     clock = Clock()
-    turnstile = Turnstile(clock)
+    turnstile = Scheduler(clock)
     for _ in range(3 * FEW):
         turnstile.joins()
     began: list[float] = []

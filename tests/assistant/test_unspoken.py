@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.events.classify import Attention, Manners, Verdict, classify
+from assistant.events.classify import Attention, Classification, Manners, classify
 from assistant.events.conversation import MAX_KEPT, Conversations, Cooldown
 from assistant.events.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said
 from llm.testing import Call, RecordedRequest, Reply, Step
@@ -19,7 +19,7 @@ from tools.context import Thing
 ME = Manners("assistant:1", "Sage", ("Old One",))
 BOT = Principal("assistant:2", "Rook", Kind.ASSISTANT)
 NPC = Principal("thing:7", "a crow", Kind.WORLD, 0)
-WAKES, CONTEXT = Verdict.TRIGGER, Verdict.CONTEXT
+WAKES, CONTEXT = Classification.TRIGGER, Classification.CONTEXT
 
 
 def posed(text: str, who: Principal = ANN, **more: Any) -> Emoted:
@@ -59,7 +59,7 @@ def choosing(*kinds: str) -> Manners:
         (Noticed(id="e", at=0.0, who=NPC, text="Sage sneezes."), False, CONTEXT),
     ],
 )
-def test_what_wakes_it_without_speech(event: Event, goes_on: bool, verdict: Verdict) -> None:
+def test_what_wakes_it_without_speech(event: Event, goes_on: bool, verdict: Classification) -> None:
     attention = classify(event, ME, goes_on=goes_on)
     assert (attention.verdict, attention.addressed) == (verdict, verdict is WAKES)
 
@@ -75,7 +75,7 @@ def test_what_wakes_it_without_speech(event: Event, goes_on: bool, verdict: Verd
         (posed('waves and says "Sage, good morning!"'), [], WAKES),
     ],
 )
-def test_the_owner_says_what_wakes_it(event: Event, kinds: list[str], verdict: Verdict) -> None:
+def test_the_owner_says_what_wakes_it(event: Event, kinds: list[str], verdict: Classification) -> None:
     assert classify(event, choosing(*kinds)).verdict is verdict
 
 

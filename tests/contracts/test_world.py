@@ -10,7 +10,7 @@ from assistant.worlds.embedded.world import EmbeddedWorld
 from tools.context import GameCommand, Person, Principal, Scene, Thing, World
 from tools.errors import ToolFailed
 from tools.execution.dispatch import Dispatcher
-from tools.policy.config import Rules
+from tools.policy.config import PolicyConfig
 from tools.registry import Registry
 from tools.result import Executed, Status
 from tools.testing import ANNA, SAGE, Act, RecordingWorld, now, tool_call, tool_context
@@ -73,7 +73,7 @@ def recording() -> Subject:
 
 def handle(subject: Subject, name: str, **arguments: str) -> Executed:
     """Handle a thing as a run of its own, through the dispatcher."""
-    dispatcher = Dispatcher(Registry(WORLD_TOOLS), Rules(frozenset({"take", "drop", "give"})), Clock())
+    dispatcher = Dispatcher(Registry(WORLD_TOOLS), PolicyConfig(frozenset({"take", "drop", "give"})), Clock())
     (executed,) = now(dispatcher.answer_all([tool_call(name, **arguments)], tool_context(subject.world)))
     return executed
 

@@ -29,10 +29,10 @@ from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.trace import StepTrace
 from assistant.journal import JournalError, SqliteJournal
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
 from assistant.runtime.storage import JournalFile
-from assistant.worlds.embedded.world import Body, EmbeddedWorld
+from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
 from resilience import HttpExchange, Ledger, Pipeline
 from tools import GameCommand, Kind, Person, Principal, Registry, Scene
@@ -72,7 +72,7 @@ class Life:
 class Hands:
     """A body whose every act is in the world's log before anybody learns that it happened."""
 
-    def __init__(self, body: Body, life: Life, control: int, reactor: Any) -> None:
+    def __init__(self, body: EmbeddedBody, life: Life, control: int, reactor: Any) -> None:
         self._body = body
         self._life = life
         self._control = control
@@ -204,13 +204,13 @@ class Game(LineOnlyReceiver):
     def connectionLost(self, reason: object = None) -> None:
         os._exit(1)
 
-    async def _assistant(self, body: Body) -> Assistant:
+    async def _assistant(self, body: EmbeddedBody) -> Assistant:
         name = body.principal.name
         watching = Watching(name, self._control)
         chosen = ChosenModel(
             get_provider("ollama", self._life.url, "sage"), "a fake", ModelConfig(max_attempts=1, examples=False)
         )
-        around = Surroundings(
+        around = Dependencies(
             me=body.principal,
             world=Hands(body, self._life, self._control, self._reactor),
             storage=await self._file.storage_of(body.principal.id, 500),

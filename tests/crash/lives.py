@@ -11,11 +11,11 @@ from random import Random
 from assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
 from assistant.journal import SqliteJournal
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
-from assistant.runtime.ears import AssistantEars
+from assistant.runtime.ears import AssistantListener
 from assistant.runtime.storage import JournalFile, Storage
-from assistant.worlds.embedded.world import Body, EmbeddedWorld
+from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import FakeChat, FakeOllama, FakeServer, Script, serve
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
@@ -31,8 +31,8 @@ class Lives:
 
     path: Path
     world: EmbeddedWorld
-    home: Body
-    ann: Body
+    home: EmbeddedBody
+    ann: EmbeddedBody
     witness: Witness
     fake: FakeServer
     url: str
@@ -48,7 +48,7 @@ class Lives:
         mortal = MortalJournal(storage.journal, dies_at)
         exchange, launcher = HttpExchange(reactor), Launcher()
         assistant = self._assistant(Storage(mortal, storage.notes, storage.mutes, storage.stream), exchange)
-        self.home.ears = AssistantEars(assistant, SAGE, reactor, self.home.alone_with, launcher, storage.life)
+        self.home.ears = AssistantListener(assistant, SAGE, reactor, self.home.alone_with, launcher, storage.life)
         try:
             yield assistant, mortal
         finally:
@@ -62,7 +62,7 @@ class Lives:
     def _assistant(self, storage: Storage, exchange: HttpExchange) -> Assistant:
         config = ModelConfig(first_byte_seconds=5, idle_seconds=5, max_attempts=1)
         chosen = ChosenModel(get_provider(self.provider, self.url, "sage"), "a fake", config)
-        around = Surroundings(
+        around = Dependencies(
             me=SAGE,
             world=self.home,
             storage=storage,

@@ -22,7 +22,19 @@ from assistant.worlds.evennia.body.body import EvenniaBody
 from assistant.worlds.evennia.hearing.ladder import Ladder, permission_of
 from assistant.worlds.evennia.hearing.principals import principal_of
 from tests.evennia.village import Player, Village
-from tools import Approvals, Dispatcher, Executed, Kind, Label, MemoryNotes, Principal, Registry, Rules, Sight, Source
+from tools import (
+    Approvals,
+    ContextTrust,
+    Dispatcher,
+    Executed,
+    Kind,
+    Label,
+    MemoryNotes,
+    PolicyConfig,
+    Principal,
+    Registry,
+    Source,
+)
 from tools.context import ToolContext
 from tools.testing import tool_call
 from tools.verbs import GAME_COMMAND_TOOLS
@@ -156,9 +168,9 @@ class Stage:
         self, line: str, asker: Principal | None, permission: int, sight: int = 5, approvals: Approvals | None = None
     ) -> Executed:
         """What comes of one run in which the model tries this line, for an assistant allowed this much."""
-        seen = Sight()
+        seen = ContextTrust()
         seen.read(Label(Source.PLAYER, sight))
-        rules = Rules(frozenset({"execute_command"}), approvals=approvals)
+        rules = PolicyConfig(frozenset({"execute_command"}), approvals=approvals)
         dispatcher = Dispatcher(Registry(GAME_COMMAND_TOOLS), rules, self.clock, sight=seen)
         me = Principal(f"assistant:{self.sage.pk}", "Sage", Kind.ASSISTANT, permission)
         context = ToolContext(me, self.body, MemoryNotes(self.clock.seconds), asker)

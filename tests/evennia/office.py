@@ -16,9 +16,9 @@ from twisted.internet.defer import Deferred
 from assistant.events.events import Said
 from assistant.keys.redaction import Secrets
 from assistant.service.options import merged
-from assistant.service.runner import Member
-from assistant.service.service import Household
-from assistant.service.service_config import Home
+from assistant.service.runner import AssistantRunner
+from assistant.service.service import AssistantService
+from assistant.service.service_config import ServiceConfig
 from assistant.worlds.evennia import runners as lives
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands import all_commands
@@ -59,7 +59,7 @@ def ollama(brain: Any = None) -> FakeOllama:
 class Office:
     """The village with a household in it, and an admin in the hall."""
 
-    household: Household
+    household: AssistantService
     village: Village
     admin: Player
 
@@ -82,11 +82,11 @@ class Office:
         player.account.cmdset.add(OurCommands)
         return player
 
-    async def sage(self, url: str, **overrides: Any) -> Member:
+    async def sage(self, url: str, **overrides: Any) -> AssistantRunner:
         """An assistant named Sage in the hall, awake, that thinks with the model at this address."""
         return await self.made("Sage", url, **overrides)
 
-    async def made(self, name: str, url: str, **overrides: Any) -> Member:
+    async def made(self, name: str, url: str, **overrides: Any) -> AssistantRunner:
         """An assistant, awake."""
         from assistant.worlds.evennia import creation  # noqa: PLC0415  (needs a game)
 
@@ -97,7 +97,7 @@ class Office:
         await member.settled()
         return member
 
-    async def says(self, player: Player, member: Member, text: str) -> None:
+    async def says(self, player: Player, member: AssistantRunner, text: str) -> None:
         """Somebody says something to an assistant, which deals with it."""
         who = principal_of(player.character, player.character)
         member.hear(lambda event_id, at: Said(id=event_id, at=at, who=who, text=text, to_me=True, alone=True))
@@ -109,10 +109,10 @@ async def office(
     folder: Path, *, settings: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[Office]:
     """An office whose journal is in `folder`; nothing of it is left at the end."""
-    home = Home(
+    home = ServiceConfig(
         merged(AWAY, settings or {}), folder, environment or {}, lambda: 1_000_000.0, Secrets(), folder / "journal"
     )
-    household = Household(reactor, home, Random(1))  # noqa: S311  (jitter)
+    household = AssistantService(reactor, home, Random(1))  # noqa: S311  (jitter)
     household.open()
     house._Door.household = household
     alerts.attach()

@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from assistant.worlds.evennia import service as house
-from assistant.worlds.evennia.plugin import HouseholdService
+from assistant.worlds.evennia.plugin import EvenniaService
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
 from tests.evennia.village import Village
 
@@ -48,7 +48,7 @@ async def opened(folder: Path, toml: str = NO_MODEL) -> AsyncIterator[Village]:
     conf = folder / "server/conf"
     conf.mkdir(parents=True, exist_ok=True)
     (conf / "assistant.toml").write_text(toml)
-    service = HouseholdService()
+    service = EvenniaService()
     with override_settings(GAME_DIR=str(folder)):
         service.startService()
         try:

@@ -12,7 +12,7 @@ from evennia.comms.models import Msg
 from evennia.utils import create
 
 from assistant.events.events import ChannelSaid, Event, Paged
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts, creation
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.body import far_speech
@@ -34,7 +34,7 @@ def answering(request: RecordedRequest) -> Step:
 class Heard:
     """What a member was told, instead of the member."""
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: AssistantRunner) -> None:
         self.events: list[Event] = []
         member.hear = lambda make: self.events.append(make(f"e{len(self.events)}", 1.0))  # type: ignore[method-assign]
 
@@ -52,7 +52,7 @@ async def with_account(here: Office, url: str, **overrides: Any) -> Any:
     return accounts.account_of(creation.assistants()[0])
 
 
-def sage_now() -> Member:
+def sage_now() -> AssistantRunner:
     member = house.member_of(creation.assistants()[0])
     assert member is not None
     return member

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from evennia.objects.models import ObjectDB
 
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor
 
@@ -27,7 +27,7 @@ def builder() -> object:
     return answer
 
 
-async def asked(here: Office, url: str) -> Member:
+async def asked(here: Office, url: str) -> AssistantRunner:
     member = await here.sage(url, assistant={"permission": 3})
     await here.says(here.player("Anna"), member, "Sage, make a lamp")
     return member

@@ -8,7 +8,7 @@ import pytest
 from evennia.accounts.models import AccountDB
 
 from assistant.events.tick import MAX_CRASHES
-from assistant.service.runner import State
+from assistant.service.runner import RunnerState
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia import service as house
 from llm.testing import serve
@@ -71,13 +71,13 @@ async def test_a_stopped_assistant_stays_off_until_it_is_started(tmp_path: Path)
         member = await here.sage(url)
         (sage,) = creation.assistants()
         assert "is stopped, and stays so through restarts" in await here.orders("assistant/stop sag")
-        assert (member.state, house.member_of(sage), creation.is_off(sage)) == (State.STOPPED, None, True)
+        assert (member.state, house.member_of(sage), creation.is_off(sage)) == (RunnerState.STOPPED, None, True)
         assert "Start it with: assistant/start Sage" in await here.orders("assistant/status Sage")
         assert "Sage starts." in await here.orders("assistant/start Sage")
         again = house.member_of(sage)
         assert again is not None
         await again.settled()
-        assert again.state is State.AWAKE
+        assert again.state is RunnerState.AWAKE
         assert "Sage runs already" in await here.orders("assistant/start Sage")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia import service as house
-from assistant.worlds.evennia.commands.order import Refused
+from assistant.worlds.evennia.commands.order import CommandRefused
 from assistant.worlds.evennia.commands.spending import allowance
 from assistant.worlds.evennia.upkeep.game_wide import game_overrides
 from llm.testing import serve
@@ -34,7 +34,7 @@ def test_limits_are_read(text: str, limits: dict[str, float]) -> None:
     "text", ["", "many", "200", "calls 200", "2.5 calls", "3 calls 4 calls", "3 calls or so", "-3 calls", "3 x"]
 )
 def test_what_is_no_limit_is_told(text: str) -> None:
-    with pytest.raises(Refused, match="Type: assistant/budget"):
+    with pytest.raises(CommandRefused, match="Type: assistant/budget"):
         allowance(text)
 
 

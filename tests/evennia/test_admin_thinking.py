@@ -10,8 +10,8 @@ import pytest
 from assistant.config.schema import ModelConfig
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia import service as house
-from assistant.worlds.evennia.commands.order import Refused
-from assistant.worlds.evennia.commands.thinking import Wanted, changed, parsed
+from assistant.worlds.evennia.commands.order import CommandRefused
+from assistant.worlds.evennia.commands.thinking import ModelChange, changed, parsed
 from llm.testing import Call, FakeChat, HttpError, Reply, serve
 from tests.evennia.office import Office, office, ollama, reactor
 
@@ -27,15 +27,15 @@ def model_of(name: str = "Sage") -> ModelConfig:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("ollama", Wanted("ollama", "", "")),
-        ("OLLAMA qwen3:4b", Wanted("ollama", "qwen3:4b", "")),
-        ("qwen3:4b http://10.0.0.2:11434 ollama", Wanted("ollama", "qwen3:4b", "http://10.0.0.2:11434")),
-        ("openai gpt-5 env:MY_KEY", Wanted("openai", "gpt-5", "", "env:MY_KEY")),
-        ("anth claude force", Wanted("anthropic", "claude", "", None, force=True)),
-        ("local /x.gguf http://h:1/v1 file:keys/l", Wanted("local", "/x.gguf", "http://h:1/v1", "file:keys/l")),
+        ("ollama", ModelChange("ollama", "", "")),
+        ("OLLAMA qwen3:4b", ModelChange("ollama", "qwen3:4b", "")),
+        ("qwen3:4b http://10.0.0.2:11434 ollama", ModelChange("ollama", "qwen3:4b", "http://10.0.0.2:11434")),
+        ("openai gpt-5 env:MY_KEY", ModelChange("openai", "gpt-5", "", "env:MY_KEY")),
+        ("anth claude force", ModelChange("anthropic", "claude", "", None, force=True)),
+        ("local /x.gguf http://h:1/v1 file:keys/l", ModelChange("local", "/x.gguf", "http://h:1/v1", "file:keys/l")),
     ],
 )  # fmt: skip
-def test_provider_model_address_and_key_are_told_apart_in_any_order(text: str, wanted: Wanted) -> None:
+def test_provider_model_address_and_key_are_told_apart_in_any_order(text: str, wanted: ModelChange) -> None:
     assert parsed(text) == wanted
 
 
@@ -51,7 +51,7 @@ def test_provider_model_address_and_key_are_told_apart_in_any_order(text: str, w
     ],
 )
 def test_what_cannot_be_meant_is_told_with_the_choices(text: str, told: str) -> None:
-    with pytest.raises(Refused, match=told) as refused:
+    with pytest.raises(CommandRefused, match=told) as refused:
         parsed(text)
     assert KEY not in str(refused.value)
 
@@ -59,15 +59,19 @@ def test_what_cannot_be_meant_is_told_with_the_choices(text: str, told: str) -> 
 @pytest.mark.parametrize(
     ("now", "wanted", "key"),
     [
-        ({"provider": "openai", "key": "env:A"}, Wanted("anthropic", "claude"), ""),
-        ({"provider": "openai", "key": "env:A"}, Wanted("openai", "gpt-5", ""), "env:A"),
-        ({"provider": "local", "url": "http://h:1/v1", "key": "env:A"}, Wanted("local", "", "http://h:2/v1"), ""),
-        ({"provider": "local", "url": "http://h:1/v1", "key": "env:A"}, Wanted("local", "", "http://h:1/v2"), "env:A"),
-        ({"provider": "openai", "key": "env:A"}, Wanted("anthropic", "claude", key="env:B"), "env:B"),
-        ({"provider": "openai", "key": "env:A"}, Wanted(model="gpt-6"), "env:A"),
+        ({"provider": "openai", "key": "env:A"}, ModelChange("anthropic", "claude"), ""),
+        ({"provider": "openai", "key": "env:A"}, ModelChange("openai", "gpt-5", ""), "env:A"),
+        ({"provider": "local", "url": "http://h:1/v1", "key": "env:A"}, ModelChange("local", "", "http://h:2/v1"), ""),
+        (
+            {"provider": "local", "url": "http://h:1/v1", "key": "env:A"},
+            ModelChange("local", "", "http://h:1/v2"),
+            "env:A",
+        ),
+        ({"provider": "openai", "key": "env:A"}, ModelChange("anthropic", "claude", key="env:B"), "env:B"),
+        ({"provider": "openai", "key": "env:A"}, ModelChange(model="gpt-6"), "env:A"),
     ],
 )  # fmt: skip
-def test_a_key_does_not_go_to_another_server_by_itself(now: dict[str, str], wanted: Wanted, key: str) -> None:
+def test_a_key_does_not_go_to_another_server_by_itself(now: dict[str, str], wanted: ModelChange, key: str) -> None:
     config = ModelConfig.model_validate(now)
     after = changed({"model": dict(now)}, config, wanted)["model"]
     assert after.get("key", config.key) == key

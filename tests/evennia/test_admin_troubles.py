@@ -11,8 +11,8 @@ from evennia.server.models import ServerConfig
 
 from assistant.events.events import Said
 from assistant.events.tick import MAX_CRASHES
-from assistant.service.runner import Member
-from assistant.service.troubles import EVERYBODY, Kind, Trouble, Troubles
+from assistant.service.runner import AssistantRunner
+from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
 from assistant.worlds.evennia import creation, hooks
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.hearing.principals import principal_of
@@ -43,7 +43,7 @@ def news(player: Player) -> list[str]:
     return [line for line in player.heard() if line.startswith("[AI characters]")]
 
 
-def crash(member: Member) -> None:
+def crash(member: AssistantRunner) -> None:
     """The emergency stop is set, as by the last of five crashed runs."""
     assert member.assistant is not None
     tick = member.assistant.tick
@@ -94,7 +94,7 @@ async def test_after_a_restart_of_the_server_nothing_is_told_twice_and_its_end_i
         here.household.troubles = Troubles()
         alerts.attach()
         kept = list(here.household.troubles)
-        assert [one.kind for one in kept] == [Kind.EMERGENCY]
+        assert [one.kind for one in kept] == [TroubleKind.EMERGENCY]
         here.household.troubles.begin(kept[0])
         assert news(boss) == []
         here.household.troubles.end(*kept[0].key)
@@ -188,7 +188,7 @@ async def test_a_full_disk_is_told_and_when_there_is_room_again(tmp_path: Path) 
         assert any("This is over: the journal could not be written" in line for line in news(boss))
 
 
-async def put_aside(here: Office, member: Member, *texts: str) -> None:
+async def put_aside(here: Office, member: AssistantRunner, *texts: str) -> None:
     """Events of Anna's are in the inbox and put aside."""
     anna = here.player("Anna")
     who = principal_of(anna.character, anna.character)
@@ -252,11 +252,11 @@ async def test_who_is_stopped_has_no_trouble_any_more_and_strange_records_are_le
         await here.orders("assistant/stop Sage")
         assert "This is over" in news(boss)[-1]
         ServerConfig.objects.conf(KEPT_ALERTS, [{"kind": "of another version"}])
-        here.household.troubles.begin(Trouble(Kind.JOURNAL, EVERYBODY, "Sage", "nothing can be written"))
+        here.household.troubles.begin(Trouble(TroubleKind.JOURNAL, EVERYBODY, "Sage", "nothing can be written"))
         assert len(news(boss)) == 1
         assert house.is_open()
         assert alerts.troubles_of(None) == [
-            "Trouble: Nothing can be written. " + alerts.REMEDIES[Kind.JOURNAL],
+            "Trouble: Nothing can be written. " + alerts.REMEDIES[TroubleKind.JOURNAL],
         ]
 
 
@@ -264,7 +264,7 @@ async def test_every_start_of_the_server_lets_trouble_be_told(tmp_path: Path) ->
     async with opened(tmp_path) as village:
         hooks.at_server_start()
         boss = village.player("Owner", "Developer", superuser=True)
-        house.household().troubles.begin(Trouble(Kind.BUDGET, EVERYBODY, "Sage", "the budget is used up"))
+        house.household().troubles.begin(Trouble(TroubleKind.BUDGET, EVERYBODY, "Sage", "the budget is used up"))
         (told,) = news(boss)
         assert "The budget is used up." in told
         assert "assistant/budget all = none" in told

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands import tracing
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 KEY = "sk-planted-0123456789abcdef"
 
 
-def sage_now() -> Member:
+def sage_now() -> AssistantRunner:
     member = house.member_of(creation.assistants()[0])
     assert member is not None
     return member

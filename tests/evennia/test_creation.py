@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.config.settings import SettingsError
-from assistant.service.runner import State
+from assistant.service.runner import RunnerState
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia import runners as lives
 from assistant.worlds.evennia import service as house
@@ -33,7 +33,7 @@ async def test_a_new_assistant_lives_at_once_hears_and_answers(tmp_path: Path) -
         member = house.member_of(sage)
         assert member is not None
         assert (member.state, member.place.me.id, member.config.assistant.name) == (
-            State.AWAKE, f"assistant:{sage.pk}", "Sage",
+            RunnerState.AWAKE, f"assistant:{sage.pk}", "Sage",
         )  # fmt: skip
 
 
@@ -135,7 +135,7 @@ async def test_deleting_one_stops_it_and_leaves_nothing(tmp_path: Path) -> None:
         member = house.member_of(sage)
         assert member is not None
         await creation.delete_assistant(sage)
-        assert (member.state, sage.pk, creation.assistants()) == (State.STOPPED, None, [])
+        assert (member.state, sage.pk, creation.assistants()) == (RunnerState.STOPPED, None, [])
 
 
 async def test_with_forget_what_it_remembers_is_deleted_as_well(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ async def test_a_character_that_a_builder_destroys_takes_its_assistant_along(tmp
         assert member is not None
         assert sage.delete()
         await turns()
-        assert (member.state, creation.assistants()) == (State.STOPPED, [])
+        assert (member.state, creation.assistants()) == (RunnerState.STOPPED, [])
 
 
 async def test_without_a_household_one_is_made_all_the_same_and_lives_when_the_server_has_started(
@@ -167,7 +167,7 @@ async def test_without_a_household_one_is_made_all_the_same_and_lives_when_the_s
         await house.close_house()
         sage = creation.create_assistant("Sage", village.hall)
         assert house.member_of(sage) is None
-        with pytest.raises(house.HouseNotOpen):
+        with pytest.raises(house.ServiceNotRunning):
             creation.start_assistant(sage)
         house.open_house()
         _server_starts(sage)

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test import override_settings
 
-from assistant.checks.finding import State
+from assistant.checks.finding import FindingState
 from assistant.worlds.evennia import hooks
 from assistant.worlds.evennia.upkeep import doctor, pragmas
 from tests.evennia.opened import opened
@@ -20,29 +20,31 @@ async def test_a_sound_game_has_nothing_wrong(tmp_path: Path) -> None:
     async with opened(tmp_path):
         found = {finding.check: finding for finding in await doctor.findings()}
     assert {check: finding.state for check, finding in found.items() if finding.check != pragmas.CHECK} == {
-        "packages": State.OK, "household": State.OK, "reactor": State.OK,
+        "packages": FindingState.OK, "household": FindingState.OK, "reactor": FindingState.OK,
     }  # fmt: skip
     assert str(tmp_path / "server/assistants.sqlite3") in found["household"].sentence
 
 
 async def test_a_household_that_is_not_open_is_told() -> None:
     (found,) = [finding for finding in await doctor.findings() if finding.check == "household"]
-    assert (found.state, "not open" in found.sentence) == (State.WRONG, True)
+    assert (found.state, "not open" in found.sentence) == (FindingState.WRONG, True)
 
 
 def test_ports_that_other_machines_reach_are_named_with_the_setting() -> None:
     with override_settings(TELNET_INTERFACES=["0.0.0.0"], SSH_ENABLED=False, SSH_INTERFACES=["0.0.0.0"]):  # noqa: S104
         (found,) = doctor.ports()
-    assert found.state is State.UNKNOWN
+    assert found.state is FindingState.UNKNOWN
     assert "TELNET_INTERFACES lets other machines in (0.0.0.0)" in found.sentence
 
 
-@pytest.mark.parametrize(("level", "state"), [("FULL", State.WRONG), ("NORMAL", State.OK), ("OFF", State.OK)])
-def test_the_pragma_that_is_in_force_is_what_counts(level: str, state: State) -> None:
+@pytest.mark.parametrize(
+    ("level", "state"), [("FULL", FindingState.WRONG), ("NORMAL", FindingState.OK), ("OFF", FindingState.OK)]
+)
+def test_the_pragma_that_is_in_force_is_what_counts(level: str, state: FindingState) -> None:
     found = pragmas.judged("wal", ("OFF", "NORMAL", "FULL").index(level))
     assert found.state is state
     assert f"synchronous={level.lower()}" in found.sentence
-    assert (pragmas.CURE in found.sentence) is (state is State.WRONG)
+    assert (pragmas.CURE in found.sentence) is (state is FindingState.WRONG)
 
 
 def test_it_is_asked_of_the_games_own_connection() -> None:

@@ -9,7 +9,7 @@ from assistant.worlds.evennia.body.body import EvenniaBody
 from llm.messages import JSON
 from tests.evennia.village import Player, Village
 from tools.execution.dispatch import Dispatcher
-from tools.policy.config import Rules
+from tools.policy.config import PolicyConfig
 from tools.registry import Registry
 from tools.result import Executed, Status
 from tools.testing import now, tool_call, tool_context
@@ -35,7 +35,7 @@ def sage(village: Village) -> Any:
 
 def use(sage: Any, name: str, **arguments: JSON) -> Executed:
     body = EvenniaBody(sage, Clock())
-    dispatcher = Dispatcher(Registry(WORLD_TOOLS), Rules(frozenset({"take", "drop", "give"})), Clock())
+    dispatcher = Dispatcher(Registry(WORLD_TOOLS), PolicyConfig(frozenset({"take", "drop", "give"})), Clock())
     (executed,) = now(dispatcher.answer_all([tool_call(name, **arguments)], tool_context(body)))
     return executed
 

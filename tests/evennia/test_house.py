@@ -41,7 +41,7 @@ async def test_a_journal_in_the_settings_comes_first(tmp_path: Path) -> None:
 async def test_wrong_settings_let_the_game_start_and_are_told_to_who_asks(tmp_path: Path) -> None:
     async with opened(tmp_path, "[assistant]\nmax_stepps = 3\n") as village:
         assert not house.is_open()
-        with pytest.raises(house.HouseNotOpen, match=r"line 2: assistant\.max_stepps.*then reload the game"):
+        with pytest.raises(house.ServiceNotRunning, match=r"line 2: assistant\.max_stepps.*then reload the game"):
             house.household()
         sage = creation.create_assistant("Sage", village.hall)
         assert house.member_of(sage) is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import creation
 from llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor
@@ -18,7 +18,7 @@ def noting(request: RecordedRequest) -> Step:
     return Reply(calls=(Call("remember", {"text": "Anna likes |rtea."}), Call("say", {"text": "I noted it."})))
 
 
-async def two(here: Office, url: str) -> tuple[Member, Member]:
+async def two(here: Office, url: str) -> tuple[AssistantRunner, AssistantRunner]:
     return await here.sage(url), await here.made("Mira", url)
 
 

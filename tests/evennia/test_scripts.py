@@ -9,7 +9,7 @@ from evennia.scripts.models import ScriptDB
 from evennia.utils import create
 
 from assistant.config.settings import SettingsError
-from assistant.service.runner import State
+from assistant.service.runner import RunnerState
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia import runners as lives
 from assistant.worlds.evennia import service as house
@@ -59,7 +59,7 @@ async def test_without_its_script_the_character_is_an_empty_shell(tmp_path: Path
         assert script is not None
         script.delete()
         await turns()
-        assert (member.state, house.member_of(sage), script_of(sage)) == (State.STOPPED, None, None)
+        assert (member.state, house.member_of(sage), script_of(sage)) == (RunnerState.STOPPED, None, None)
         with pytest.raises(SettingsError, match="Sage is no assistant"):
             creation.settings_of(sage)
 

@@ -19,7 +19,7 @@ from twisted.internet.task import Clock
 
 from assistant.events.events import Event
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.hearing.hearing import Hearing, MakeEvent
+from assistant.worlds.evennia.hearing.hearing import EventSource, MakeEvent
 
 _SESSIONS: Iterator[int] = count(1)
 
@@ -146,7 +146,7 @@ class Village:
     def hearing(self, character: Any) -> tuple[RecordingEars, Clock]:
         """What the character hears from now on, and the clock that hands it over."""
         ears, clock = RecordingEars(), Clock()
-        character.attach(Hearing(character, ears, clock))
+        character.attach(EventSource(character, ears, clock))
         return ears, clock
 
     def assistant(self, name: str = "Sage", where: Any = None) -> Any:

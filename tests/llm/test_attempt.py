@@ -25,7 +25,7 @@ from llm import (
     get_provider,
 )
 from llm.testing import EndEarly, FakeAnthropic, FakeChat, Hang, HttpError, Raw, Reply, Script, Step, serve
-from resilience import BreakerConfig, Deadline, RetryConfig, State, UpstreamConfig
+from resilience import BreakerConfig, CircuitState, Deadline, RetryConfig, UpstreamConfig
 from tests.llm.calling import ASKED, PAYER, desk, reactor
 from tests.resilience.test_tls import HERE, certificate
 
@@ -130,7 +130,7 @@ async def test_a_deadline_blames_nobody_but_a_server_that_hangs_is_blamed_in_tim
         with pytest.raises(LLMDeadlineExceeded):
             await here.client().chat_completion(ASKED, deadline=Deadline.after(reactor, 0.4))
         [upstream] = here.pipeline.snapshot().upstreams
-        assert upstream.state is (State.OPEN if in_time else State.CLOSED)
+        assert upstream.state is (CircuitState.OPEN if in_time else CircuitState.CLOSED)
 
 
 async def test_what_the_headers_say_of_limits_is_kept_for_the_model() -> None:

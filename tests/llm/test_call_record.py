@@ -11,18 +11,18 @@ from llm.modes.call_record import (
     MISSES,
     TRIAL,
     WINDOW,
+    CallOutcome,
     CallRecord,
-    Outcome,
-    Way,
+    CallStyle,
     is_hopeless,
     outcome_of,
     recorded,
 )
 
-VALID, REPAIRED, FAILED, NONE = Outcome.VALID, Outcome.REPAIRED, Outcome.FAILED, Outcome.NONE
+VALID, REPAIRED, FAILED, NONE = CallOutcome.VALID, CallOutcome.REPAIRED, CallOutcome.FAILED, CallOutcome.NONE
 
 
-def after(outcomes: Iterable[Outcome], record: CallRecord | None = None) -> CallRecord:
+def after(outcomes: Iterable[CallOutcome], record: CallRecord | None = None) -> CallRecord:
     """The record after answers that were each asked for the way it said."""
     record = record or CallRecord()
     for outcome in outcomes:
@@ -49,77 +49,79 @@ def test_a_model_is_hopeless_when_neither_way_brings_calls() -> None:
         (0, 0, False, False, NONE),
     ],
 )
-def test_what_an_answer_counts_as(calls: int, problems: int, repaired: bool, required: bool, outcome: Outcome) -> None:
+def test_what_an_answer_counts_as(
+    calls: int, problems: int, repaired: bool, required: bool, outcome: CallOutcome
+) -> None:
     assert outcome_of(calls=calls, problems=problems, repaired=repaired, required=required) is outcome
 
 
 def test_a_model_is_first_asked_natively() -> None:
-    assert CallRecord().way is Way.NATIVE
+    assert CallRecord().way is CallStyle.NATIVE
 
 
 def test_misses_in_a_row_turn_to_the_fallback() -> None:
-    assert after([FAILED] * (MISSES - 1)).way is Way.NATIVE
-    assert after([FAILED] * MISSES).way is Way.FALLBACK
-    assert after([FAILED, NONE] * MISSES).way is Way.FALLBACK
+    assert after([FAILED] * (MISSES - 1)).way is CallStyle.NATIVE
+    assert after([FAILED] * MISSES).way is CallStyle.FALLBACK
+    assert after([FAILED, NONE] * MISSES).way is CallStyle.FALLBACK
 
 
 @pytest.mark.parametrize("good", [VALID, REPAIRED])
-def test_a_readable_call_between_them_begins_the_count_anew(good: Outcome) -> None:
-    assert after([FAILED, FAILED, good] * 10).way is Way.NATIVE
+def test_a_readable_call_between_them_begins_the_count_anew(good: CallOutcome) -> None:
+    assert after([FAILED, FAILED, good] * 10).way is CallStyle.NATIVE
 
 
 def test_answers_that_needed_no_call_prove_nothing() -> None:
-    assert after([NONE] * 100).way is Way.NATIVE
+    assert after([NONE] * 100).way is CallStyle.NATIVE
 
 
 def test_the_fallback_is_left_after_its_trial() -> None:
     record = after([FAILED] * MISSES)
-    assert after([VALID] * (TRIAL - 1), record).way is Way.FALLBACK
-    assert after([VALID] * TRIAL, record).way is Way.NATIVE
+    assert after([VALID] * (TRIAL - 1), record).way is CallStyle.FALLBACK
+    assert after([VALID] * TRIAL, record).way is CallStyle.NATIVE
 
 
 def test_the_fallback_is_left_at_once_when_it_does_no_better() -> None:
-    assert after([FAILED] * (2 * MISSES)).way is Way.NATIVE
+    assert after([FAILED] * (2 * MISSES)).way is CallStyle.NATIVE
 
 
 def test_a_model_tried_natively_again_has_one_miss_and_then_a_longer_trial() -> None:
     again = after([FAILED] * MISSES + [VALID] * TRIAL)
     assert again.doubted
     back = after([FAILED], again)
-    assert (back.way, back.trial) == (Way.FALLBACK, 2 * TRIAL)
-    assert after([VALID] * (2 * TRIAL - 1), back).way is Way.FALLBACK
+    assert (back.way, back.trial) == (CallStyle.FALLBACK, 2 * TRIAL)
+    assert after([VALID] * (2 * TRIAL - 1), back).way is CallStyle.FALLBACK
 
 
 def test_a_native_call_that_is_readable_again_ends_the_doubt() -> None:
     again = after([FAILED] * MISSES + [VALID] * TRIAL + [VALID])
     assert not again.doubted
-    assert after([FAILED], again).way is Way.NATIVE
+    assert after([FAILED], again).way is CallStyle.NATIVE
     assert after([FAILED] * MISSES, again).trial == TRIAL
 
 
 def test_trials_grow_to_a_bound() -> None:
     record = CallRecord()
     for _ in range(5000):
-        record = recorded(record, FAILED if record.way is Way.NATIVE else VALID, way=record.way)
+        record = recorded(record, FAILED if record.way is CallStyle.NATIVE else VALID, way=record.way)
     assert record.trial == LONGEST_TRIAL
 
 
 def test_an_answer_of_the_other_way_counts_but_turns_nothing() -> None:
     record = CallRecord()
     for _ in range(10):
-        record = recorded(record, FAILED, way=Way.FALLBACK)
-    assert (record.way, record.misses, record.count(FAILED, Way.FALLBACK)) == (Way.NATIVE, 0, 10)
+        record = recorded(record, FAILED, way=CallStyle.FALLBACK)
+    assert (record.way, record.misses, record.count(FAILED, CallStyle.FALLBACK)) == (CallStyle.NATIVE, 0, 10)
 
 
 def test_what_it_tells() -> None:
     record = after([VALID, VALID, REPAIRED, NONE, FAILED])
-    assert [record.count(outcome) for outcome in Outcome] == [2, 1, 1, 1]
-    assert record.share_readable(Way.NATIVE) == pytest.approx(3 / 4)
-    assert record.share_readable(Way.FALLBACK) is None
+    assert [record.count(outcome) for outcome in CallOutcome] == [2, 1, 1, 1]
+    assert record.share_readable(CallStyle.NATIVE) == pytest.approx(3 / 4)
+    assert record.share_readable(CallStyle.FALLBACK) is None
 
 
-@given(st.lists(st.tuples(st.sampled_from(Outcome), st.sampled_from(Way)), max_size=200))
-def test_it_stays_bounded_and_an_old_one_unchanged(answers: list[tuple[Outcome, Way]]) -> None:
+@given(st.lists(st.tuples(st.sampled_from(CallOutcome), st.sampled_from(CallStyle)), max_size=200))
+def test_it_stays_bounded_and_an_old_one_unchanged(answers: list[tuple[CallOutcome, CallStyle]]) -> None:
     record = CallRecord()
     for outcome, way in answers:
         before = record

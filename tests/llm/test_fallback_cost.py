@@ -9,7 +9,7 @@ import pytest
 
 from llm.fallback.drafts import Offer
 from llm.fallback.find import READERS, find_calls
-from llm.loose_json.tokens import Budget
+from llm.loose_json.tokens import WorkBudget
 from llm.messages import ToolSpec
 
 TOOLS = [
@@ -68,6 +68,6 @@ def test_a_character_of_an_input_costs_a_few_steps_however_long_it_is(unit: str)
 def test_no_reader_looks_at_a_character_more_than_a_few_times(unit: str, complete: bool) -> None:
     text = unit * (16 * 1024 // len(unit))
     for reader in READERS:
-        budget = Budget(len(text))
+        budget = WorkBudget(len(text))
         reader(text, Offer(TOOLS), complete, budget)
         assert budget.spent <= 5 * len(text) + 20_000

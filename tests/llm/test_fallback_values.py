@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from llm.loose_json.rewrite import rewrite
-from llm.loose_json.tokens import Budget, Token, UnreadableJSON
+from llm.loose_json.tokens import Token, UnreadableJSON, WorkBudget
 from llm.loose_json.values import value_at
 
 
@@ -15,7 +15,7 @@ def test_tokens_behind_the_end_of_the_value_are_refused() -> None:
 
 def test_an_open_value_is_cut_unless_the_text_ended_by_itself() -> None:
     text = '{"a": 1, '
-    whole, broken = (value_at(text, 0, Budget(len(text)), complete=complete) for complete in (True, False))
+    whole, broken = (value_at(text, 0, WorkBudget(len(text)), complete=complete) for complete in (True, False))
     assert whole is not None
     assert broken is not None
     assert (whole.value, whole.cut, broken.cut) == ({"a": 1}, False, True)
@@ -23,7 +23,7 @@ def test_an_open_value_is_cut_unless_the_text_ended_by_itself() -> None:
 
 def test_what_stands_inside_a_value_nested_too_deeply_is_not_read() -> None:
     text = '{"a":' * 100
-    budget = Budget(len(text))
+    budget = WorkBudget(len(text))
     assert value_at(text, 0, budget, complete=True) is None
     spent = budget.spent
     assert value_at(text, 5, budget, complete=True) is None

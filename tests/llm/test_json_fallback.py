@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from llm.fallback.drafts import Offer
 from llm.fallback.find import Found, find_calls
 from llm.fallback.formats.json_calls import read_json
-from llm.loose_json.tokens import Budget
+from llm.loose_json.tokens import WorkBudget
 from llm.messages import JSON, ToolSpec
 
 
@@ -289,7 +289,7 @@ def test_the_search_is_linear(unit: str, complete: bool) -> None:
     """Counted in characters scanned."""
     for length in (10_000, 40_000):
         text = unit * (length // len(unit))
-        budget = Budget(len(text))
+        budget = WorkBudget(len(text))
         read_json(text, Offer(TOOLS), complete, budget)
         assert budget.spent <= 10 * len(text) + 4096
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llm.loose_json.repair import MAX_CHARS, UnreadableJSON, clean_json, parse_arguments, parse_value, read_arguments
-from llm.loose_json.tokens import MAX_DEPTH, Budget, scan_value
+from llm.loose_json.tokens import MAX_DEPTH, WorkBudget, scan_value
 from llm.messages import JSON
 
 scalars = (
@@ -174,7 +174,7 @@ def test_clean_json_refuses_what_json_does_not_have() -> None:
 @pytest.mark.parametrize("unit", ["{", "[", '{"', "{'", '{"a":', "/*", "{/*", "//\n", '{"a":"}', "\\", "{{"])
 def test_a_scan_costs_no_more_than_its_text(unit: str) -> None:
     text = "{" + unit * 20_000
-    budget = Budget(len(text))
+    budget = WorkBudget(len(text))
     scan = scan_value(text, 0, budget)
     assert budget.spent <= len(text)
     assert len(scan.tokens) <= len(text)

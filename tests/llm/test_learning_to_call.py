@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm.modes.call_record import MISSES, TRIAL, Outcome, Way
+from llm.modes.call_record import MISSES, TRIAL, CallOutcome, CallStyle
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.llm.test_client import ASKED, TOOLS, client_of
 
@@ -24,8 +24,8 @@ async def test_a_model_whose_native_calls_do_not_come_is_asked_as_text_and_tried
         await client.chat_completion(ASKED, TOOLS, "required")
         assert [bool(request.tools) for request in fake.chats[-2:]] == [True, False]
         record = client.record.calls
-        assert record.count(Outcome.FAILED, Way.NATIVE) == MISSES + 1
-        assert record.share_readable(Way.FALLBACK) == 1.0
+        assert record.count(CallOutcome.FAILED, CallStyle.NATIVE) == MISSES + 1
+        assert record.share_readable(CallStyle.FALLBACK) == 1.0
 
 
 async def test_answers_without_a_call_where_none_was_required_change_nothing() -> None:
@@ -33,7 +33,7 @@ async def test_answers_without_a_call_where_none_was_required_change_nothing() -
         for _ in range(3 * MISSES):
             await client.chat_completion(ASKED, TOOLS)
         assert all(request.tools for request in fake.chats)
-        assert client.record.calls.count(Outcome.NONE) == 3 * MISSES
+        assert client.record.calls.count(CallOutcome.NONE) == 3 * MISSES
 
 
 async def test_valid_and_repaired_calls_are_told_apart() -> None:
@@ -42,7 +42,7 @@ async def test_valid_and_repaired_calls_are_told_apart() -> None:
         for _ in range(3):
             await client.chat_completion(ASKED, TOOLS)
         record = client.record.calls
-        assert (record.count(Outcome.VALID), record.count(Outcome.REPAIRED)) == (1, 2)
+        assert (record.count(CallOutcome.VALID), record.count(CallOutcome.REPAIRED)) == (1, 2)
 
 
 async def test_an_answer_that_was_cut_off_counts_for_nothing() -> None:

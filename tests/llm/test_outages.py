@@ -24,12 +24,12 @@ from llm import (
 from llm.testing import FakeOllama, OllamaModel, RecordedRequest, Reply, serve
 from resilience import (
     Caller,
+    CircuitState,
     Deadline,
     HttpExchange,
     InFlightConfig,
     Limits,
     Pipeline,
-    State,
     UpstreamConfig,
     origin_of,
 )
@@ -102,7 +102,7 @@ async def test_a_hung_server_opens_the_circuit_within_45_seconds(most: int, sent
         await here.reactor.until(lambda: len(proxy.requests) == sent)
         breaker = here.pipeline.upstream(origin_of(proxy.url)).breaker
         await here.reactor.advance(29)
-        assert breaker.state is State.CLOSED
+        assert breaker.state is CircuitState.CLOSED
         assert ended == []
         await here.reactor.advance(2)
         assert str(breaker.state) == "open"

@@ -24,7 +24,7 @@ from llm import (
 )
 from llm.stream import StreamEvent
 from llm.testing import DieMidStream, EndEarly, ErrorInStream, Garbage, Hang, HttpError, Reply, Step
-from resilience import BreakerConfig, Deadline, RetryConfig, State, UpstreamConfig
+from resilience import BreakerConfig, CircuitState, Deadline, RetryConfig, UpstreamConfig
 from tests.llm.calling import ASKED, Desk, desk, reactor
 
 HELLO = Reply("Hello.")
@@ -237,7 +237,7 @@ async def test_what_is_no_failure_of_the_server_opens_nothing(fault: Step) -> No
         with pytest.raises(LLMError):
             await here.client().chat_completion(ASKED)
         [upstream] = here.pipeline.snapshot().upstreams
-        assert upstream.state is State.CLOSED
+        assert upstream.state is CircuitState.CLOSED
         assert upstream.failures_in_a_row == 0
 
 

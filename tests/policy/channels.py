@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
 from assistant.events.events import Arrived
-from assistant.worlds.embedded.world import Body
+from assistant.worlds.embedded.world import EmbeddedBody
 from tests.policy.stage import BOB, ECHO, GUEST, MALLORY, Stage
 from tools import Kind, Principal, Thing
 
@@ -57,7 +57,7 @@ async def _channel(stage: Stage, text: str) -> None:
     await _away(stage).speak_on("public", f"Sage, {text}")
 
 
-def _away(stage: Stage) -> Body:
+def _away(stage: Stage) -> EmbeddedBody:
     """Mallory, in another room."""
     mallory = stage.people[MALLORY.id]
     mallory.room = stage.world.rooms["mill"]

@@ -15,11 +15,11 @@ from assistant.events.outcome import Outcome
 from assistant.journal import MemoryJournal
 from assistant.memory.rights import MemoryMutes
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
-from assistant.runtime.ears import AssistantEars
+from assistant.runtime.ears import AssistantListener
 from assistant.runtime.storage import Storage
-from assistant.worlds.embedded.world import Body, EmbeddedWorld
+from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import Brain, FakeAnthropic, FakeChat, FakeOllama, FakeServer, OllamaModel, serve
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
@@ -98,7 +98,7 @@ class Web:
 class LoggedBody:
     """The assistant's body; what it does is written down after it was done."""
 
-    body: Body
+    body: EmbeddedBody
     log: Log
 
     async def look(self) -> Scene:
@@ -177,8 +177,8 @@ class Stage:
     assistant: Assistant
     fake: FakeServer
     world: EmbeddedWorld
-    home: Body
-    people: dict[str, Body]
+    home: EmbeddedBody
+    people: dict[str, EmbeddedBody]
     ears: dict[str, Witness]
     web: Web
     notes: MemoryNotes
@@ -246,7 +246,7 @@ async def stage(
         world, web, notes = EmbeddedWorld(), Web(log), MemoryNotes(reactor.seconds)
         home = world.add(SAGE)
         await notes.add(f"The secret of Bea is {SECRET}.", BEA, 1)
-        around = Surroundings(
+        around = Dependencies(
             me=SAGE,
             world=LoggedBody(home, log),
             storage=Storage(MemoryJournal(), notes, MemoryMutes(reactor.seconds)),
@@ -259,7 +259,7 @@ async def stage(
         )
         quiet = {"join_seconds": 0, "awake_seconds": 3600, "asleep_seconds": 3600, "excuse_every_seconds": 3600}
         assistant = build_assistant(AssistantConfig(**{**quiet, **settings}), [chosen], around)
-        home.ears = AssistantEars(assistant, SAGE, reactor, home.alone_with, launcher)
+        home.ears = AssistantListener(assistant, SAGE, reactor, home.alone_with, launcher)
         assistant.start()
         cast = (BOB, BEA, MALLORY, *more)
         ears = {who.id: Witness() for who in cast}

@@ -13,9 +13,13 @@ from random import Random
 from statistics import fmean
 
 from resilience.admission.breaker import PROBE_WAIT
-from resilience.admission.circuit import BreakerConfig, State
+from resilience.admission.circuit import BreakerConfig, CircuitState
 
-FORCES = {"force_open": State.FORCED_OPEN, "force_closed": State.FORCED_CLOSED, "unforce": State.CLOSED}
+FORCES = {
+    "force_open": CircuitState.FORCED_OPEN,
+    "force_closed": CircuitState.FORCED_CLOSED,
+    "unforce": CircuitState.CLOSED,
+}
 NO_CALL = -1
 ENDS = {"success", "failure", "give_back"}
 
@@ -44,7 +48,7 @@ class Told:
 class Stretch:
     """The time since one change of the state, and what happened in it to the calls that began in it."""
 
-    state: State = State.CLOSED
+    state: CircuitState = CircuitState.CLOSED
     since: float = 0.0
     until: float = inf
     trips: int = 0
@@ -69,23 +73,23 @@ class Model:
         for fact in [*facts, Fact(now, "now")]:
             if stretches[-1].until <= fact.at:
                 last = stretches[-1]
-                stretches.append(Stretch(State.HALF_OPEN, last.until, trips=last.trips))
+                stretches.append(Stretch(CircuitState.HALF_OPEN, last.until, trips=last.trips))
             follows = self._next(stretches[-1], fact, chance)
             stretches += [follows] if follows else []
         return stretches
 
     def room(self, stretch: Stretch) -> int | None:
         """How many permits there are, when there is a limit."""
-        if stretch.state is State.HALF_OPEN:
+        if stretch.state is CircuitState.HALF_OPEN:
             wanted = self.config.success_threshold - len(stretch.told)
             return max(0, min(wanted, self.config.half_open_permits) - len(stretch.begun.keys() - stretch.over))
-        return 0 if stretch.state in {State.OPEN, State.FORCED_OPEN} else None
+        return 0 if stretch.state in {CircuitState.OPEN, CircuitState.FORCED_OPEN} else None
 
     def retry_after(self, stretch: Stretch, now: float) -> float:
         """Seconds until it may be worth asking."""
-        if stretch.state is State.FORCED_OPEN:
+        if stretch.state is CircuitState.FORCED_OPEN:
             return self.config.reset_timeout
-        return stretch.until - now if stretch.state is State.OPEN else PROBE_WAIT * (self.room(stretch) == 0)
+        return stretch.until - now if stretch.state is CircuitState.OPEN else PROBE_WAIT * (self.room(stretch) == 0)
 
     def out(self) -> list[int]:
         """The calls that have a permit."""
@@ -117,12 +121,12 @@ class Model:
         told = Told(fact.at, fact.what != "success", is_slow, is_more)
         if fact.what == "give_back" or (told.is_failed and is_more):
             return None
-        if stretch.state is State.HALF_OPEN:
+        if stretch.state is CircuitState.HALF_OPEN:
             stretch.told.append(told)
             if told.is_failed:
                 return self._open(fact.at, stretch.trips, chance)
-            return Stretch(State.CLOSED, fact.at) if len(stretch.told) == self.config.success_threshold else None
-        if stretch.state is State.CLOSED and not (told.is_failed and begun.is_repeat):
+            return Stretch(CircuitState.CLOSED, fact.at) if len(stretch.told) == self.config.success_threshold else None
+        if stretch.state is CircuitState.CLOSED and not (told.is_failed and begun.is_repeat):
             stretch.told.append(told)
             return self._open(fact.at, 0, chance) if not is_more and self._is_bad(stretch.told) else None
         return None
@@ -132,7 +136,7 @@ class Model:
         for _ in range(trips):
             seconds = min(seconds * config.reset_growth, config.max_reset_timeout)
         seconds *= 1.0 + chance.uniform(0.0, config.reset_jitter) if trips else 1.0
-        return Stretch(State.OPEN, at, at + seconds, trips + 1)
+        return Stretch(CircuitState.OPEN, at, at + seconds, trips + 1)
 
     def _is_bad(self, told: list[Told]) -> bool:
         """Whether what was told last opens a closed circuit."""

@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from resilience.admission.breaker import CircuitBreaker, Permit
-from resilience.admission.circuit import BreakerConfig, Change, State
+from resilience.admission.circuit import BreakerConfig, Change, CircuitState
 from resilience.errors import CircuitOpen
 
 NAME = "https://model.test:443"
@@ -37,7 +37,7 @@ class Circuit:
         return self.breaker.state
 
     @property
-    def states(self) -> list[State]:
+    def states(self) -> list[CircuitState]:
         """Those it was told to have gone to."""
         return [change.after for change in self.changes]
 
@@ -58,14 +58,14 @@ class Circuit:
 
     def opens(self) -> None:
         """Fails until it is open, and is then at the beginning of the open time."""
-        while self.state == State.CLOSED:
+        while self.state == CircuitState.CLOSED:
             self.fails()
-        assert self.state == State.OPEN
+        assert self.state == CircuitState.OPEN
 
     def probes(self) -> Permit:
         """Waits until it is half-open; the first probe."""
         self.clock.advance(self.breaker.retry_after())
-        assert self.state == State.HALF_OPEN
+        assert self.state == CircuitState.HALF_OPEN
         return self.breaker.acquire()
 
     def refuses(self) -> float:

@@ -9,8 +9,8 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience import BreakerConfig, InFlightConfig, Passage, Upstream, UpstreamConfig, Verdict
-from resilience.admission.queue_entry import Errand
+from resilience import Attempt, BreakerConfig, InFlightConfig, Upstream, UpstreamConfig, Verdict
+from resilience.admission.queue_entry import AdmissionRequest
 from resilience.admission.quota import Credential, Quota
 
 #: The server failed the attempt; it told us to slow down.
@@ -42,7 +42,7 @@ class Door:
         self.quota = self.new_quota("sage")
         #: The names of those let in, in order, and their passages.
         self.entered: list[str] = []
-        self.passages: dict[str, Passage] = {}
+        self.passages: dict[str, Attempt] = {}
         #: What those who were sent away were told, by name.
         self.refused: dict[str, BaseException] = {}
 
@@ -54,9 +54,9 @@ class Door:
         self, name: str, group: str = "", *, quota: Quota | None = None, urgent: bool = False, **errand: Any
     ) -> Any:
         """A caller of this name asks to be let in; cancel what comes back to have it go away again."""
-        entered = self.upstream.enter(Errand(group or name, quota or self.quota, is_urgent=urgent, **errand))
+        entered = self.upstream.enter(AdmissionRequest(group or name, quota or self.quota, is_urgent=urgent, **errand))
 
-        def let_in(passage: Passage) -> None:
+        def let_in(passage: Attempt) -> None:
             self.entered.append(name)
             self.passages[name] = passage
 

@@ -3,18 +3,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resilience.admission.rate_limit_window import Allowance, Told
+from resilience.admission.rate_limit_window import RateLimitSnapshot, RateLimitWindow
 
 
-def told(remaining: int, limit: int | None = 100, reset_at: float | None = 10.0) -> Allowance:
+def told(remaining: int, limit: int | None = 100, reset_at: float | None = 10.0) -> RateLimitWindow:
     """An allowance of which a response has said this at second 0."""
-    allowance = Allowance()
-    allowance.tell(Told(remaining, limit, reset_at), allowance.send(1, 0.0))
+    allowance = RateLimitWindow()
+    allowance.tell(RateLimitSnapshot(remaining, limit, reset_at), allowance.send(1, 0.0))
     return allowance
 
 
 def test_what_nothing_is_known_of_waits_for_nothing() -> None:
-    allowance = Allowance()
+    allowance = RateLimitWindow()
     assert allowance.left is None
     assert allowance.ready_at(1, 5.0) == 5.0
     allowance.send(1000, 5.0)
@@ -69,18 +69,18 @@ def test_nothing_at_all_waits_for_nothing() -> None:
 
 
 def test_what_was_sent_after_the_response_counts_off() -> None:
-    allowance = Allowance()
+    allowance = RateLimitWindow()
     first = allowance.send(10, 0.0)
     allowance.send(5, 0.1)
-    allowance.tell(Told(80, 100, 10.0), first)
+    allowance.tell(RateLimitSnapshot(80, 100, 10.0), first)
     assert allowance.left == 75
 
 
 def test_an_older_response_is_no_news() -> None:
-    allowance = Allowance()
+    allowance = RateLimitWindow()
     first, second = allowance.send(1, 0.0), allowance.send(1, 0.0)
-    allowance.tell(Told(50, 100, 10.0), second)
-    allowance.tell(Told(90, 100, 10.0), first)
+    allowance.tell(RateLimitSnapshot(50, 100, 10.0), second)
+    allowance.tell(RateLimitSnapshot(90, 100, 10.0), first)
     assert allowance.left == 50
 
 

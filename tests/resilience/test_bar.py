@@ -8,15 +8,15 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from resilience import Barred, Deadline, NotThere, Order, Passage, Pipeline, Target, Verdict
+from resilience import Attempt, Call, CallTarget, Deadline, NotThere, Pipeline, Revoked, Verdict
 from resilience.admission.quota import MISSING
-from resilience.admission.revocation import Bar
+from resilience.admission.revocation import Revocation
 
 ORIGIN = "http://server.test:1"
 
 
 def test_it_holds_for_five_minutes_doubled_up_to_an_hour() -> None:
-    bar, now = Bar(), 0.0
+    bar, now = Revocation(), 0.0
     for pause in (300, 600, 1200, 2400, 3600, 3600):
         assert bar.refused("no", now)
         assert bar.holds(now + pause - 1)
@@ -33,7 +33,7 @@ def test_it_holds_for_five_minutes_doubled_up_to_an_hour() -> None:
 
 
 def test_one_that_ends_undecided_lets_another_find_out() -> None:
-    bar = Bar()
+    bar = Revocation()
     bar.refused("no", 0.0)
     assert bar.asked()
     bar.undecided()
@@ -42,7 +42,7 @@ def test_one_that_ends_undecided_lets_another_find_out() -> None:
 
 
 def test_one_that_was_set_by_hand_holds_for_ever() -> None:
-    assert Bar(barred="no").holds(1e12)
+    assert Revocation(barred="no").holds(1e12)
 
 
 class Refused(Exception):
@@ -63,9 +63,9 @@ class Server:
     def call(self, lane: str = "sage", key: str = "k") -> list[object]:
         """What comes of a call, as soon as it is there."""
         ends: list[object] = []
-        order = Order(Target(ORIGIN, key, lane), judge=lambda error: error.args[0])
+        order = Call(CallTarget(ORIGIN, key, lane), judge=lambda error: error.args[0])
 
-        async def attempt(_: Passage) -> str:
+        async def attempt(_: Attempt) -> str:
             self.asked += 1
             if self.waits:
                 waits: Deferred[None] = Deferred()
@@ -83,7 +83,7 @@ class Server:
 @pytest.mark.parametrize(
     ("verdict", "refusal", "pauses"),
     [
-        (Verdict("bad key", bars=True), Barred, (300, 600, 1200)),
+        (Verdict("bad key", bars=True), Revoked, (300, 600, 1200)),
         (Verdict("no such model", is_missing=True), NotThere, (60, 120, 240)),
     ],
 )
@@ -113,7 +113,7 @@ def test_a_refused_key_is_of_every_model_and_a_missing_model_of_itself() -> None
     server = Server()
     server.verdict = Verdict("bad key", bars=True)
     server.call("sage")
-    assert isinstance(server.call("other")[0], Barred)
+    assert isinstance(server.call("other")[0], Revoked)
     assert isinstance(server.call(key="another")[0], Refused)
     server.pipeline.configuration_changed()
     server.verdict = Verdict("no such model", is_missing=True)
@@ -121,7 +121,7 @@ def test_a_refused_key_is_of_every_model_and_a_missing_model_of_itself() -> None
     assert isinstance(server.call("sage")[0], NotThere)
     server.verdict = None
     assert server.call("other") == ["answer"]
-    assert MISSING.first_seconds < Bar().times.first_seconds
+    assert MISSING.first_seconds < Revocation().times.first_seconds
 
 
 def test_new_settings_lift_both_at_once_for_one_server_or_for_all() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from resilience.admission.breaker import PROBE_WAIT, RECENT
-from resilience.admission.circuit import BreakerConfig, Change, Ended, State
+from resilience.admission.circuit import BreakerConfig, Change, CircuitState, PermitEnd
 from tests.resilience.circuits import ENDS, NAME, Circuit, End
 
 
@@ -13,13 +13,13 @@ class TestDefaults:
     def test_five_failures_in_a_row_open_it_for_thirty_seconds(self) -> None:
         circuit = Circuit()
         circuit.fails(4)
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
         circuit.fails()
-        assert circuit.state == State.OPEN
+        assert circuit.state == CircuitState.OPEN
         circuit.clock.advance(29.75)
-        assert circuit.state == State.OPEN
+        assert circuit.state == CircuitState.OPEN
         circuit.clock.advance(0.25)
-        assert circuit.state == State.HALF_OPEN
+        assert circuit.state == CircuitState.HALF_OPEN
 
     def test_two_successes_of_one_probe_at_a_time_close_it(self) -> None:
         circuit = Circuit()
@@ -27,16 +27,16 @@ class TestDefaults:
         first = circuit.probes()
         circuit.refuses()
         first.success()
-        assert circuit.state == State.HALF_OPEN
+        assert circuit.state == CircuitState.HALF_OPEN
         circuit.succeeds()
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
 
     def test_no_rate_opens_it(self) -> None:
         circuit = Circuit()
         for _ in range(50):
             circuit.fails(4, after=20.0)
             circuit.succeeds()
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
 
 
 class TestClosed:
@@ -54,7 +54,7 @@ class TestClosed:
         assert circuit.breaker.failures_in_a_row == 0
         circuit.fails(4)
         assert circuit.breaker.failures_in_a_row == 4
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
 
     def test_what_is_given_back_counts_as_neither(self) -> None:
         circuit = Circuit()
@@ -62,21 +62,21 @@ class TestClosed:
         circuit.breaker.acquire().give_back("cancelled")
         assert circuit.breaker.failures_in_a_row == 4
         circuit.fails()
-        assert circuit.state == State.OPEN
+        assert circuit.state == CircuitState.OPEN
 
     def test_a_call_whose_earlier_attempt_failed_counts_once(self) -> None:
         circuit = Circuit()
         circuit.fails(1)
         circuit.fails(50, is_repeat=True)
         assert circuit.breaker.failures_in_a_row == 1
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
 
     def test_failures_of_calls_that_overlap_count_each(self) -> None:
         circuit = Circuit()
         for permit in circuit.begins(5):
-            assert circuit.state == State.CLOSED
+            assert circuit.state == CircuitState.CLOSED
             permit.failure("it broke")
-        assert circuit.state == State.OPEN
+        assert circuit.state == CircuitState.OPEN
 
 
 class TestOpen:
@@ -98,7 +98,7 @@ class TestOpen:
         end(late)
         assert circuit.breaker.permits_out == 0
         assert circuit.breaker.retry_after() == 30.0
-        assert circuit.states == [State.OPEN]
+        assert circuit.states == [CircuitState.OPEN]
 
     @pytest.mark.parametrize("end", ENDS)
     def test_what_began_before_it_opened_is_no_probe(self, end: End) -> None:
@@ -107,7 +107,7 @@ class TestOpen:
         circuit.opens()
         circuit.clock.advance(30.0)
         end(late)
-        assert circuit.state == State.HALF_OPEN
+        assert circuit.state == CircuitState.HALF_OPEN
         assert circuit.breaker.room() == 1
 
     @pytest.mark.parametrize("end", ENDS)
@@ -136,12 +136,12 @@ class TestHalfOpen:
         circuit = Circuit()
         circuit.opens()
         circuit.probes().give_back()
-        assert circuit.state == State.HALF_OPEN
+        assert circuit.state == CircuitState.HALF_OPEN
         circuit.succeeds()
         circuit.breaker.acquire().give_back()
-        assert circuit.state == State.HALF_OPEN
+        assert circuit.state == CircuitState.HALF_OPEN
         circuit.succeeds()
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
 
     def test_several_probes_go_at_a_time_when_configured(self) -> None:
         circuit = Circuit(BreakerConfig(half_open_permits=3, success_threshold=5))
@@ -167,7 +167,7 @@ class TestHalfOpen:
         circuit.clock.advance(30.0)
         circuit.succeeds()
         circuit.fails(is_repeat=is_repeat)
-        assert circuit.state == State.OPEN
+        assert circuit.state == CircuitState.OPEN
         assert circuit.breaker.retry_after() == 60.0
 
     def test_successes_before_a_failed_probe_are_forgotten(self) -> None:
@@ -177,18 +177,18 @@ class TestHalfOpen:
         circuit.succeeds()
         circuit.fails()
         circuit.probes().success()
-        assert circuit.state == State.HALF_OPEN
+        assert circuit.state == CircuitState.HALF_OPEN
 
     def test_a_hung_probe_opens_it_when_it_begins_to_hang(self) -> None:
         circuit = Circuit(BreakerConfig(reset_jitter=0.0, hang_seconds=10.0))
         circuit.opens()
         probe = circuit.probes()
         circuit.clock.advance(15.0)
-        assert circuit.state == State.OPEN
+        assert circuit.state == CircuitState.OPEN
         assert circuit.breaker.retry_after() == 55.0
         assert (circuit.changes[-1].at, circuit.changes[-1].cause) == (40.0, "nothing heard for 10 s")
         probe.success()
-        assert circuit.state == State.OPEN
+        assert circuit.state == CircuitState.OPEN
         assert circuit.breaker.permits_out == 0
 
     def test_after_closing_it_opens_for_the_documented_time_again(self) -> None:
@@ -198,7 +198,7 @@ class TestHalfOpen:
         assert circuit.breaker.retry_after() > 30.0
         circuit.probes().success()
         circuit.succeeds()
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
         circuit.fails(5)
         assert circuit.breaker.retry_after() == 30.0
 
@@ -208,7 +208,7 @@ class TestForced:
         circuit = Circuit()
         circuit.breaker.force_open()
         circuit.clock.advance(1e6)
-        assert circuit.state == State.FORCED_OPEN
+        assert circuit.state == CircuitState.FORCED_OPEN
         assert circuit.breaker.room() == 0
         assert circuit.refuses() == circuit.breaker.retry_after() == 30.0
         assert circuit.breaker.next_change() is None
@@ -219,7 +219,7 @@ class TestForced:
         circuit.fails(100, after=40.0)
         circuit.begins(3)
         circuit.clock.advance(1000.0)
-        assert circuit.state == State.FORCED_CLOSED
+        assert circuit.state == CircuitState.FORCED_CLOSED
         assert (circuit.breaker.room(), circuit.breaker.retry_after()) == (None, 0.0)
         assert circuit.breaker.failures_in_a_row == 0
         assert circuit.breaker.next_change() is None
@@ -233,7 +233,7 @@ class TestForced:
         end(before)
         circuit.breaker.unforce()
         end(meanwhile)
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
         assert circuit.breaker.permits_out == 0
 
     def test_its_end_begins_from_closed_with_nothing_remembered(self) -> None:
@@ -243,9 +243,9 @@ class TestForced:
         circuit.probes().failure("still broken")
         circuit.breaker.force_open()
         circuit.breaker.unforce()
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
         circuit.fails(4)
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
         circuit.fails()
         assert circuit.breaker.retry_after() == 30.0
 
@@ -259,11 +259,11 @@ class TestTold:
         circuit.breaker.force_open()
         circuit.breaker.unforce()
         assert circuit.changes == [
-            Change(NAME, 5.0, State.CLOSED, State.OPEN, "5 failures in a row, the last: it broke", 30.0),
-            Change(NAME, 35.0, State.OPEN, State.HALF_OPEN, "the reset time is over"),
-            Change(NAME, 107.0, State.HALF_OPEN, State.CLOSED, "2 probes succeeded"),
-            Change(NAME, 107.0, State.CLOSED, State.FORCED_OPEN, "forced by the operator"),
-            Change(NAME, 107.0, State.FORCED_OPEN, State.CLOSED, "the operator's force was ended"),
+            Change(NAME, 5.0, CircuitState.CLOSED, CircuitState.OPEN, "5 failures in a row, the last: it broke", 30.0),
+            Change(NAME, 35.0, CircuitState.OPEN, CircuitState.HALF_OPEN, "the reset time is over"),
+            Change(NAME, 107.0, CircuitState.HALF_OPEN, CircuitState.CLOSED, "2 probes succeeded"),
+            Change(NAME, 107.0, CircuitState.CLOSED, CircuitState.FORCED_OPEN, "forced by the operator"),
+            Change(NAME, 107.0, CircuitState.FORCED_OPEN, CircuitState.CLOSED, "the operator's force was ended"),
         ]
 
     def test_a_force_is_told_with_the_state_it_found(self) -> None:
@@ -272,16 +272,16 @@ class TestTold:
         circuit.clock.advance(30.0)
         circuit.breaker.force_open()
         assert [(change.before, change.after) for change in circuit.changes[1:]] == [
-            (State.OPEN, State.HALF_OPEN),
-            (State.HALF_OPEN, State.FORCED_OPEN),
+            (CircuitState.OPEN, CircuitState.HALF_OPEN),
+            (CircuitState.HALF_OPEN, CircuitState.FORCED_OPEN),
         ]
 
     def test_a_change_is_told_when_it_is_done(self) -> None:
         circuit = Circuit(BreakerConfig(failure_threshold=1))
-        seen: list[State] = []
+        seen: list[CircuitState] = []
         circuit.breaker.on_change = lambda change: seen.append(circuit.breaker.state)
         circuit.fails()
-        assert seen == [State.OPEN]
+        assert seen == [CircuitState.OPEN]
 
     def test_the_last_ends_are_kept_with_their_causes(self) -> None:
         circuit = Circuit()
@@ -289,8 +289,8 @@ class TestTold:
         circuit.fails()
         circuit.breaker.acquire().give_back("cancelled")
         assert list(circuit.breaker.recent)[-3:] == [
-            Ended(20.0, "success"),
-            Ended(20.0, "failure", "it broke"),
-            Ended(20.0, "given back", "cancelled"),
+            PermitEnd(20.0, "success"),
+            PermitEnd(20.0, "failure", "it broke"),
+            PermitEnd(20.0, "given back", "cancelled"),
         ]
         assert len(circuit.breaker.recent) == RECENT

@@ -20,8 +20,8 @@ from hypothesis.stateful import (
 )
 
 from resilience.admission.breaker import Permit
-from resilience.admission.circuit import BreakerConfig, State
-from resilience.admission.window import Window
+from resilience.admission.circuit import BreakerConfig, CircuitState
+from resilience.admission.window import OutcomeWindow
 from resilience.errors import CircuitOpen
 from tests.resilience.breaker_model import Fact, Model, row
 from tests.resilience.circuits import Circuit
@@ -35,12 +35,12 @@ CONFIGS = [
     BreakerConfig(failure_threshold=2, reset_jitter=0.5, hang_seconds=20.0),
     BreakerConfig(failure_threshold=2, success_threshold=5, half_open_permits=3),
     BreakerConfig(failure_threshold=3, success_threshold=2, half_open_permits=3, hang_seconds=None),
-    replace(RATES, window=Window(calls=6), hang_seconds=10.0),
-    replace(RATES, window=Window(seconds=45.0)),
-    replace(RATES, failure_threshold=3, failure_rate=0.34, window=Window(seconds=12.0), hang_seconds=11.0),
-    replace(RATES, failure_rate=None, slow_rate=0.5, window=Window(calls=8), hang_seconds=None),
+    replace(RATES, window=OutcomeWindow(calls=6), hang_seconds=10.0),
+    replace(RATES, window=OutcomeWindow(seconds=45.0)),
+    replace(RATES, failure_threshold=3, failure_rate=0.34, window=OutcomeWindow(seconds=12.0), hang_seconds=11.0),
+    replace(RATES, failure_rate=None, slow_rate=0.5, window=OutcomeWindow(calls=8), hang_seconds=None),
     replace(RATES, failure_rate=None, slow_rate=0.5, slow_seconds=25.0, hang_seconds=20.0),
-    replace(RATES, failure_rate=0.75, slow_rate=0.5, window=Window(seconds=40.0)),
+    replace(RATES, failure_rate=0.75, slow_rate=0.5, window=OutcomeWindow(seconds=40.0)),
 ]
 
 picks = st.integers(0, 11)
@@ -53,7 +53,7 @@ class BreakerAgainstModel(RuleBasedStateMachine):
 
     steps = 0
     #: How often each change of state was seen, over all runs.
-    changes: ClassVar[Counter[tuple[State, State]]] = Counter()
+    changes: ClassVar[Counter[tuple[CircuitState, CircuitState]]] = Counter()
 
     @initialize(config=st.sampled_from(CONFIGS), seed=st.integers(0, 3))
     def begin(self, config: BreakerConfig, seed: int) -> None:
@@ -105,7 +105,7 @@ class BreakerAgainstModel(RuleBasedStateMachine):
     @rule(after=after, force=st.sampled_from(["force_open", "force_closed", "unforce", "unforce"]), luck=picks)
     def force(self, after: float, force: str, luck: int) -> None:
         """Seldom, as everything is forgotten then; it ends soon."""
-        if luck and self.breaker.state not in {State.FORCED_CLOSED, State.FORCED_OPEN}:
+        if luck and self.breaker.state not in {CircuitState.FORCED_CLOSED, CircuitState.FORCED_OPEN}:
             return
         self._pass(after)
         getattr(self.breaker, force)()
@@ -119,7 +119,7 @@ class BreakerAgainstModel(RuleBasedStateMachine):
         assert self.breaker.state is last.state
         assert self.breaker.room() == self.model.room(last)
         assert self.breaker.retry_after() == pytest.approx(self.model.retry_after(last, now), abs=1e-6)
-        assert self.breaker.failures_in_a_row == (row(last.told) if last.state is State.CLOSED else 0)
+        assert self.breaker.failures_in_a_row == (row(last.told) if last.state is CircuitState.CLOSED else 0)
         assert self.breaker.permits_out == len(self.model.out()) == len(self.permits)
         told = [(change.at, change.before, change.after) for change in self.circuit.changes]
         assert told == [(s.since, b.state, s.state) for b, s in pairwise(history)]
@@ -160,7 +160,7 @@ class BreakerAgainstModel(RuleBasedStateMachine):
         silent = {fact.call: fact.at for fact in self.model.facts if fact.call in self.permits}
         begun = [fact.at for call, fact in last.begun.items() if call in self.permits]
         return {
-            *([last.until] if last.state is State.OPEN else []),
+            *([last.until] if last.state is CircuitState.OPEN else []),
             *(at + (config.hang_seconds or 0.0) for at in silent.values()),
             *(at + config.slow_seconds for at in begun if config.slow_rate is not None),
             *(told.at + (config.window.seconds or 0.0) for told in last.told),
@@ -183,9 +183,9 @@ def test_there_is_no_divergence_in_20_000_steps() -> None:
     )
     assert BreakerAgainstModel.steps >= STEPS
     natural = [
-        (State.CLOSED, State.OPEN),
-        (State.OPEN, State.HALF_OPEN),
-        (State.HALF_OPEN, State.OPEN),
-        (State.HALF_OPEN, State.CLOSED),
+        (CircuitState.CLOSED, CircuitState.OPEN),
+        (CircuitState.OPEN, CircuitState.HALF_OPEN),
+        (CircuitState.HALF_OPEN, CircuitState.OPEN),
+        (CircuitState.HALF_OPEN, CircuitState.CLOSED),
     ]
     assert all(BreakerAgainstModel.changes[change] >= 100 for change in natural)

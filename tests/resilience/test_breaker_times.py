@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import pytest
 
 from resilience.admission.breaker import PermitEndedError
-from resilience.admission.circuit import BreakerConfig, State
+from resilience.admission.circuit import BreakerConfig, CircuitState
 from tests.resilience.circuits import ENDS, Circuit, End
 
 ODD_SECONDS = 12.466488571724543
@@ -19,9 +19,9 @@ class TestHanging:
         circuit = Circuit()
         circuit.begins(5)
         circuit.clock.advance(29.75)
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
         circuit.clock.advance(5.25)
-        assert circuit.state == State.OPEN
+        assert circuit.state == CircuitState.OPEN
         assert circuit.breaker.permits_out == 5
         assert circuit.changes[0].at == 30.0
         assert circuit.breaker.retry_after() == 25.0
@@ -34,7 +34,7 @@ class TestHanging:
         circuit.clock.advance(30.0)
         for permit in hanging:
             end(permit)
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
         circuit.succeeds()
         assert circuit.changes[0].cause.startswith("75% of the last 4 calls failed")
 
@@ -62,9 +62,9 @@ class TestHanging:
             permit.heard()
         assert circuit.breaker.failures_in_a_row == 0
         circuit.clock.advance(29.75)
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
         circuit.clock.advance(0.25)
-        assert circuit.state == State.OPEN
+        assert circuit.state == CircuitState.OPEN
 
     def test_who_was_silent_longest_hangs_first(self) -> None:
         circuit = Circuit(BreakerConfig(failure_threshold=2))
@@ -74,7 +74,7 @@ class TestHanging:
         circuit.clock.advance(20.0)
         assert circuit.breaker.failures_in_a_row == 1
         circuit.clock.advance(15.0)
-        assert circuit.state == State.OPEN
+        assert circuit.state == CircuitState.OPEN
         assert circuit.changes[0].at == 40.0
 
     @pytest.mark.parametrize("start", [0.0, ODD_SECONDS])
@@ -84,7 +84,7 @@ class TestHanging:
         permit = circuit.breaker.acquire()
         circuit.clock.advance(30.0)
         permit.heard()
-        assert circuit.state == State.OPEN
+        assert circuit.state == CircuitState.OPEN
 
     def test_what_is_heard_later_does_not_let_it_hang_twice(self) -> None:
         circuit = Circuit()
@@ -98,7 +98,7 @@ class TestHanging:
         circuit = Circuit(BreakerConfig(failure_threshold=1))
         circuit.begins(3, is_repeat=True)
         circuit.clock.advance(31.0)
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
 
     def test_a_further_attempt_that_hangs_as_a_probe_does(self) -> None:
         circuit = Circuit()
@@ -106,7 +106,7 @@ class TestHanging:
         circuit.clock.advance(30.0)
         circuit.begins(1, is_repeat=True)
         circuit.clock.advance(30.0)
-        assert circuit.state == State.OPEN
+        assert circuit.state == CircuitState.OPEN
 
     def test_calls_that_hang_while_it_is_open_count_for_nothing(self) -> None:
         circuit = Circuit()
@@ -117,17 +117,17 @@ class TestHanging:
         assert circuit.breaker.failures_in_a_row == 0
         circuit.clock.advance(0.5)
         circuit.succeeds(2)
-        assert circuit.states == [State.OPEN, State.HALF_OPEN, State.CLOSED]
+        assert circuit.states == [CircuitState.OPEN, CircuitState.HALF_OPEN, CircuitState.CLOSED]
         assert circuit.breaker.failures_in_a_row == 0
 
     def test_without_a_time_nothing_hangs(self) -> None:
         circuit = Circuit(BreakerConfig(failure_threshold=1, hang_seconds=None))
         permit = circuit.breaker.acquire()
         circuit.clock.advance(1e6)
-        assert circuit.state == State.CLOSED
+        assert circuit.state == CircuitState.CLOSED
         assert circuit.breaker.next_change() is None
         permit.failure("it broke")
-        assert circuit.state == State.OPEN
+        assert circuit.state == CircuitState.OPEN
 
 
 class TestNextChange:
@@ -165,7 +165,7 @@ class TestOpenTime:
         circuit.opens()
         for _ in range(count):
             circuit.probes().failure("still broken")
-        return [change.for_seconds for change in circuit.changes if change.after is State.OPEN]
+        return [change.for_seconds for change in circuit.changes if change.after is CircuitState.OPEN]
 
     def test_it_doubles_up_to_the_longest(self) -> None:
         config = BreakerConfig(reset_jitter=0.0)
@@ -194,8 +194,8 @@ class TestOpenTime:
 
 
 @pytest.mark.parametrize(("first", "second"), [*product(ENDS, repeat=2)])
-@pytest.mark.parametrize("state", [*State])
-def test_a_permit_that_is_ended_twice_is_a_mistake(state: State, first: End, second: End) -> None:
+@pytest.mark.parametrize("state", [*CircuitState])
+def test_a_permit_that_is_ended_twice_is_a_mistake(state: CircuitState, first: End, second: End) -> None:
     circuit = Circuit()
     permit, other = circuit.begins(2)
     into(circuit, state)
@@ -207,16 +207,16 @@ def test_a_permit_that_is_ended_twice_is_a_mistake(state: State, first: End, sec
     other.give_back()
 
 
-def into(circuit: Circuit, state: State) -> None:
+def into(circuit: Circuit, state: CircuitState) -> None:
     """Bring a closed circuit into a state."""
     match state:
-        case State.OPEN | State.HALF_OPEN:
+        case CircuitState.OPEN | CircuitState.HALF_OPEN:
             circuit.opens()
-            circuit.clock.advance(30.0 if state is State.HALF_OPEN else 0.0)
-        case State.FORCED_OPEN:
+            circuit.clock.advance(30.0 if state is CircuitState.HALF_OPEN else 0.0)
+        case CircuitState.FORCED_OPEN:
             circuit.breaker.force_open()
-        case State.FORCED_CLOSED:
+        case CircuitState.FORCED_CLOSED:
             circuit.breaker.force_closed()
-        case State.CLOSED:
+        case CircuitState.CLOSED:
             pass
     assert circuit.state == state

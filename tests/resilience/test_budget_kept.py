@@ -16,18 +16,18 @@ from resilience import (
     Account,
     Allowance,
     Amount,
+    Attempt,
     BudgetSpent,
     BudgetUnkept,
+    Call,
     Caller,
+    CallTarget,
     Deadline,
     DeadlineExceeded,
     Ledger,
     NotAdmitted,
-    Order,
-    Passage,
     Pipeline,
     RetryConfig,
-    Target,
     UpstreamConfig,
     Verdict,
 )
@@ -35,7 +35,7 @@ from resilience.admission.in_flight import InFlightConfig
 
 ONE = Amount(calls=1, tokens=10)
 FREE = Account("all", Allowance())
-TARGET = Target("http://a")
+TARGET = CallTarget("http://a")
 
 
 class Down(Exception):
@@ -77,7 +77,7 @@ class Desk:
         self.used = ONE
         self.ends: list[object] = []
 
-    async def attempt(self, passage: Passage) -> str:
+    async def attempt(self, passage: Attempt) -> str:
         self.attempts.append(Deferred())
         passage.used = self.used
         return await self.attempts[-1]
@@ -88,7 +88,7 @@ class Desk:
             return Verdict("down", is_failure=True, may_retry=True)
 
         many = UpstreamConfig(in_flight=InFlightConfig(most=100, first=100), start_seconds=0.0)
-        order = Order(TARGET, judge, Caller("x", accounts=accounts), ONE, RetryConfig(base_delay=1.0), many)
+        order = Call(TARGET, judge, Caller("x", accounts=accounts), ONE, RetryConfig(base_delay=1.0), many)
         deadline = Deadline.after(self.clock, seconds)
         call = Deferred.fromCoroutine(self.pipeline.call(self.attempt, order, deadline))
         call.addBoth(lambda result: self.ends.append(result.value if isinstance(result, Failure) else result))

@@ -22,16 +22,16 @@ from resilience import (
     Account,
     Allowance,
     Amount,
+    Attempt,
     BudgetSpent,
     BudgetUnkept,
+    Call,
     Caller,
+    CallTarget,
     Deadline,
     Ledger,
-    Order,
-    Passage,
     Pipeline,
     RetryConfig,
-    Target,
     UpstreamConfig,
     Verdict,
 )
@@ -55,7 +55,7 @@ class Request:
     """One that reached the server. `paid` is what it came to, None while nobody knows."""
 
     gate: Deferred[str]
-    passage: Passage
+    passage: Attempt
     paid: Amount | None = None
 
 
@@ -99,7 +99,7 @@ class KilledAtAnyPoint(RuleBasedStateMachine):
     def call(self, is_shared: bool) -> None:
         life = self.life
 
-        async def attempt(passage: Passage) -> str:
+        async def attempt(passage: Attempt) -> str:
             if life != self.life:
                 return "of a dead process"
             request = Request(Deferred(), passage)
@@ -107,7 +107,9 @@ class KilledAtAnyPoint(RuleBasedStateMachine):
             return await request.gate
 
         accounts = (ALL, SOME) if is_shared else (ALL,)
-        order = Order(Target("http://a"), judge, Caller("x", True, accounts), ESTIMATE, RetryConfig(base_delay=1), MANY)
+        order = Call(
+            CallTarget("http://a"), judge, Caller("x", True, accounts), ESTIMATE, RetryConfig(base_delay=1), MANY
+        )
         deadline = Deadline.after(self.clock, 1000.0)
         call = Deferred.fromCoroutine(self.pipeline.call(attempt, order, deadline))
         call.addErrback(self._ended)

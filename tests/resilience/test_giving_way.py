@@ -10,12 +10,24 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience import Account, Allowance, Caller, Deadline, GaveWay, Ledger, Order, Passage, Pipeline, Target, Verdict
+from resilience import (
+    Account,
+    Allowance,
+    Attempt,
+    Call,
+    Caller,
+    CallTarget,
+    Deadline,
+    GaveWay,
+    Ledger,
+    Pipeline,
+    Verdict,
+)
 
 PAYER = (Account("sage", Allowance(calls=1)),)
-ORDER = Order(Target("http://127.0.0.1:1"), lambda error: Verdict(str(error)), Caller("sage"))
+ORDER = Call(CallTarget("http://127.0.0.1:1"), lambda error: Verdict(str(error)), Caller("sage"))
 IDLE = replace(ORDER, caller=Caller("sage", is_urgent=False, accounts=PAYER, gives_way=True))
-ELSEWHERE = replace(ORDER, target=Target("http://127.0.0.1:2"))
+ELSEWHERE = replace(ORDER, target=CallTarget("http://127.0.0.1:2"))
 
 
 class Server:
@@ -27,10 +39,10 @@ class Server:
         self.pipeline = Pipeline(self.clock, Random(1), self.ledger)  # noqa: S311  (jitter)
         self.open: list[Deferred[str]] = []
 
-    def call(self, order: Order) -> tuple[Deferred[str], list[Any]]:
+    def call(self, order: Call) -> tuple[Deferred[str], list[Any]]:
         """The call, and what came of it."""
 
-        async def attempt(_: Passage) -> str:
+        async def attempt(_: Attempt) -> str:
             answer: Deferred[str] = Deferred()
             self.open.append(answer)
             try:

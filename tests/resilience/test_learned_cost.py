@@ -18,15 +18,15 @@ from resilience import (
     Account,
     Allowance,
     Amount,
+    Attempt,
     BudgetSpent,
+    Call,
     Caller,
+    CallTarget,
     Deadline,
     InFlightConfig,
     Ledger,
-    Order,
-    Passage,
     Pipeline,
-    Target,
     UpstreamConfig,
     Verdict,
 )
@@ -42,7 +42,7 @@ class Asked:
     """An attempt that the server has before it."""
 
     gate: Deferred[Amount]
-    passage: Passage
+    passage: Attempt
 
 
 @dataclass
@@ -63,15 +63,15 @@ class Desk:
         self.wide = UpstreamConfig(in_flight=InFlightConfig(1000, 1000), start_seconds=0.0)
 
     def call(self, *, estimate: Amount | None = None, urgent: bool = False) -> None:
-        order = Order(
-            Target(ORIGIN, "k", "sage"),
+        order = Call(
+            CallTarget(ORIGIN, "k", "sage"),
             judge=lambda error: Verdict(str(error)),
             caller=Caller("sage", is_urgent=urgent, accounts=(self.account,)),
             estimate=estimate or Amount(1, ESTIMATE),
             upstream=self.wide,
         )
 
-        async def attempt(passage: Passage) -> str:
+        async def attempt(passage: Attempt) -> str:
             self.sent += 1
             asked = Asked(Deferred(), passage)
             self.under_way.append(asked)
@@ -238,12 +238,12 @@ class BudgetedCalls(RuleBasedStateMachine):
 
     @invariant()
     def few_are_made_at_once_while_a_limit_is_near(self) -> None:
-        learned = self.desk.pipeline._learned_cost(Target(ORIGIN, "k", "sage"))
+        learned = self.desk.pipeline._learned_cost(CallTarget(ORIGIN, "k", "sage"))
         assert len(self.desk.under_way) <= max(1, 2 * learned.answers)
 
     @invariant()
     def nobody_is_forgotten(self) -> None:
-        learned = self.desk.pipeline._learned_cost(Target(ORIGIN, "k", "sage"))
+        learned = self.desk.pipeline._learned_cost(CallTarget(ORIGIN, "k", "sage"))
         waiting = self.calls - len(self.desk.ends) - len(self.desk.under_way)
         assert waiting == len(learned._waiting)
         assert not waiting or self.desk.under_way

@@ -18,12 +18,12 @@ from twisted.python.failure import Failure
 from resilience.admission.breaker import PROBE_WAIT
 from resilience.admission.circuit import BreakerConfig
 from resilience.admission.in_flight import InFlightConfig
-from resilience.admission.rate_limit_window import Told
-from resilience.admission.server import Passage, UpstreamConfig
+from resilience.admission.rate_limit_window import RateLimitSnapshot
+from resilience.admission.server import Attempt, UpstreamConfig
 from resilience.amounts import Account, Allowance, Amount
 from resilience.backoff import RetryConfig
 from resilience.budget.ledger import Ledger
-from resilience.call import Caller, Order, Target
+from resilience.call import Call, Caller, CallTarget
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded, NotAdmitted
 from resilience.pipeline import Pipeline
@@ -34,7 +34,7 @@ BLOCKS = 10
 MOVES = 24
 NEVER = float("inf")
 ORIGIN = "https://model.test:443"
-TARGETS = [Target(ORIGIN, "key 1", "a"), Target(ORIGIN, "key 1", "b"), Target(ORIGIN, "key 2", "a")]
+TARGETS = [CallTarget(ORIGIN, "key 1", "a"), CallTarget(ORIGIN, "key 1", "b"), CallTarget(ORIGIN, "key 2", "a")]
 
 
 class Refused(Exception):
@@ -63,7 +63,7 @@ class World:
         self.calls: list[Deferred[str]] = []
         self.ends: list[list[str]] = []
         #: What the attempts wait for: the server, or their own tidying up after they were cancelled.
-        self.gates: list[tuple[Deferred[str], Passage]] = []
+        self.gates: list[tuple[Deferred[str], Attempt]] = []
         self.tidying: list[Deferred[str]] = []
         self.attempts_begun = self.attempts_ended = self.used = 0
         #: Whether the server tells of limits, whose pace is another each time that it is worked out.
@@ -101,7 +101,7 @@ class World:
             gate.callback("tidied up")
         self.clock.advance(100.0)
 
-    async def attempt(self, passage: Passage) -> str:
+    async def attempt(self, passage: Attempt) -> str:
         self.attempts_begun += 1
         passage.used = Amount(calls=1, tokens=7)
         self.used += 1
@@ -126,7 +126,7 @@ class World:
         chance = self.random
         name, is_urgent = chance.choice("xyz"), chance.random() < 0.7
         caller = Caller(name, is_urgent, (self.account,) if chance.random() < 0.8 else ())
-        order = Order(chance.choice(TARGETS), judge, caller, Amount(calls=1, tokens=5), RetryConfig(base_delay=2.0))
+        order = Call(chance.choice(TARGETS), judge, caller, Amount(calls=1, tokens=5), RetryConfig(base_delay=2.0))
         deadline = Deadline.after(self.clock, chance.choice([0.0, 1.0, 10.0, 90.0]))
         call = Deferred.fromCoroutine(self.pipeline.call(self.attempt, order, deadline))
         ends: list[str] = []
@@ -183,7 +183,7 @@ class World:
             _, passage = self.random.choice(self.gates)
             passage.heard()
             if self.is_paced:
-                passage.told(Told(self.random.randrange(4), 4, self.clock.seconds() + 3.0), None)
+                passage.told(RateLimitSnapshot(self.random.randrange(4), 4, self.clock.seconds() + 3.0), None)
 
     def wait(self) -> None:
         self.clock.advance(self.random.choice([0.0, 0.5, 1.0, PROBE_WAIT, 3.0, 4.0, 12.0]))

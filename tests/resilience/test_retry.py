@@ -9,9 +9,9 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience import Attempt, Deadline, Order, Passage, Pipeline, RetryConfig, Target, Verdict
+from resilience import Attempt, AttemptFunction, Call, CallTarget, Deadline, Pipeline, RetryConfig, Verdict
 
-TARGET = Target("http://a")
+TARGET = CallTarget("http://a")
 
 
 class Down(Exception):
@@ -33,8 +33,8 @@ class Calls:
         self.upstream = self.pipeline.upstream(TARGET.origin)
         self.results: list[object] = []
 
-    def start(self, attempt: Attempt[str], seconds: float = 60) -> Deferred[str]:
-        order = Order(TARGET, judge, retry=RetryConfig(base_delay=1.0))
+    def start(self, attempt: AttemptFunction[str], seconds: float = 60) -> Deferred[str]:
+        order = Call(TARGET, judge, retry=RetryConfig(base_delay=1.0))
         called = Deferred.fromCoroutine(self.pipeline.call(attempt, order, Deadline.after(self.clock, seconds)))
         called.addBoth(lambda result: self.results.append(result.value if isinstance(result, Failure) else result))
         return called
@@ -54,7 +54,7 @@ def calls() -> Calls:
 def test_attempts_are_made_until_one_succeeds(calls: Calls) -> None:
     outcomes: list[str | Exception] = [Down(), Down(), "fine"]
 
-    async def attempt(_: Passage) -> str:
+    async def attempt(_: Attempt) -> str:
         outcome = outcomes.pop(0)
         if isinstance(outcome, Exception):
             raise outcome
@@ -72,7 +72,7 @@ def test_the_last_failure_is_raised_when_no_attempt_is_left(calls: Calls) -> Non
     failures = [Down("one"), Down("two"), Down("three")]
     last = failures[-1]
 
-    async def attempt(_: Passage) -> str:
+    async def attempt(_: Attempt) -> str:
         raise failures.pop(0)
 
     calls.start(attempt)
@@ -85,7 +85,7 @@ def test_the_last_failure_is_raised_when_no_attempt_is_left(calls: Calls) -> Non
 def test_a_circuit_that_opens_in_between_stops_it_with_what_had_happened(calls: Calls) -> None:
     made: list[Down] = []
 
-    async def attempt(_: Passage) -> str:
+    async def attempt(_: Attempt) -> str:
         made.append(Down())
         raise made[-1]
 
@@ -100,7 +100,7 @@ def test_a_circuit_that_opens_in_between_stops_it_with_what_had_happened(calls: 
 def test_an_attempt_that_makes_another_error_of_its_cancellation_is_not_blamed_nor_made_again(calls: Calls) -> None:
     made = 0
 
-    async def attempt(_: Passage) -> str:
+    async def attempt(_: Attempt) -> str:
         nonlocal made
         made += 1
         try:
@@ -118,7 +118,7 @@ def test_an_attempt_that_makes_another_error_of_its_cancellation_is_not_blamed_n
 
 
 def test_a_judge_that_fails_leaks_no_permit(calls: Calls) -> None:
-    async def attempt(_: Passage) -> str:
+    async def attempt(_: Attempt) -> str:
         raise KeyError
 
     calls.start(attempt)
@@ -127,7 +127,7 @@ def test_a_judge_that_fails_leaks_no_permit(calls: Calls) -> None:
 
 
 def test_no_attempt_is_begun_that_its_deadline_would_cut_before_the_pause_is_over(calls: Calls) -> None:
-    async def attempt(_: Passage) -> str:
+    async def attempt(_: Attempt) -> str:
         raise Down
 
     calls.start(attempt, seconds=0.001)

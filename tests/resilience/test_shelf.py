@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from twisted.internet.task import Clock
 
-from resilience.cache.ttl_store import Shelf
+from resilience.cache.ttl_store import TtlStore
 
 
 def test_what_replaces_a_value_counts_instead_of_it() -> None:
-    shelf: Shelf[str, str] = Shelf(Clock().seconds, 10)
+    shelf: TtlStore[str, str] = TtlStore(Clock().seconds, 10)
     shelf.put("k", "old", 6, 60)
     shelf.put("k", "new", 7, 60)
     found = shelf.find("k")
@@ -16,7 +16,7 @@ def test_what_replaces_a_value_counts_instead_of_it() -> None:
 
 def test_the_time_of_a_value_that_was_replaced_does_not_end_its_successor() -> None:
     clock = Clock()
-    shelf: Shelf[str, str] = Shelf(clock.seconds, 10)
+    shelf: TtlStore[str, str] = TtlStore(clock.seconds, 10)
     shelf.put("k", "old", 1, 5)
     shelf.put("k", "new", 1, 60)
     clock.advance(5)
@@ -26,7 +26,7 @@ def test_the_time_of_a_value_that_was_replaced_does_not_end_its_successor() -> N
 
 def test_values_without_bytes_go_when_they_expired() -> None:
     clock = Clock()
-    shelf: Shelf[int, str] = Shelf(clock.seconds, 10)
+    shelf: TtlStore[int, str] = TtlStore(clock.seconds, 10)
     for number in range(100):
         shelf.put(number, "", 0, 5)
         clock.advance(1)
@@ -34,7 +34,7 @@ def test_values_without_bytes_go_when_they_expired() -> None:
 
 
 def test_values_that_went_before_their_time_leave_little_behind() -> None:
-    shelf: Shelf[int, str] = Shelf(Clock().seconds, 10)
+    shelf: TtlStore[int, str] = TtlStore(Clock().seconds, 10)
     for number in range(1000):
         shelf.put(number, "v", 5, 86_400)
     assert len(shelf) == 2
@@ -42,7 +42,7 @@ def test_values_that_went_before_their_time_leave_little_behind() -> None:
 
 
 def test_clear_leaves_nothing() -> None:
-    shelf: Shelf[str, str] = Shelf(Clock().seconds, 10)
+    shelf: TtlStore[str, str] = TtlStore(Clock().seconds, 10)
     shelf.put("k", "v", 5, 60)
     shelf.clear()
     assert (len(shelf), shelf.bytes, shelf._expiries) == (0, 0, [])

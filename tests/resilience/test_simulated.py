@@ -11,24 +11,24 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock, deferLater
 
 from resilience import (
+    Attempt,
     BreakerConfig,
+    Call,
     Caller,
+    CallTarget,
     Deadline,
     InFlightConfig,
-    Order,
-    Passage,
     Pipeline,
+    RateLimitSnapshot,
     ResilienceError,
     RetryConfig,
-    Target,
-    Told,
     UpstreamConfig,
     Verdict,
 )
 from resilience.admission.retry_budget import RetryBudgetConfig
 from tests.resilience.quotas import Bucket, FixedWindow, Server
 
-TARGET = Target("https://model.example", "key", "model")
+TARGET = CallTarget("https://model.example", "key", "model")
 #: Nothing but the retries themselves: no breaker, no cap, no budget of retries, no spacing of starts.
 BARE = UpstreamConfig(
     BreakerConfig(failure_threshold=None, hang_seconds=None),
@@ -57,13 +57,15 @@ def judge(error: Exception) -> Verdict:
     return Verdict("down", is_failure=True, may_retry=isinstance(error, Down))
 
 
-def start(pipeline: Pipeline, attempt: Callable[[Passage], Deferred[None]], name: str, target: Target = TARGET) -> None:
+def start(
+    pipeline: Pipeline, attempt: Callable[[Attempt], Deferred[None]], name: str, target: CallTarget = TARGET
+) -> None:
     """One call with nothing but its retries, left alone to succeed or fail."""
 
-    async def one(passage: Passage) -> None:
+    async def one(passage: Attempt) -> None:
         await attempt(passage)
 
-    order = Order(target, judge, Caller(name), retry=RetryConfig(), upstream=BARE)
+    order = Call(target, judge, Caller(name), retry=RetryConfig(), upstream=BARE)
     called = Deferred.fromCoroutine(pipeline.call(one, order, Deadline.after(pipeline.clock, 120)))
     called.addErrback(lambda failure: failure.trap(Down, Throttled, ResilienceError) and None)
 
@@ -84,7 +86,7 @@ def test_after_a_common_failure_no_moment_gets_more_than_three_times_the_mean() 
     pipeline = Pipeline(clock, Random(1))  # noqa: S311  (jitter)
     retries: list[float] = []
 
-    def attempt(_: Passage) -> Deferred[None]:
+    def attempt(_: Attempt) -> Deferred[None]:
         if clock.seconds() > 0:
             retries.append(clock.seconds())
         return deferLater(clock, 0, fail_down)
@@ -102,7 +104,7 @@ def test_after_a_common_wish_to_wait_they_do_not_come_back_together() -> None:
     pipeline = Pipeline(clock, Random(2))  # noqa: S311  (jitter)
     retries: list[float] = []
 
-    def attempt(_: Passage) -> Deferred[None]:
+    def attempt(_: Attempt) -> Deferred[None]:
         if clock.seconds() < 20:
             return deferLater(clock, 0.1, fail_throttled, 20.0)
         retries.append(clock.seconds() - 20)
@@ -131,8 +133,8 @@ def test_none_of_ten_thousand_attempts_comes_before_its_wish() -> None:
     early: list[str] = []
     attempts = 0
 
-    def attempt_of(name: str) -> Callable[[Passage], Deferred[None]]:
-        def attempt(_: Passage) -> Deferred[None]:
+    def attempt_of(name: str) -> Callable[[Attempt], Deferred[None]]:
+        def attempt(_: Attempt) -> Deferred[None]:
             nonlocal attempts
             attempts += 1
             if clock.seconds() < wishes.get(name, 0.0):
@@ -143,7 +145,7 @@ def test_none_of_ten_thousand_attempts_comes_before_its_wish() -> None:
         return attempt
 
     for number in range(4000):
-        start(pipeline, attempt_of(str(number)), str(number), Target(TARGET.origin, "key", f"model {number}"))
+        start(pipeline, attempt_of(str(number)), str(number), CallTarget(TARGET.origin, "key", f"model {number}"))
         clock.advance(0.05)
     run_until(clock, 300, 0.05)
     assert attempts >= 10_000
@@ -171,18 +173,18 @@ def demand(kind: Callable[[Clock], Server], minutes: int, *, tells: bool) -> tup
     pipeline, server = Pipeline(clock, chance), kind(clock)
     counted: Counter[bool] = Counter()
 
-    async def attempt(passage: Passage) -> None:
+    async def attempt(passage: Attempt) -> None:
         answered = server.ask()
         counted[answered.taken] += 1
         await deferLater(clock, chance.uniform(0.5, 1.5))
         if tells:
-            passage.told(Told(answered.left, server.per_minute, answered.reset_at), None)
+            passage.told(RateLimitSnapshot(answered.left, server.per_minute, answered.reset_at), None)
         if not answered.taken:
             raise Throttled(answered.reset_at)
 
     async def caller(name: str) -> None:
         while True:
-            order = Order(TARGET, judge, Caller(name))
+            order = Call(TARGET, judge, Caller(name))
             try:
                 await pipeline.call(attempt, order, Deadline.after(clock, 120))
             except (ResilienceError, Throttled) as error:

@@ -10,17 +10,17 @@ from resilience import (
     Account,
     Allowance,
     Amount,
+    Attempt,
     BreakerConfig,
+    Call,
     Caller,
+    CallTarget,
+    CircuitState,
     Deadline,
     InFlightConfig,
     Ledger,
-    Order,
-    Passage,
     Pipeline,
-    State,
-    Target,
-    Told,
+    RateLimitSnapshot,
     UpstreamConfig,
     Verdict,
 )
@@ -35,7 +35,7 @@ def test_a_server_as_it_is() -> None:
     door.clock.advance(3)
     door.fail("a")
     state = upstream_state(door.upstream)
-    assert (state.origin, state.state, state.open_for) == ("http://a:1", State.CLOSED, 0.0)
+    assert (state.origin, state.state, state.open_for) == ("http://a:1", CircuitState.CLOSED, 0.0)
     assert (state.permits_out, state.in_flight, state.in_flight_limit, state.waiting) == (2, 2, 2, 1)
     assert (state.failures_in_a_row, state.retries_left) == (1, 10.0)
     assert [(ended.at, ended.how, ended.cause) for ended in state.recent] == [(3.0, "failure", "down")]
@@ -46,9 +46,12 @@ def test_how_long_a_circuit_stays_open_counts_down() -> None:
     door.ask("a")
     door.fail("a", SICK)
     door.clock.advance(10)
-    assert (upstream_state(door.upstream).state, upstream_state(door.upstream).open_for) == (State.OPEN, 20.0)
+    assert (upstream_state(door.upstream).state, upstream_state(door.upstream).open_for) == (CircuitState.OPEN, 20.0)
     door.clock.advance(20)
-    assert (upstream_state(door.upstream).state, upstream_state(door.upstream).open_for) == (State.HALF_OPEN, 0.0)
+    assert (upstream_state(door.upstream).state, upstream_state(door.upstream).open_for) == (
+        CircuitState.HALF_OPEN,
+        0.0,
+    )
 
 
 def test_a_limit_as_it_is() -> None:
@@ -67,7 +70,7 @@ def test_a_limit_as_it_is() -> None:
 def test_what_is_left_is_never_less_than_nothing() -> None:
     """A prompt may be larger than a whole limit, and limits without a reset are not waited for."""
     door = Door()
-    door.quota.tell(door.quota.send(1), Told(0, 100, None), Told(100, 100, 60.0))
+    door.quota.tell(door.quota.send(1), RateLimitSnapshot(0, 100, None), RateLimitSnapshot(100, 100, 60.0))
     door.quota.send(500)
     state = quota_state("http://a:1", door.quota)
     assert (state.requests_left, state.tokens_left) == (0, 0)
@@ -76,7 +79,7 @@ def test_what_is_left_is_never_less_than_nothing() -> None:
 def test_what_is_left_is_of_now() -> None:
     """Nobody asked since the reset: the limit is full again all the same."""
     door = Door()
-    door.quota.tell(door.quota.send(1), Told(0, 100, 60.0), Told(0, None, 60.0))
+    door.quota.tell(door.quota.send(1), RateLimitSnapshot(0, 100, 60.0), RateLimitSnapshot(0, None, 60.0))
     door.clock.advance(60)
     state = quota_state("http://a:1", door.quota)
     assert (state.requests_left, state.tokens_left) == (100, None)
@@ -92,14 +95,14 @@ def test_everything_of_a_process_at_one_moment(clock: Clock) -> None:
     pipeline = Pipeline(clock, Random(1), Ledger(clock.seconds, lambda: 0.0))  # noqa: S311  (jitter)
     gate: Deferred[str] = Deferred()
 
-    async def attempt(passage: Passage) -> str:
+    async def attempt(passage: Attempt) -> str:
         passage.used = Amount(1, 70)
         return await gate
 
-    def order(origin: str, lane: str) -> Order:
+    def order(origin: str, lane: str) -> Call:
         caller = Caller("sage", accounts=(Account("ann", Allowance(calls=9)),))
         config = UpstreamConfig(in_flight=InFlightConfig(most=3))
-        return Order(Target(origin, "k", lane), lambda _: Verdict(""), caller, Amount(1, 100), upstream=config)
+        return Call(CallTarget(origin, "k", lane), lambda _: Verdict(""), caller, Amount(1, 100), upstream=config)
 
     for origin, lane in (("http://b:1", "m"), ("http://a:1", "m"), ("http://a:1", "n")):
         Deferred.fromCoroutine(pipeline.call(attempt, order(origin, lane), Deadline.after(clock, 60)))

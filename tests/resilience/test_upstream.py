@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resilience import Barred, BreakerConfig, CoolingDown, QueueFull, Told
+from resilience import BreakerConfig, CoolingDown, QueueFull, RateLimitSnapshot, Revoked
 from resilience.admission.breaker import PermitEndedError
 from tests.resilience.door import SICK, THROTTLED, Door
 
@@ -125,7 +125,7 @@ def test_starts_that_find_a_connection_are_not_paced() -> None:
 def test_calls_of_one_model_are_paced_by_what_is_left_and_those_of_another_are_not() -> None:
     door = Door(cap=100)
     door.ask("a")
-    door.passages["a"].told(Told(remaining=10, limit=100, reset_at=10.0), None)
+    door.passages["a"].told(RateLimitSnapshot(remaining=10, limit=100, reset_at=10.0), None)
     other = door.new_quota("other")
     for name in "bcd":
         door.ask(name)
@@ -188,11 +188,11 @@ def test_those_who_wait_with_a_key_that_is_refused_are_sent_away() -> None:
     door.ask("other key", quota=door.new_quota("sage"))
     door.quota.credential.barred = "who are you?"
     door.upstream.limits_changed()
-    assert isinstance(door.refused["same key"], Barred)
+    assert isinstance(door.refused["same key"], Revoked)
     door.end("now")
     assert door.entered == ["now", "other key"]
     door.ask("late")
-    assert isinstance(door.refused["late"], Barred)
+    assert isinstance(door.refused["late"], Revoked)
 
 
 def test_who_leaves_the_queue_leaves_nothing() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from twisted.logger import capturedLogs
 
-from resilience import BreakerConfig, CircuitOpen, State, Verdict
+from resilience import BreakerConfig, CircuitOpen, CircuitState, Verdict
 from tests.resilience.door import SICK, Door
 
 #: One failure opens the circuit for ten seconds; one success closes it.
@@ -50,7 +50,7 @@ def test_those_who_wait_are_told_when_an_operator_closes_the_door() -> None:
     door.upstream.breaker.force_open()
     assert isinstance(door.refused["b"], CircuitOpen)
     door.end("a")
-    assert door.upstream.breaker.state is State.FORCED_OPEN
+    assert door.upstream.breaker.state is CircuitState.FORCED_OPEN
 
 
 def test_an_open_circuit_lets_one_probe_in_when_its_time_is_over_and_the_others_wait_for_it() -> None:
@@ -94,8 +94,8 @@ def test_a_probe_that_says_nothing_does_not_hold_the_others_for_ever(how: str) -
         assert isinstance(door.refused["b"], CircuitOpen)
 
 
-@pytest.mark.parametrize(("verdict", "state"), [(SICK, State.OPEN), (Verdict("no"), State.CLOSED)])
-def test_only_a_failure_of_the_server_counts_against_it(verdict: Verdict, state: State) -> None:
+@pytest.mark.parametrize(("verdict", "state"), [(SICK, CircuitState.OPEN), (Verdict("no"), CircuitState.CLOSED)])
+def test_only_a_failure_of_the_server_counts_against_it(verdict: Verdict, state: CircuitState) -> None:
     door = Door(breaker=TOUCHY)
     door.ask("a")
     door.fail("a", verdict)

@@ -10,13 +10,13 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from resilience.admission.circuit import BreakerConfig
-from resilience.admission.queue_entry import Errand
-from resilience.admission.server import Passage, Upstream, UpstreamConfig
-from resilience.call import Target
+from resilience.admission.queue_entry import AdmissionRequest
+from resilience.admission.server import Attempt, Upstream, UpstreamConfig
+from resilience.call import CallTarget
 from resilience.errors import CircuitOpen
 from resilience.pipeline import Pipeline
 
-TARGET = Target("https://model.test:443", "key 1", "a")
+TARGET = CallTarget("https://model.test:443", "key 1", "a")
 
 
 class Line:
@@ -27,21 +27,21 @@ class Line:
         self.pipeline = Pipeline(clock, Random(1))  # noqa: S311  (no secret)
         self.upstream: Upstream = self.pipeline.upstream(TARGET.origin, config)
         self.quota = self.pipeline.quota(TARGET)
-        self.said: list[Passage | BaseException | None] = []
+        self.said: list[Attempt | BaseException | None] = []
 
-    def come(self, group: str = "", tokens: int = 0) -> Deferred[Passage]:
+    def come(self, group: str = "", tokens: int = 0) -> Deferred[Attempt]:
         number = len(self.said)
         self.said.append(None)
 
-        def say(result: Passage | Failure) -> None:
+        def say(result: Attempt | Failure) -> None:
             self.said[number] = result.value if isinstance(result, Failure) else result
 
-        entered = self.upstream.enter(Errand(group, self.quota, tokens))
+        entered = self.upstream.enter(AdmissionRequest(group, self.quota, tokens))
         entered.addBoth(say)
         return entered
 
     def are_in(self) -> list[bool]:
-        return [isinstance(said, Passage) for said in self.said]
+        return [isinstance(said, Attempt) for said in self.said]
 
 
 def test_who_waits_for_a_start_is_not_forgotten_when_another_leaves() -> None:
@@ -107,5 +107,5 @@ def test_a_circuit_that_opens_while_someone_is_let_in_turns_them_away(looks: int
     assert hangs_at is not None
     line.clock.rightNow = hangs_at - looks / 1000
     line.come()
-    assert isinstance(line.said[1], Passage | CircuitOpen)
+    assert isinstance(line.said[1], Attempt | CircuitOpen)
     assert len(line.upstream.queue) == 0

@@ -8,15 +8,15 @@ from llm.messages import ToolCall
 from resilience import Deadline
 from tools.execution.dispatch import Dispatcher
 from tools.execution.step import EffectLog
-from tools.policy.config import Rules
-from tools.policy.decide import Caps
+from tools.policy.config import PolicyConfig
+from tools.policy.decide import EffectLimits
 from tools.registry import Registry
 from tools.result import Executed, Status
 from tools.testing import tool_context
 from tools.tool import Tool
 
 #: Caps that nothing here reaches, but for the one change of the game per run.
-ENDLESS = Caps(calls=999, spoken=999, network=999, same=999, step_calls=999)
+ENDLESS = EffectLimits(calls=999, spoken=999, network=999, same=999, step_calls=999)
 
 
 class Step:
@@ -30,11 +30,11 @@ class Step:
         on_executed: Callable[[Executed], None] | None = None,
         run_seconds: float | None = None,
         *,
-        caps: Caps = ENDLESS,
+        caps: EffectLimits = ENDLESS,
     ) -> None:
         self.clock = Clock()
         deadline = None if run_seconds is None else Deadline.after(self.clock, run_seconds)
-        rules = Rules(frozenset(tool.name for tool in tools), caps)
+        rules = PolicyConfig(frozenset(tool.name for tool in tools), caps)
         self.dispatcher = Dispatcher(Registry(tools), rules, self.clock, deadline)
         self.results: list[tuple[Executed, ...] | Failure] = []
         work = self.dispatcher.answer_all(calls, tool_context(), log=log, on_executed=on_executed)

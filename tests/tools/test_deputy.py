@@ -7,14 +7,14 @@ import pytest
 from twisted.internet.task import Clock
 
 from assistant.worlds.embedded.commands import COMMANDS
-from assistant.worlds.embedded.world import Body, EmbeddedWorld
+from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from tools.context import ToolContext
 from tools.execution.dispatch import Dispatcher
 from tools.notes import MemoryNotes
 from tools.policy.approvals import Approvals, Denied, Given
-from tools.policy.config import Rules
+from tools.policy.config import PolicyConfig
 from tools.policy.principal import Kind, Principal
-from tools.policy.trust import Label, Sight, Source
+from tools.policy.trust import ContextTrust, Label, Source
 from tools.registry import Registry
 from tools.result import Executed, Status
 from tools.testing import now, tool_call
@@ -81,7 +81,7 @@ class Stage:
     def __init__(self, permission: int) -> None:
         self.me = Principal("assistant:1", "Sage", Kind.ASSISTANT, permission)
         self.world, self.ears = EmbeddedWorld(), Ears()
-        self.body: Body = self.world.add(self.me)
+        self.body: EmbeddedBody = self.world.add(self.me)
         self.world.add(Principal("player:ben", "Ben"), ears=self.ears)
         now(self.body.execute(now(self.body.resolve("create coin"))))
         now(self.body.execute(now(self.body.resolve("get coin"))))
@@ -96,9 +96,9 @@ class Stage:
 
     def run(self, command: str, asker: Principal | None, label: Label) -> Executed:
         """One run that reads a text with `label` and then tries the command."""
-        sight = Sight()
+        sight = ContextTrust()
         sight.read(label)
-        rules = Rules(frozenset({"execute_command"}), approvals=self.approvals)
+        rules = PolicyConfig(frozenset({"execute_command"}), approvals=self.approvals)
         dispatcher = Dispatcher(Registry(GAME_COMMAND_TOOLS), rules, self.clock, sight=sight)
         context = ToolContext(self.me, self.body, MemoryNotes(self.clock.seconds), asker)
         call = tool_call("execute_command", command=LINES[command])

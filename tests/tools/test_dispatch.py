@@ -11,7 +11,7 @@ from tools.context import ToolContext
 from tools.errors import ToolFailed, ToolRetry
 from tools.execution.dispatch import Dispatcher
 from tools.execution.step import MAX_RESULT_CHARS, EffectLog
-from tools.policy.config import Rules
+from tools.policy.config import PolicyConfig
 from tools.registry import Registry
 from tools.result import Executed, Status
 from tools.testing import RecordingLog, WaitingTool, crashing_tool, now, numbered, simple_tool, tool_call, tool_context
@@ -78,7 +78,7 @@ def test_arguments_that_do_not_fit_are_a_format_error_and_nothing_runs() -> None
 def test_a_tool_outside_the_grant_is_refused_and_not_run() -> None:
     log = RecordingLog()
     waiting = WaitingTool("look")
-    dispatcher = Dispatcher(Registry([waiting.tool, SAY]), Rules(frozenset({"say"})), Clock())
+    dispatcher = Dispatcher(Registry([waiting.tool, SAY]), PolicyConfig(frozenset({"say"})), Clock())
     executed = now(dispatcher.answer_all([tool_call("look"), tool_call("fly")], tool_context(), log=log))
     assert [one.status for one in executed] == [Status.REFUSED, Status.FORMAT_ERROR]
     assert "look" not in executed[1].result.text

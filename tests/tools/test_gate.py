@@ -13,10 +13,10 @@ from tools.errors import ToolFailed
 from tools.execution.dispatch import Dispatcher
 from tools.notes import MemoryNotes
 from tools.policy.approvals import Approvals
-from tools.policy.config import Rules
-from tools.policy.decide import Caps
+from tools.policy.config import PolicyConfig
+from tools.policy.decide import EffectLimits
 from tools.policy.principal import Kind, Principal
-from tools.policy.trust import TOP, Sight, Source
+from tools.policy.trust import TOP, ContextTrust, Source
 from tools.registry import Registry
 from tools.result import Executed, Status
 from tools.testing import ANNA, SAGE, RecordingWorld, crashing_tool, now, numbered, simple_tool, tool_call, tool_context
@@ -28,14 +28,14 @@ HALL = Scene("Hall", "A hall.", ("north",), (Person("Anna"),))
 DONE, REFUSED = Status.DONE, Status.REFUSED
 
 
-def rules(tools: Sequence[Tool], caps: Caps | None = None, approvals: Approvals | None = None) -> Rules:
-    return Rules(frozenset(tool.name for tool in tools), caps or Caps(), approvals=approvals)
+def rules(tools: Sequence[Tool], caps: EffectLimits | None = None, approvals: Approvals | None = None) -> PolicyConfig:
+    return PolicyConfig(frozenset(tool.name for tool in tools), caps or EffectLimits(), approvals=approvals)
 
 
 def run(
     calls: Sequence[ToolCall],
     tools: Sequence[Tool] = WORLD_TOOLS,
-    its_rules: Rules | None = None,
+    its_rules: PolicyConfig | None = None,
     context: ToolContext | None = None,
 ) -> tuple[list[Executed], Dispatcher]:
     """One step of a run of its own."""
@@ -150,7 +150,7 @@ def test_the_owner_may_trust_the_games_texts_more() -> None:
 
 
 def test_the_sight_of_the_run_and_of_the_context_both_count() -> None:
-    for given, held in ((Sight(0), Sight()), (Sight(), Sight(0))):
+    for given, held in ((ContextTrust(0), ContextTrust()), (ContextTrust(), ContextTrust(0))):
         dispatcher = Dispatcher(Registry([MOVE]), rules([MOVE]), Clock(), sight=given)
         context = replace(tool_context(RecordingWorld(HALL)), sight=held)
         (executed,) = now(dispatcher.answer_all([tool_call("move", direction="north")], context))
@@ -195,7 +195,7 @@ def test_an_approval_is_not_used_up_by_a_call_that_is_refused_anyway() -> None:
     north = tool_call("move", direction="north")
     run([north], [MOVE], its_rules)
     approvals.approve(1, BEA)
-    capped = replace(its_rules, caps=Caps(calls=0))
+    capped = replace(its_rules, caps=EffectLimits(calls=0))
     assert statuses(run([north], [MOVE], capped)[0]) == [REFUSED]
     assert statuses(run([north], [MOVE], its_rules)[0]) == [Status.FAILED]  # the bare room has no exit: it did run
 
@@ -216,7 +216,7 @@ def test_a_call_answered_before_the_run_was_taken_up_again_counts() -> None:
 def test_a_note_is_trusted_as_the_least_in_view_and_never_more_than_who_asked() -> None:
     for sight, requester, trust in ((5, BEA, 3), (1, BEA, 1), (5, ANNA, 1), (5, SAGE, 0), (5, None, 0)):
         notes = MemoryNotes(lambda: 0.0)
-        context = replace(tool_context(notes=notes, requester=requester), sight=Sight(sight))
+        context = replace(tool_context(notes=notes, requester=requester), sight=ContextTrust(sight))
         run([tool_call("remember", text="A fact.")], context=context)
         assert [note.trust for note in now(notes.search(""))] == [trust]
 
@@ -248,7 +248,7 @@ def test_what_one_player_told_never_comes_back_for_another() -> None:
 
 def test_what_goes_on_counts_in_the_place_of_its_beginning() -> None:
     say = next(tool for tool in WORLD_TOOLS if tool.name == "say")
-    its_rules = rules(WORLD_TOOLS, Caps(calls=1, spoken=1))
+    its_rules = rules(WORLD_TOOLS, EffectLimits(calls=1, spoken=1))
     first, dispatcher = run(numbered([tool_call("say", text="One.")]), its_rules=its_rules)
     whole = tool_call("say", text="One. Two.")
     refused = now(dispatcher.answer_all(numbered([tool_call("say", text="Two.")]), tool_context()))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tools.policy.decide import (
     Allowed,
     Authority,
-    Caps,
     Decision,
+    EffectLimits,
     NeedsApproval,
     Refused,
     Requirement,
@@ -152,7 +152,7 @@ def test_reads_may_be_repeated_and_so_may_doing_nothing() -> None:
 
 def test_the_owner_sets_the_caps() -> None:
     so_far = SoFar(calls=20, spoken=3)
-    caps = Caps(calls=21, spoken=4)
+    caps = EffectLimits(calls=21, spoken=4)
     assert decide(SAY, NOTHING, FULL, grant=ALL, caps=caps, so_far=so_far) == Allowed()
 
 

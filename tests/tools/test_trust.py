@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.policy.principal import Kind, Principal
-from tools.policy.trust import TOP, Label, Sight, Source, label_of
+from tools.policy.trust import TOP, ContextTrust, Label, Source, label_of
 
 
 def somebody(kind: Kind, permission: int = 3) -> Principal:
@@ -35,7 +35,7 @@ def test_no_label_is_off_the_ladder(kind: Kind, permission: int, world_text: int
 
 @given(st.lists(st.integers(0, TOP)))
 def test_a_sight_only_ever_falls_to_the_lowest_it_read(levels: list[int]) -> None:
-    sight = Sight()
+    sight = ContextTrust()
     for level in levels:
         before = sight.lowest
         sight.read(Label(Source.PLAYER, level))

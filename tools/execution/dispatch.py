@@ -16,9 +16,9 @@ from tools.arguments import parse_arguments
 from tools.context import ToolContext
 from tools.errors import ToolRetry
 from tools.execution.step import NOTHING_YET, EffectLog, Past, Step, exact
-from tools.policy.config import Rules
-from tools.policy.session import Gate
-from tools.policy.trust import Sight
+from tools.policy.config import PolicyConfig
+from tools.policy.session import PolicySession
+from tools.policy.trust import ContextTrust
 from tools.registry import Registry
 from tools.result import Executed, Status
 from tools.tool import Tool
@@ -38,10 +38,10 @@ class Dispatcher:
     def __init__(
         self,
         registry: Registry,
-        rules: Rules,
+        rules: PolicyConfig,
         clock: IReactorTime,
         deadline: Deadline | None = None,
-        sight: Sight | None = None,
+        sight: ContextTrust | None = None,
         *,
         scrub: Callable[[str], str] = str,
     ) -> None:
@@ -49,7 +49,7 @@ class Dispatcher:
         self.clock = clock
         self.deadline = deadline
         self.scrub = scrub
-        self.gate = Gate(rules, Sight() if sight is None else sight)
+        self.gate = PolicySession(rules, ContextTrust() if sight is None else sight)
 
     def seconds_for(self, tool: Tool) -> float:
         """Return how many seconds a call of this tool may take if it begins now."""

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tools.policy.approvals import Approvals, Pending
-from tools.policy.decide import Caps
+from tools.policy.decide import EffectLimits
 from tools.policy.repetition import Repetition
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class PolicyConfig:
     """The rules for one assistant; `docs/policy.md` explains each.
 
     `grant` is the names of the tools it may use. `denied` are commands that nobody can allow, in addition to those in
@@ -21,7 +21,7 @@ class Rules:
     """
 
     grant: frozenset[str]
-    caps: Caps = field(default_factory=Caps)
+    caps: EffectLimits = field(default_factory=EffectLimits)
     denied: frozenset[str] = frozenset()
     needs: Mapping[str, int] = field(default_factory=dict)
     world_text: int = 1

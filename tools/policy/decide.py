@@ -62,7 +62,7 @@ class Authority:
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class EffectLimits:
     """How much one run, and one step of it, may do; `same` is how often it may do exactly the same thing."""
 
     calls: int = 20
@@ -118,7 +118,7 @@ def decide(
     *,
     grant: frozenset[str],
     denied: frozenset[str] = frozenset(),
-    caps: Caps = Caps(),
+    caps: EffectLimits = EffectLimits(),
     so_far: SoFar = SoFar(),
 ) -> Decision:
     """Decide on one call of `tool`. `denied` adds to DENIED. Only a lack of authority can be lifted by an approval."""
@@ -188,7 +188,7 @@ def _denied(requirement: Requirement, denied: frozenset[str]) -> str:
     return "This command is never allowed to you, and nobody can allow it. Say that you cannot do it." if hit else ""
 
 
-def _over_a_cap(tool: Tool, caps: Caps, so_far: SoFar) -> str:
+def _over_a_cap(tool: Tool, caps: EffectLimits, so_far: SoFar) -> str:
     if so_far.place >= caps.step_calls:
         return f"Too many calls at once: at most {caps.step_calls}. The rest was not done."
     if so_far.calls >= caps.calls:
@@ -200,7 +200,7 @@ def _over_a_cap(tool: Tool, caps: Caps, so_far: SoFar) -> str:
     return ""
 
 
-def _repeated(tool: Tool, caps: Caps, so_far: SoFar) -> str:
+def _repeated(tool: Tool, caps: EffectLimits, so_far: SoFar) -> str:
     if tool.category.reads or tool.idle:
         return ""
     if so_far.same >= caps.same:
@@ -208,7 +208,7 @@ def _repeated(tool: Tool, caps: Caps, so_far: SoFar) -> str:
     return "You have done exactly this a moment ago. Do something else, or use noop." if so_far.echo else ""
 
 
-def _changed_enough(tool: Tool, caps: Caps, so_far: SoFar) -> str:
+def _changed_enough(tool: Tool, caps: EffectLimits, so_far: SoFar) -> str:
     if tool.category is Category.DANGEROUS and so_far.changes >= caps.changes:
         return f"You have already changed the game this turn. Do not use {tool.name} again now."
     return ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from llm.messages import ToolCall
 from tools.policy.decide import Authority, Requirement, rank
 from tools.policy.principal import Principal
-from tools.policy.trust import Sight
+from tools.policy.trust import ContextTrust
 from tools.text.clean import one_line
 from tools.tool import Tool
 
@@ -28,7 +28,7 @@ class Lack:
 
 
 def lack_of(
-    authority: Authority, requirement: Requirement, requester: Principal | None, sight: Sight, tool: Tool
+    authority: Authority, requirement: Requirement, requester: Principal | None, sight: ContextTrust, tool: Tool
 ) -> Lack:
     """Say which of the three levels is too low, whose words lowered it, and how to lift that."""
     need, reasons, lifts = requirement.permission, [], []

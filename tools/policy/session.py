@@ -8,7 +8,7 @@ from typing import assert_never
 
 from llm.messages import ToolCall
 from tools.context import ToolContext
-from tools.policy.config import Rules
+from tools.policy.config import PolicyConfig
 from tools.policy.decide import (
     Allowed,
     Decision,
@@ -23,7 +23,7 @@ from tools.policy.decide import (
 from tools.policy.explain import lack_of
 from tools.policy.principal import Kind, Principal
 from tools.policy.repetition import act_of
-from tools.policy.trust import TOP, Sight, Source, bounded
+from tools.policy.trust import TOP, ContextTrust, Source, bounded
 from tools.result import Status
 from tools.text.clean import one_line
 from tools.tool import Category, Tool
@@ -34,10 +34,10 @@ VOID = "Not done: the approval is void, because {why}. {tell}."
 _MAYBE = frozenset({Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.UNKNOWN})
 
 
-class Gate:
+class PolicySession:
     """The counts and the sight of ONE run under an assistant's rules."""
 
-    def __init__(self, rules: Rules, sight: Sight) -> None:
+    def __init__(self, rules: PolicyConfig, sight: ContextTrust) -> None:
         self.rules = rules
         self.sight = sight
         self._calls = 0

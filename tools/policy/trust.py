@@ -85,7 +85,7 @@ def _nobody(_: str) -> frozenset[str]:
 
 
 @dataclass(slots=True)
-class Sight:
+class ContextTrust:
     """What the model has in view during one run: its lowest level counts, and never rises again.
 
     `audience` is who may be told of all of it, so it only narrows. `sources_of` finds the ids of those in view whose

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tools.context import ToolContext
 from tools.tool import Category, Labelled, NoArguments, Tool
-from tools.verbs.sight import View, seen
+from tools.verbs.sight import SceneView, seen
 
 
-async def look(_: NoArguments, context: ToolContext) -> View | Labelled:
+async def look(_: NoArguments, context: ToolContext) -> SceneView | Labelled:
     """Return the room with its exits, people and things."""
     return seen(await context.world.look())
 

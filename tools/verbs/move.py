@@ -7,7 +7,7 @@ from pydantic import Field
 from tools.context import ToolContext
 from tools.text.clean import one_line
 from tools.tool import Arguments, Category, Labelled, Reach, Tool
-from tools.verbs.sight import View, seen, view
+from tools.verbs.sight import SceneView, seen, view
 
 
 class MoveArguments(Arguments):
@@ -16,7 +16,7 @@ class MoveArguments(Arguments):
     direction: str = Field(min_length=1, max_length=100, description="name of an exit, for example: north")
 
 
-async def move(arguments: MoveArguments, context: ToolContext) -> View | Labelled:
+async def move(arguments: MoveArguments, context: ToolContext) -> SceneView | Labelled:
     """Walk through the exit and return the scene at the other end."""
     there = await context.world.move(one_line(arguments.direction))
     if context.following is not None:

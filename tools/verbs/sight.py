@@ -16,7 +16,7 @@ class Somebody(BaseModel):
     is_ai: bool
 
 
-class View(BaseModel):
+class SceneView(BaseModel):
     """The scene round a character."""
 
     room: str
@@ -27,15 +27,15 @@ class View(BaseModel):
     you_carry: list[str]
 
 
-def seen(scene: Scene) -> View | Labelled:
+def seen(scene: Scene) -> SceneView | Labelled:
     """Return the scene as a model reads it, with the level of the least trusted author of any part."""
     level = scene.lowest
     return view(scene) if level is None else Labelled(view(scene), level)
 
 
-def view(scene: Scene) -> View:
+def view(scene: Scene) -> SceneView:
     """Return `scene` with every text cleaned: names and descriptions are written by strangers."""
-    return View(
+    return SceneView(
         room=one_line(scene.room),
         description=clean_heard(scene.description),
         exits=[one_line(way) for way in scene.exits],

@@ -13,7 +13,7 @@ from tools.errors import ToolFailed
 from tools.text.clean import one_line
 from tools.tool import Arguments, Category, Labelled, NoArguments, Reach, Tool
 from tools.verbs.handling import person_meant
-from tools.verbs.sight import View, seen, view
+from tools.verbs.sight import SceneView, seen, view
 
 SWITCHED_OFF = "You follow nobody in this game. It was not done."
 
@@ -48,7 +48,7 @@ async def stay(_: NoArguments, context: ToolContext) -> str:
     return "You stay here, and follow nobody."
 
 
-async def home(_: NoArguments, context: ToolContext) -> View | Labelled:
+async def home(_: NoArguments, context: ToolContext) -> SceneView | Labelled:
     """Go home and return the scene there. Raises ToolFailed if the character is there already or has no home."""
     scene = await context.world.go_home()
     if context.following is not None:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from twisted.logger import Logger
 
 from tools.text.clean import one_line
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 
 _log = Logger()
 #: The most characters of an error's own text (`told`) that a model is shown.
@@ -20,31 +20,35 @@ MAX_REASON_CHARS = 300
 #: By kind: what went wrong. The text follows the name of the provider that it went wrong with.
 _REASONS = MappingProxyType(
     {
-        Kind.POLICY: "this is not allowed here",
-        Kind.BAD_REQUEST: "refused the request",
-        Kind.AUTH: "is not set up rightly",
-        Kind.QUOTA: "has no quota left",
-        Kind.RATE_LIMITED: "is asked too often",
-        Kind.TIMEOUT: "did not answer in time",
-        Kind.NETWORK: "could not be reached",
-        Kind.SERVER: "is in trouble",
-        Kind.PARSE: "gave what cannot be read",
-        Kind.BLOCKED_OR_EMPTY: "gave nothing",
+        ErrorKind.POLICY: "this is not allowed here",
+        ErrorKind.BAD_REQUEST: "refused the request",
+        ErrorKind.AUTH: "is not set up rightly",
+        ErrorKind.QUOTA: "has no quota left",
+        ErrorKind.RATE_LIMITED: "is asked too often",
+        ErrorKind.TIMEOUT: "did not answer in time",
+        ErrorKind.NETWORK: "could not be reached",
+        ErrorKind.SERVER: "is in trouble",
+        ErrorKind.PARSE: "gave what cannot be read",
+        ErrorKind.BLOCKED_OR_EMPTY: "gave nothing",
     }
 )
 #: By kind: what a model may try, or should not try.
 ADVICE = MappingProxyType(
     {
-        Kind.POLICY: "This address or domain may not be used. Do not try it in another form; use another source.",
-        Kind.BAD_REQUEST: "Asking the same again will not help. Change the query or the URL.",
-        Kind.AUTH: "The web cannot be asked until the owner of the game sets it right. Answer without it, and say so.",
-        Kind.QUOTA: "What may be used of the web is used up for now. Answer from what you have, and say so.",
-        Kind.RATE_LIMITED: "Too much was asked in a short time. Do not ask again in this turn.",
-        Kind.TIMEOUT: "It took too long. Try another page or a simpler query, once.",
-        Kind.NETWORK: "It cannot be reached at the moment. Try another page, or answer without it.",
-        Kind.SERVER: "The other side has a fault of its own. Try another page, or answer without it.",
-        Kind.PARSE: "What came back cannot be read. Try another page.",
-        Kind.BLOCKED_OR_EMPTY: "Nothing came back, which does not mean there is nothing. Try other words or pages.",
+        ErrorKind.POLICY: "This address or domain may not be used. Do not try it in another form; use another source.",
+        ErrorKind.BAD_REQUEST: "Asking the same again will not help. Change the query or the URL.",
+        ErrorKind.AUTH: (
+            "The web cannot be asked until the owner of the game sets it right. Answer without it, and say so."
+        ),
+        ErrorKind.QUOTA: "What may be used of the web is used up for now. Answer from what you have, and say so.",
+        ErrorKind.RATE_LIMITED: "Too much was asked in a short time. Do not ask again in this turn.",
+        ErrorKind.TIMEOUT: "It took too long. Try another page or a simpler query, once.",
+        ErrorKind.NETWORK: "It cannot be reached at the moment. Try another page, or answer without it.",
+        ErrorKind.SERVER: "The other side has a fault of its own. Try another page, or answer without it.",
+        ErrorKind.PARSE: "What came back cannot be read. Try another page.",
+        ErrorKind.BLOCKED_OR_EMPTY: (
+            "Nothing came back, which does not mean there is nothing. Try other words or pages."
+        ),
     }
 )
 NOTHING_FOUND = "Nothing was found. Try other words, fewer domains or a longer time range."
@@ -60,14 +64,14 @@ def reason_of(error: WebError) -> str:
     """Return what went wrong in our own words: provider and kind, without a full stop."""
     if error.told:
         return one_line(error.told[: 8 * MAX_REASON_CHARS], max_chars=MAX_REASON_CHARS).rstrip(".")
-    if error.kind is Kind.POLICY:
+    if error.kind is ErrorKind.POLICY:
         return _REASONS[error.kind]
     return f"{error.provider or 'the web'} {_REASONS[error.kind]}"
 
 
 def log_failure(tool: str, error: WebError) -> None:
     """Log the whole error for the owner; the model is told only a part. Refusals by policy are not logged here."""
-    if error.kind is not Kind.POLICY:
+    if error.kind is not ErrorKind.POLICY:
         _log.warn(
             "{tool} failed ({kind}, {provider}): {cause}",
             log_event="web_failed",

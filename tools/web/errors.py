@@ -18,7 +18,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class ErrorKind(StrEnum):
     """What went wrong, and so who can do something about it."""
 
     POLICY = "policy"
@@ -34,7 +34,7 @@ class Kind(StrEnum):
 
 
 #: Kinds after which the next provider is tried. A wrong query and a refused address stay so everywhere.
-FALLS_THROUGH = frozenset(Kind) - {Kind.POLICY, Kind.BAD_REQUEST}
+FALLS_THROUGH = frozenset(ErrorKind) - {ErrorKind.POLICY, ErrorKind.BAD_REQUEST}
 
 
 class WebError(Exception):
@@ -46,7 +46,7 @@ class WebError(Exception):
     """
 
     def __init__(
-        self, kind: Kind, message: str, *, provider: str = "", retry_at: float | None = None, told: str = ""
+        self, kind: ErrorKind, message: str, *, provider: str = "", retry_at: float | None = None, told: str = ""
     ) -> None:
         super().__init__(message)
         self.kind = kind

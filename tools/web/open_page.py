@@ -11,7 +11,7 @@ from tools.policy.trust import Source
 from tools.text.clean import clean_heard, one_line
 from tools.tool import Arguments, Category, Tool
 from tools.web.advice import advice, log_failure
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.url import MAX_URL_CHARS, parse
 from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 from tools.web.results import OpenPageToolResult
@@ -84,5 +84,5 @@ def _allowed(url: str, policy: UrlPolicy, turn: WebTurn) -> str:
     safe = parse(url.strip(), policy)
     if policy.url_origin is UrlOrigin.SEEN and safe not in turn.seen:
         said = "this address was in no search result and in nobody's words"
-        raise WebError(Kind.POLICY, said, told=said)
+        raise WebError(ErrorKind.POLICY, said, told=said)
     return str(safe)

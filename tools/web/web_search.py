@@ -18,7 +18,7 @@ from tools.text.clean import one_line
 from tools.tool import Arguments, Category, Tool
 from tools.web.advice import NOTHING_FOUND, advice, log_failure
 from tools.web.cite import footer
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.hosts import domain
 from tools.web.results import SearchResultItem, WebSearchToolResult
 from tools.web.search.query import is_domain
@@ -33,7 +33,7 @@ MAX_DOMAINS = 20
 #: Other words that a model may use for a range of time.
 _RANGES = {"day": "d", "week": "w", "month": "m", "year": "y", "any": "all", "": "all"}
 #: Kinds of error that the domains may have caused.
-_MAYBE_THE_DOMAINS = frozenset({Kind.POLICY, Kind.BLOCKED_OR_EMPTY})
+_MAYBE_THE_DOMAINS = frozenset({ErrorKind.POLICY, ErrorKind.BLOCKED_OR_EMPTY})
 _MAX_NAMED = 5
 
 
@@ -107,7 +107,7 @@ async def _found(provider: SearchProvider, query: SearchQuery) -> tuple[Sequence
     except WebError as error:
         if error.kind not in _MAYBE_THE_DOMAINS or not query.allowed_domains:
             raise
-        why = "It is not allowed to search" if error.kind is Kind.POLICY else why
+        why = "It is not allowed to search" if error.kind is ErrorKind.POLICY else why
     else:
         if hits or not query.allowed_domains:
             return hits, ""

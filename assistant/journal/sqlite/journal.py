@@ -20,7 +20,7 @@ from assistant.journal.tables.erasure import Forgotten
 from assistant.journal.tables.inbox import Parked
 from assistant.journal.tables.lease import Lease
 from assistant.journal.tables.retention import Pruned, prune
-from assistant.journal.tables.runs import Place
+from assistant.journal.tables.runs import RunPlace
 from llm.messages import ToolCall
 from llm.response import LLMResponse
 from tools.result import Executed
@@ -84,19 +84,19 @@ class SqliteJournal:
     async def record_response(self, run_id: str, step: int, response: LLMResponse) -> None:
         """Record a model's answer. Raises UnknownRun and AlreadyRecorded."""
         record = RESPONSE.encode(response)
-        place = Place(self.assistant, run_id, step)
+        place = RunPlace(self.assistant, run_id, step)
         await self.lease.write(lambda db: runs.record_response(db, place, record))
 
     async def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> None:
         """Record that a call is about to run. Raises UnknownRun."""
         record, now = CALL.encode(call), self._wall()
-        place = Place(self.assistant, run_id, step, index)
+        place = RunPlace(self.assistant, run_id, step, index)
         await self.lease.write(lambda db: runs.record_intent(db, place, record, now, effect=effect))
 
     async def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> None:
         """Record the result of a call. Raises UnknownRun."""
         record = EXECUTED.encode(executed)
-        place = Place(self.assistant, run_id, step, index)
+        place = RunPlace(self.assistant, run_id, step, index)
         await self.lease.write(lambda db: runs.record_result(db, place, record))
 
     async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:

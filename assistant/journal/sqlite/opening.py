@@ -106,7 +106,7 @@ class ReadOnly:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class OpeningRefused:
     """The file is not ours, or of a newer version than this program. It was not touched."""
 
     path: Path
@@ -118,7 +118,7 @@ class Refused:
         return f"{self.path} is not used as the journal: {self.cause}. It was left as it is."
 
 
-Opened = Sound | Recovered | Incomplete | ReadOnly | Refused
+Opened = Sound | Recovered | Incomplete | ReadOnly | OpeningRefused
 
 
 class _Damaged(Exception):
@@ -137,7 +137,7 @@ def open_file(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connectio
     try:
         return _open(path, schema, now)
     except _NotForUs as reason:
-        return None, Refused(path, str(reason))
+        return None, OpeningRefused(path, str(reason))
     except (sqlite3.Error, OSError) as error:
         return _for_reading(path), ReadOnly(path, _why(error))
 

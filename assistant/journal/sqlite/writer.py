@@ -26,7 +26,7 @@ from assistant.journal.errors import (
 )
 from assistant.journal.file.mark import Mark
 from assistant.journal.file.schema import Schema
-from assistant.journal.sqlite.opening import Opened, ReadOnly, Refused, open_file
+from assistant.journal.sqlite.opening import Opened, OpeningRefused, ReadOnly, open_file
 
 #: The most jobs in one transaction: all their callers continue in one turn of the reactor.
 MAX_BATCH = 256
@@ -260,7 +260,7 @@ class Writer:
 
     def _connection(self) -> sqlite3.Connection:
         if self._db is None:
-            refused = isinstance(self.opened, Refused)
+            refused = isinstance(self.opened, OpeningRefused)
             sentence = self.opened.sentence if self.opened else "the journal is not open"
             raise (JournalRefused if refused else JournalUnreadable)(sentence)
         return self._db

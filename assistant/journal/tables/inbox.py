@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.protocol import Accepted, InboxFullError
 from assistant.journal.records import EVENT
@@ -39,7 +39,7 @@ def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: byt
     waiting = db.execute(
         "SELECT count(*) FROM events WHERE assistant = ? AND state = 'pending'", (assistant,)
     ).fetchone()[0]
-    if waiting >= limit and not (attention.verdict is Verdict.TRIGGER and _drop_overheard(db, assistant)):
+    if waiting >= limit and not (attention.verdict is Classification.TRIGGER and _drop_overheard(db, assistant)):
         raise InboxFullError(f"{waiting} events are waiting")
     db.execute(
         f"INSERT INTO events (assistant, {_COLUMNS}, accepted_at, who) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
@@ -57,7 +57,7 @@ def _drop_overheard(db: sqlite3.Connection, assistant: str) -> bool:
         """UPDATE events SET state = 'done' WHERE seq = (
                SELECT seq FROM events WHERE assistant = ? AND state = 'pending' AND verdict = ?
                AND NOT EXISTS (SELECT 1 FROM run_events WHERE event = events.seq) ORDER BY seq LIMIT 1)""",
-        (assistant, Verdict.CONTEXT.value),
+        (assistant, Classification.CONTEXT.value),
     )
     return dropped.rowcount > 0
 
@@ -158,4 +158,4 @@ def _readable(row: Row) -> Accepted | None:
 
 def _read(row: Row) -> Accepted:
     _, record, verdict, importance, addressed = row
-    return Accepted(EVENT.decode(record), Attention(Verdict(verdict), importance, bool(addressed)))
+    return Accepted(EVENT.decode(record), Attention(Classification(verdict), importance, bool(addressed)))

@@ -18,7 +18,7 @@ T = TypeVar("T")
 PREFIX = "run-"
 
 
-class Place(NamedTuple):
+class RunPlace(NamedTuple):
     """Where a record belongs: a run, a step of it, and the index of a call in that step."""
 
     assistant: str
@@ -56,7 +56,7 @@ def still_open(db: sqlite3.Connection, assistant: str, run_id: str) -> int:
     return run
 
 
-def record_response(db: sqlite3.Connection, place: Place, record: bytes) -> None:
+def record_response(db: sqlite3.Connection, place: RunPlace, record: bytes) -> None:
     """Record the answer of a step. Raises UnknownRun and AlreadyRecorded."""
     run = still_open(db, place.assistant, place.run_id)
     try:
@@ -65,7 +65,7 @@ def record_response(db: sqlite3.Connection, place: Place, record: bytes) -> None
         raise AlreadyRecorded(f"step {place.step} of {place.run_id} has an answer") from error
 
 
-def record_intent(db: sqlite3.Connection, place: Place, record: bytes, now: float, *, effect: bool) -> None:
+def record_intent(db: sqlite3.Connection, place: RunPlace, record: bytes, now: float, *, effect: bool) -> None:
     """Record that a call is about to run. Raises UnknownRun.
 
     A read that is done again after a crash replaces its earlier record.
@@ -75,7 +75,7 @@ def record_intent(db: sqlite3.Connection, place: Place, record: bytes, now: floa
     db.execute("INSERT OR REPLACE INTO intents VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
 
-def record_result(db: sqlite3.Connection, place: Place, record: bytes) -> None:
+def record_result(db: sqlite3.Connection, place: RunPlace, record: bytes) -> None:
     """Record the result of a call. Raises UnknownRun."""
     run = still_open(db, place.assistant, place.run_id)
     values = (run, place.assistant, place.step, place.call_index, record)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assistant.language.attend import MY_NAME, Notes, Turn, View, answer_from
+from assistant.language.attend import MY_NAME, ToldNotes, Turn, View, answer_from
 from assistant.language.check import COPIED_WORDS, Heard, fault_of
 from assistant.language.languages import SPEAKS_A_LITTLE, common_words
 from assistant.language.persons import asks_of_self, to_second, unmirrored
@@ -66,7 +66,7 @@ class Line:
     who: str
     text: str
     view: View
-    notes: Notes
+    notes: ToldNotes
     earlier: Sequence[Turn]
     heard: Heard
     #: The deeds that were done for it, by the names of their tools.

@@ -10,14 +10,14 @@ from dataclasses import replace
 
 from assistant.events.events import Left, Noticed
 from assistant.language.acts import Deed, asked_deeds, wants_words
-from assistant.language.attend import Notes, Turn, notes_on
+from assistant.language.attend import ToldNotes, Turn, notes_on
 from assistant.language.check import Heard
 from assistant.language.languages import is_foreign
 from assistant.language.words import likeness, words_of
-from assistant.loop.run_context import Mind, Run
+from assistant.loop.run_context import Run, RunContext
 from assistant.loop.speech.plain_text import call_for_text
 from assistant.loop.talk.answer import Line, fallback, judged
-from assistant.loop.talk.asked import Asked, asked_of
+from assistant.loop.talk.asked import Question, asked_of
 from assistant.loop.talk.choose import chosen_deed
 from assistant.loop.talk.happened import by_rule, example_deeds, fit_to_say
 from assistant.loop.talk.outcomes import hits_of, outcomes_of, with_source
@@ -58,7 +58,7 @@ _CANNOT = {
 }
 
 
-async def ask_plainly(mind: Mind, run: Run) -> tuple[Sequence[Message], int, LLMResponse] | None:
+async def ask_plainly(mind: RunContext, run: Run) -> tuple[Sequence[Message], int, LLMResponse] | None:
     """Return the prompt, its estimated tokens and the next answer of the run; None when nothing is left to say.
 
     Raises LLMError. Cancelling closes the connection.
@@ -107,7 +107,7 @@ def _arguments(call: ToolCall) -> dict[str, str]:
     return {key: one_line(str(value), max_chars=60) for key, value in call.arguments.items()}
 
 
-def _deeds(mind: Mind, run: Run, asked: Asked, wanted: Sequence[Deed]) -> list[ToolCall]:
+def _deeds(mind: RunContext, run: Run, asked: Question, wanted: Sequence[Deed]) -> list[ToolCall]:
     """Return the calls of the wanted deeds whose tools are granted."""
     wanted = [_after_who_left(run, deed, asked) for deed in wanted]
     deeds = [deed for deed in wanted if deed.tool in mind.rules.grant]
@@ -118,7 +118,7 @@ def _deeds(mind: Mind, run: Run, asked: Asked, wanted: Sequence[Deed]) -> list[T
     ]
 
 
-def _after_who_left(run: Run, deed: Deed, asked: Asked) -> Deed:
+def _after_who_left(run: Run, deed: Deed, asked: Question) -> Deed:
     """Return the deed. "Follow me" from a speaker who has left already becomes the step after them."""
     if deed.tool != "follow" or deed.arguments["person"] in asked.view.people or run.requester is None:
         return deed
@@ -127,7 +127,7 @@ def _after_who_left(run: Run, deed: Deed, asked: Asked) -> Deed:
     return Deed("move", {"direction": ways[-1]}) if ways else deed
 
 
-async def _speak(mind: Mind, run: Run, asked: Asked) -> tuple[Sequence[Message], int, LLMResponse] | None:
+async def _speak(mind: RunContext, run: Run, asked: Question) -> tuple[Sequence[Message], int, LLMResponse] | None:
     """Ask for words, and once more when they may not be heard. What is known by rule stands in when both fail."""
     line, shown = _line(run, asked)
     prompt = [*front(asked.view), *last_turns(asked.text, asked.view, line.notes, shown)]
@@ -157,13 +157,13 @@ async def _speak(mind: Mind, run: Run, asked: Asked) -> tuple[Sequence[Message],
     return None if call is None else (prompt, tokens, _response([call], usage, response))
 
 
-def _line(run: Run, asked: Asked) -> tuple[Line, Sequence[Turn]]:
+def _line(run: Run, asked: Question) -> tuple[Line, Sequence[Turn]]:
     """Return what the answer is judged by, and the turns that are shown before it.
 
     Before a deed, example answers to deeds are shown: a small model would copy its last answer.
     """
     text, who, view, earlier = asked.text, asked.who, asked.view, asked.earlier
-    notes = notes_on(text, who, view, earlier) if text else Notes()
+    notes = notes_on(text, who, view, earlier) if text else ToldNotes()
     notes = replace(notes, facts=(*notes.facts, *outcomes_of(run.executed), *filter(None, [asked.deed])))
     did = frozenset(done.call.name for done in run.executed if done.status is Status.DONE)
     if text:
@@ -174,7 +174,7 @@ def _line(run: Run, asked: Asked) -> tuple[Line, Sequence[Turn]]:
     return Line(who, text, view, notes, earlier, heard, did), deeds
 
 
-def _heard(asked: Asked) -> Heard:
+def _heard(asked: Question) -> Heard:
     text, view, earlier = asked.text, asked.view, asked.earlier
     return Heard(
         now=tuple(dict.fromkeys((asked.heard, text))),
@@ -200,7 +200,7 @@ def _only_thought(response: LLMResponse) -> bool:
     return bool(response.message.reasoning) and not response.content.strip()
 
 
-def spoken_call(mind: Mind, run: Run, said: str) -> ToolCall | None:
+def spoken_call(mind: RunContext, run: Run, said: str) -> ToolCall | None:
     """Return the call that says it the way the line came: aloud, whispered, paged, or on its channel.
 
     Without words, return the call that answers a deed by rule.

@@ -10,7 +10,7 @@ from assistant.events.events import Arrived
 from assistant.language.attend import Turn, View
 from assistant.language.spelling import written_out
 from assistant.language.words import names_in
-from assistant.loop.run_context import Mind, Run
+from assistant.loop.run_context import Run, RunContext
 from assistant.loop.talk.earlier import earlier_turns
 from assistant.loop.talk.happened import happened, words_in
 from assistant.loop.talk.speak import front
@@ -24,7 +24,7 @@ MAX_DETAIL = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """The line or the deed to answer. `text` is what was heard, written out; `deed` is what was done without speech."""
 
     who: str
@@ -42,7 +42,7 @@ class Asked:
         return named[-1] if named else ""
 
 
-async def asked_of(mind: Mind, run: Run) -> Asked | None:
+async def asked_of(mind: RunContext, run: Run) -> Question | None:
     """Return what the run is to answer; None when no event woke it."""
     trigger = run.trigger
     if trigger is None:
@@ -58,15 +58,15 @@ async def asked_of(mind: Mind, run: Run) -> Asked | None:
     text = written_out(heard)
     view = await _view(mind, scene, text, [words for turn in earlier[-2:] for words in (turn.heard, turn.said)])
     who = one_line(trigger.event.who.name, max_chars=60)
-    return Asked(who, heard, text, happened(deeds, names), view, earlier)
+    return Question(who, heard, text, happened(deeds, names), view, earlier)
 
 
-async def front_of(mind: Mind) -> list[Message]:
+async def front_of(mind: RunContext) -> list[Message]:
     """Return the messages that every call begins with while the character stays where it is."""
     return front(await _view(mind, await _look(mind)))
 
 
-async def _look(mind: Mind) -> Scene:
+async def _look(mind: RunContext) -> Scene:
     """Return the scene round the character; an empty scene when the room cannot be seen."""
     try:
         return await mind.world.look()
@@ -74,7 +74,7 @@ async def _look(mind: Mind) -> Scene:
         return Scene("", "")
 
 
-async def _view(mind: Mind, scene: Scene, text: str = "", before: Sequence[str] = ()) -> View:
+async def _view(mind: RunContext, scene: Scene, text: str = "", before: Sequence[str] = ()) -> View:
     """Return what the character sees, with descriptions of what `text` names, or else what the lines `before` name."""
     settings = mind.settings
     things = tuple(one_line(thing.name) for thing in scene.things)
@@ -103,7 +103,7 @@ async def _view(mind: Mind, scene: Scene, text: str = "", before: Sequence[str] 
     )
 
 
-async def _inspected(mind: Mind, name: str) -> str:
+async def _inspected(mind: RunContext, name: str) -> str:
     try:
         return await mind.world.inspect(name)
     except ToolFailed:

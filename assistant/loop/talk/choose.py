@@ -13,8 +13,8 @@ from twisted.logger import Logger
 from assistant.language.acts import Deed
 from assistant.language.languages import is_foreign, tells_how_it_is
 from assistant.language.words import names_in
-from assistant.loop.run_context import Mind, Run
-from assistant.loop.talk.asked import Asked
+from assistant.loop.run_context import Run, RunContext
+from assistant.loop.talk.asked import Question
 from llm import LLMError, Message, Usage, system, user
 from llm.messages import Role, Text
 
@@ -38,7 +38,7 @@ _EXAMPLES = (
 _log = Logger()
 
 
-async def chosen_deed(mind: Mind, run: Run, asked: Asked) -> tuple[Deed | None, Usage]:
+async def chosen_deed(mind: RunContext, run: Run, asked: Question) -> tuple[Deed | None, Usage]:
     """Return the deed that the line asks for, None for none, and the usage of asking.
 
     No model is asked about an English line. A model that cannot be asked in this way chooses nothing. Raises LLMError
@@ -66,7 +66,7 @@ async def chosen_deed(mind: Mind, run: Run, asked: Asked) -> tuple[Deed | None, 
     return deeds.get(str(response.structured)), response.usage
 
 
-def possible_deeds(asked: Asked) -> dict[str, Deed]:
+def possible_deeds(asked: Question) -> dict[str, Deed]:
     """Return the deeds that a line in another language may ask for, by what the model calls them."""
     view, line = asked.view, asked.text
     if not is_foreign(line) or tells_how_it_is(line):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from zlib import crc32
 
-from assistant.language.attend import DEED, Notes, Turn, View
+from assistant.language.attend import DEED, ToldNotes, Turn, View
 from assistant.language.words import words_of
 from llm import Message, system, user
 from llm.messages import Role, Text
@@ -65,7 +65,7 @@ def front(view: View) -> list[Message]:
     return messages
 
 
-def last_turns(line: str, view: View, notes: Notes, earlier: Sequence[Turn]) -> list[Message]:
+def last_turns(line: str, view: View, notes: ToldNotes, earlier: Sequence[Turn]) -> list[Message]:
     """Return the turns at the end: the latest earlier ones, and the line with its notes before it."""
     messages: list[Message] = []
     for turn in _shown(earlier):

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assistant.checks.examination import Examination
+from assistant.checks.examination import CheckRunner
 from assistant.checks.finding import Show
 from assistant.checks.journal import bindings, durable, room, sound
 from assistant.checks.model import ModelChecks
@@ -31,7 +31,7 @@ SOMETHING_WRONG = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class DoctorRequest:
     """The settings and files to examine. `wall` returns seconds since 1970; `waiting` is called with what is slow."""
 
     config: Config
@@ -46,7 +46,7 @@ class Visit:
 
 
 # Any: the reactor has no one interface for time, network and threads.
-async def examine(reactor: Any, visit: Visit) -> int:
+async def examine(reactor: Any, visit: DoctorRequest) -> int:
     """Run the checks and return the exit status, 0 when all is well. Cancelling ends them and drops open requests."""
     exchange = HttpExchange(reactor)
     try:
@@ -58,11 +58,11 @@ async def examine(reactor: Any, visit: Visit) -> int:
 class _Checks:
     """All checks of a visit, in order."""
 
-    def __init__(self, reactor: Any, visit: Visit, exchange: HttpExchange) -> None:
+    def __init__(self, reactor: Any, visit: DoctorRequest, exchange: HttpExchange) -> None:
         self._reactor = reactor
         self._visit = visit
         self._exchange = exchange
-        self._examination = Examination(reactor, visit.show, visit.waiting, visit.secrets.scrub)
+        self._examination = CheckRunner(reactor, visit.show, visit.waiting, visit.secrets.scrub)
         self._keys = key_sources(reactor, visit.environment, visit.folder, visit.secrets)
 
     async def run(self) -> int:

@@ -8,7 +8,7 @@ from typing import TextIO
 from assistant.checks.finding import Finding
 
 
-class Screen:
+class DoctorScreen:
     """Writes one line for each result to standard output, for people or, with `json`, for machines."""
 
     def __init__(self, *, json: bool = False) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assistant.surfaces.game.errors import GameError
 from assistant.surfaces.game.folder import GameFolder
-from assistant.surfaces.game.making import Maker, Wanted, remove
+from assistant.surfaces.game.making import GameOptions, Maker, remove
 from assistant.surfaces.game.modelling import with_model
 from assistant.surfaces.game.patience import Patience
 from assistant.surfaces.game.ports import LOOPBACK
@@ -31,7 +31,7 @@ class Options:
     """The options of the command line."""
 
     folder: Path
-    wanted: Wanted
+    wanted: GameOptions
     fresh: bool = False
     stop: bool = False
 

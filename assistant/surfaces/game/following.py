@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @dataclass(slots=True)
-class Following:
+class LogTail:
     """A reader of a log that grows, and that Evennia may put aside and begin anew."""
 
     path: Path

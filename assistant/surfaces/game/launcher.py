@@ -20,7 +20,7 @@ _SHOWN_LINES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Launcher:
+class EvenniaLauncher:
     """The launcher `evennia` for the game in `folder`. What it prints is appended to `log`."""
 
     folder: Path

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assistant.surfaces.game.errors import GameError
 from assistant.surfaces.game.folder import GameFolder, Kept
-from assistant.surfaces.game.launcher import Launcher, ending
+from assistant.surfaces.game.launcher import EvenniaLauncher, ending
 from assistant.surfaces.game.ports import Ports, free_ports
 from assistant.surfaces.game.writing import write_options, write_settings, write_setup
 
@@ -22,7 +22,7 @@ _MIGRATED = "Running migrations:"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class GameOptions:
     """The options given: the model's settings by name, the assistant's name, and the first port."""
 
     model: Mapping[str, str]
@@ -42,18 +42,18 @@ class Maker:
     environment: Mapping[str, str]
     say: Callable[[str], None]
 
-    def launcher(self, folder: GameFolder) -> Launcher:
+    def launcher(self, folder: GameFolder) -> EvenniaLauncher:
         """Return the launcher for a game that exists."""
-        return Launcher(folder.path, folder.launcher_log, self.environment)
+        return EvenniaLauncher(folder.path, folder.launcher_log, self.environment)
 
-    def make(self, folder: GameFolder, wanted: Wanted) -> None:
+    def make(self, folder: GameFolder, wanted: GameOptions) -> None:
         """Make a new game, as a whole or not at all. Raises GameError. Blocks for a few seconds."""
         name = wanted.name or DEFAULT_NAME
         self.say(f"Making a game in {folder.path} ...")
         parent = folder.path.parent
         parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".mud-assistant-", dir=parent) as there:
-            launcher = Launcher(Path(there), Path(there) / "launcher.log", self.environment)
+            launcher = EvenniaLauncher(Path(there), Path(there) / "launcher.log", self.environment)
             printed = launcher.run("--init", "game")
             new = GameFolder(Path(there) / "game")
             if not new.settings.exists():
@@ -68,7 +68,7 @@ class Maker:
                 folder.path.rmdir()  # it is empty: `kept` refuses any other folder
             os.replace(new.path, folder.path)  # noqa: PTH105  (the same call; this one says that it replaces)
 
-    def adapt(self, folder: GameFolder, kept: Kept, wanted: Wanted) -> None:
+    def adapt(self, folder: GameFolder, kept: Kept, wanted: GameOptions) -> None:
         """Apply the options to a game that is not running. Raises GameError."""
         if wanted.name and wanted.name != kept.assistant:
             raise GameError(

@@ -11,14 +11,14 @@ from urllib.parse import urlsplit
 
 from assistant.config.known_providers import AUTO, EMBEDDED
 from assistant.models import offer
-from assistant.surfaces.game.making import Wanted
+from assistant.surfaces.game.making import GameOptions
 from llm.providers.ollama import DEFAULT_URL
 
 #: How long to wait for a connection to a local Ollama, in seconds.
 LOOK_SECONDS = 1.0
 
 
-def with_model(wanted: Wanted, now: Callable[[], float], say: Callable[[str], None]) -> Wanted:
+def with_model(wanted: GameOptions, now: Callable[[], float], say: Callable[[str], None]) -> GameOptions:
     """Add the better local model to what is wanted when it is the one on this machine, or the owner chooses it.
 
     `now` gives seconds. Blocks for a third of a second, and until the owner has answered.

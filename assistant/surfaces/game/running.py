@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from assistant.surfaces.game.errors import GameError
 from assistant.surfaces.game.folder import GameFolder
-from assistant.surfaces.game.following import Following
-from assistant.surfaces.game.launcher import Launcher, ending
+from assistant.surfaces.game.following import LogTail
+from assistant.surfaces.game.launcher import EvenniaLauncher, ending
 from assistant.surfaces.game.patience import Patience
 from assistant.surfaces.game.ports import LOOPBACK
 from assistant.surfaces.game.processes import Process, family, processes
@@ -31,14 +31,14 @@ class Running:
     """One game that can be started and stopped. `say` is called with a sentence for each step."""
 
     folder: GameFolder
-    launcher: Launcher
+    launcher: EvenniaLauncher
     patience: Patience
     say: Callable[[str], None]
-    log: Following = field(init=False)
+    log: LogTail = field(init=False)
 
     def __post_init__(self) -> None:
         """Follow the game's log."""
-        self.log = Following(self.folder.server_log)
+        self.log = LogTail(self.folder.server_log)
 
     def is_up(self) -> bool:
         """Tell whether both processes are alive."""

@@ -16,10 +16,10 @@ from assistant.events.outcome import Failed, Outcome
 from assistant.events.trace import StepTrace
 from assistant.journal import MemoryJournal
 from assistant.loop.react import react
-from assistant.loop.run_context import Mind
+from assistant.loop.run_context import RunContext
 from assistant.models.choose import EMBEDDED_WITHHELD
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.storage import in_memory
 from assistant.surfaces.replay.recorded import RecordedRun, in_whole_answers
 from assistant.surfaces.replay.stage import NobodyOnTheWeb, Nowhere, RecordedModel, Stage, Tape
@@ -112,7 +112,7 @@ class Replayer:
             work.cancel()
         return outcomes[0] if outcomes else Failed("it does not come to an end", bug=True)
 
-    def _made(self, config: Config, me: Principal, tools: Sequence[Tool]) -> Mind:
+    def _made(self, config: Config, me: Principal, tools: Sequence[Tool]) -> RunContext:
         """Build the mind from the settings, with a recorded model and recorded tools."""
         clock = self._clock
         is_embedded = config.model.provider == "embedded"
@@ -122,7 +122,7 @@ class Replayer:
             config.model.model_copy(update={"asking": "tools"}),  # each answer is recorded as the calls read from it
             withheld=EMBEDDED_WITHHELD if is_embedded else frozenset(),
         )
-        around = Surroundings(
+        around = Dependencies(
             me=me,
             world=Nowhere(),
             storage=in_memory(clock.seconds, 1),

@@ -32,7 +32,7 @@ DIFFERS, UNREADABLE = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReplayOptions:
     """The options of the command line."""
 
     file: Path
@@ -58,7 +58,7 @@ class _Found:
 
 
 def replay(
-    wanted: Wanted,
+    wanted: ReplayOptions,
     wall: Callable[[], float],
     secrets: Secrets | None = None,
     environment: Mapping[str, str] | None = None,
@@ -88,7 +88,7 @@ def replay(
     return status
 
 
-def _settings(wanted: Wanted, secrets: Secrets, environment: Mapping[str, str]) -> Config | None:
+def _settings(wanted: ReplayOptions, secrets: Secrets, environment: Mapping[str, str]) -> Config | None:
     """Read the settings for running again; None when nothing is to be run again. Raises SettingsError when wrong.
 
     `secrets` learns their keys in any case. A keyring is not read, because it may prompt the owner.
@@ -118,7 +118,7 @@ def _unreadable(sentence: str) -> int:
     return UNREADABLE
 
 
-def _taken(db: sqlite3.Connection, wanted: Wanted, damage: str) -> _Found:
+def _taken(db: sqlite3.Connection, wanted: ReplayOptions, damage: str) -> _Found:
     """Read what is wanted from the file. Raises CannotRead when it is not there."""
     known = reading.assistants(db)
     called = {reading.name_of(db, whose).casefold(): whose for whose in known}
@@ -138,7 +138,7 @@ def _taken(db: sqlite3.Connection, wanted: Wanted, damage: str) -> _Found:
     return _Found((), runs, left_out, damage)
 
 
-def _runs(db: sqlite3.Connection, wanted: Wanted) -> Sequence[RecordedRun]:
+def _runs(db: sqlite3.Connection, wanted: ReplayOptions) -> Sequence[RecordedRun]:
     if not wanted.run:
         return reading.last_runs(db, wanted.assistant, -1 if wanted.all else wanted.last or LAST_RUNS)
     runs = []
@@ -150,7 +150,7 @@ def _runs(db: sqlite3.Connection, wanted: Wanted) -> Sequence[RecordedRun]:
     return runs
 
 
-def _told(found: _Found, wanted: Wanted, config: Config | None) -> tuple[Sequence[str], int]:
+def _told(found: _Found, wanted: ReplayOptions, config: Config | None) -> tuple[Sequence[str], int]:
     """Return the lines to print, and the exit status they mean."""
     if wanted.parked or wanted.unknown:
         none = "No event is parked." if wanted.parked else "There is no call whose outcome is unknown."
@@ -171,7 +171,7 @@ def _told(found: _Found, wanted: Wanted, config: Config | None) -> tuple[Sequenc
     return _or_none(lines, "There is no run in this journal.", wanted), status
 
 
-def _or_none(lines: Sequence[str], none: str, wanted: Wanted) -> Sequence[str]:
+def _or_none(lines: Sequence[str], none: str, wanted: ReplayOptions) -> Sequence[str]:
     return lines if lines or wanted.json else [none]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assistant.journal import Incomplete, ReadOnly, Recovered, Refused
+from assistant.journal import Incomplete, OpeningRefused, ReadOnly, Recovered
 from assistant.journal.file.files import PAGE_BYTES, beside, connect
 from assistant.journal.file.mark import missing_writes, promised
 from assistant.journal.file.schema import APPLICATION_ID, SCHEMA, version_of
@@ -114,10 +114,10 @@ def _copied(path: Path, copy: Path, now: float) -> Opened:
     except OSError as error:
         raise CannotRead(f"{path} cannot be read: {error.strerror}") from error
     db, state = open_file(copy, SCHEMA, now)
-    if db is None or isinstance(state, Refused | ReadOnly):
+    if db is None or isinstance(state, OpeningRefused | ReadOnly):
         if db is not None:
             db.close()
-        cause = state.cause if isinstance(state, Refused | ReadOnly) else "it cannot be opened"
+        cause = state.cause if isinstance(state, OpeningRefused | ReadOnly) else "it cannot be opened"
         raise CannotRead(f"{path} cannot be read as a journal: {cause}")
     if isinstance(state, Incomplete):
         return _incomplete(db, state)

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.outcome import Outcome
 from assistant.journal import Accepted, BrokenRecord, NewerRecord
 from assistant.journal.codec import Codec
@@ -142,9 +142,9 @@ def _by_place(rows: Iterable[tuple[int, int, bytes]], codec: Codec[T]) -> dict[t
 
 def _accepted(record: bytes, verdict: str, importance: int, addressed: int) -> Accepted | None:
     event = _value(EVENT, record)
-    if event is None or verdict not in set(Verdict):
+    if event is None or verdict not in set(Classification):
         return None
-    return Accepted(event, Attention(Verdict(verdict), importance, bool(addressed)))
+    return Accepted(event, Attention(Classification(verdict), importance, bool(addressed)))
 
 
 def _value(codec: Codec[T], record: bytes) -> T | None:

@@ -31,7 +31,7 @@ from tools import (
 )
 from tools.arguments import parse_arguments
 from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 
 #: The result of a call that was not done then, so that the run continues as far as it can.
@@ -175,11 +175,11 @@ class NobodyOnTheWeb:
 
     async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
         """Raise WebError: there is no web in a replay."""
-        raise WebError(Kind.NETWORK, "there is no web in a replay")
+        raise WebError(ErrorKind.NETWORK, "there is no web in a replay")
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
         """Raise WebError: there is no web in a replay."""
-        raise WebError(Kind.NETWORK, "there is no web in a replay")
+        raise WebError(ErrorKind.NETWORK, "there is no web in a replay")
 
 
 async def _as_then(recorded: RecordedCall | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import TypeVar
 
-from assistant.surfaces.setup.typed import Ended, Lines
+from assistant.surfaces.setup.typed import InputEnded, TypedLines
 
 T = TypeVar("T")
 _YES, _NO = frozenset({"y", "yes"}), frozenset({"n", "no"})
@@ -19,7 +19,7 @@ class NotSetUp(Exception):
 class Dialogue:
     """Asks through `say`, which writes its text unchanged, and reads answers from `lines`."""
 
-    def __init__(self, lines: Lines, say: Callable[[str], None]) -> None:
+    def __init__(self, lines: TypedLines, say: Callable[[str], None]) -> None:
         self._lines = lines
         self._say = say
 
@@ -93,7 +93,7 @@ class Dialogue:
                 with self._lines.unseen() if secret else nullcontext():
                     self._say(prompt)
                     answer = (await self._lines.line()).strip() or proposed
-            except Ended:
+            except InputEnded:
                 self._say("\n")
                 raise NotSetUp("the answers ended before the last question") from None
             if secret or not self._lines.typed:

@@ -20,7 +20,7 @@ class NewKey:
 
 
 @dataclass(slots=True)
-class Draft:
+class SettingsDraft:
     """The present settings and the changes to them; the value None removes a setting."""
 
     #: The folder of the settings; references of key files are relative to it.

@@ -9,13 +9,13 @@ from assistant.keys.file import MAX_BYTES
 from assistant.keys.redaction import MIN_CHARS, Secrets
 from assistant.keys.reference import KeyReferenceError, check_reference
 from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.draft import Draft, NewKey
+from assistant.surfaces.setup.draft import NewKey, SettingsDraft
 
 #: The folder of key files: beside the settings, closed to all other users.
 FOLDER = "keys"
 
 
-async def reference(dialogue: Dialogue, draft: Draft, secrets: Secrets, name: str, current: str) -> str:
+async def reference(dialogue: Dialogue, draft: SettingsDraft, secrets: Secrets, name: str, current: str) -> str:
     """Ask where the key of `name` is kept, and return the reference. An entered key is added to draft and secrets."""
     ways = _ways(current)
     way = await dialogue.choice(f"Where is the key of {name} kept?", ways, ways[0])
@@ -42,7 +42,7 @@ def _ways(current: str) -> list[str]:
     return ways
 
 
-async def _variable(dialogue: Dialogue, draft: Draft, name: str) -> str:
+async def _variable(dialogue: Dialogue, draft: SettingsDraft, name: str) -> str:
     def check(answer: str) -> str:
         try:
             check_reference(f"env:{answer}")
@@ -56,7 +56,7 @@ async def _variable(dialogue: Dialogue, draft: Draft, name: str) -> str:
     return f"env:{variable}"
 
 
-async def _file(dialogue: Dialogue, draft: Draft, secrets: Secrets, name: str) -> str:
+async def _file(dialogue: Dialogue, draft: SettingsDraft, secrets: Secrets, name: str) -> str:
     path = draft.folder / FOLDER / name
     where = f"file:{FOLDER}/{name}"
     if path.exists() and not await dialogue.yes(f"{path} is there already; replace it?", proposed=False):
@@ -65,7 +65,7 @@ async def _file(dialogue: Dialogue, draft: Draft, secrets: Secrets, name: str) -
     return where
 
 
-async def _entry(dialogue: Dialogue, draft: Draft, secrets: Secrets, name: str) -> str:
+async def _entry(dialogue: Dialogue, draft: SettingsDraft, secrets: Secrets, name: str) -> str:
     entry = await dialogue.text("The name of the keyring's entry", name)
     where = f"keyring:{entry}"
     draft.keys[where] = NewKey(await _entered(dialogue, secrets, name), entry=entry)

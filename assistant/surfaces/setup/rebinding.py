@@ -9,7 +9,7 @@ from typing import Any
 
 from assistant.checks.journal import bindings
 from assistant.config.schema import Config
-from assistant.journal import JournalError, ReadOnly, Refused
+from assistant.journal import JournalError, OpeningRefused, ReadOnly
 from assistant.keys.binding import Voided, bound
 from assistant.keys.reference import anchored
 from assistant.models.bound_keys import BoundKeys
@@ -43,7 +43,7 @@ async def rebind(
         return
     journal = JournalFile(path, reactor, wall, config.journal)
     try:
-        if isinstance(await journal.open(), Refused | ReadOnly):
+        if isinstance(await journal.open(), OpeningRefused | ReadOnly):
             return
         keys = BoundKeys(await journal.bindings.load())
         keys.admit(wanted, entered)

@@ -21,10 +21,10 @@ from assistant.keys.keyring_entry import SERVICE
 from assistant.keys.redaction import Secrets
 from assistant.runtime.off_thread import in_daemon_thread
 from assistant.service.wiring import KEY_SECONDS, key_sources
-from assistant.surfaces.doctor.run import Visit, examine
-from assistant.surfaces.doctor.screen import Screen
+from assistant.surfaces.doctor.run import DoctorRequest, examine
+from assistant.surfaces.doctor.screen import DoctorScreen
 from assistant.surfaces.setup.dialogue import Dialogue, NotSetUp
-from assistant.surfaces.setup.draft import Draft, NewKey
+from assistant.surfaces.setup.draft import NewKey, SettingsDraft
 from assistant.surfaces.setup.rebinding import rebind
 from assistant.surfaces.setup.searching import WebQuestions
 from assistant.surfaces.setup.thinking import ModelQuestions
@@ -75,11 +75,11 @@ async def install(reactor: Any, installation: Installation) -> int:
 
 async def _tested(reactor: Any, installation: Installation, config: Config, *, is_web: bool) -> int:
     """Run the doctor on the new settings and return its exit status."""
-    screen = Screen()
+    screen = DoctorScreen()
     _say("\n")
     return await examine(
         reactor,
-        Visit(
+        DoctorRequest(
             config,
             installation.path.parent,
             installation.environment,
@@ -110,7 +110,7 @@ class _Setup:
         Raises NotSetUp, CannotWrite.
         """
         text = self._text()
-        draft = Draft(self._path.parent, self._before(text), self._environment)
+        draft = SettingsDraft(self._path.parent, self._before(text), self._environment)
         if text and not await self._dialogue.yes(f"{self._path} is there already; change it?", proposed=True):
             raise NotSetUp("it stays as it is")
         keys = key_sources(self._reactor, self._environment, draft.folder, self._secrets)
@@ -148,13 +148,13 @@ class _Setup:
         except SettingsError as error:
             raise NotSetUp(f"mend this first, or move the file away: {error}") from error
 
-    async def _journal(self, draft: Draft) -> None:
+    async def _journal(self, draft: SettingsDraft) -> None:
         old = draft.before.journal.file
         self._dialogue.tell(f"Where is it kept what was heard and done? ({_NO_JOURNAL}: nowhere, it is then forgotten)")
         file = await self._dialogue.text("Journal, from the folder of the settings", old or "assistant.journal")
         draft.set("journal", "file", value="" if file == _NO_JOURNAL else file)
 
-    def _new(self, text: str, draft: Draft) -> str:
+    def _new(self, text: str, draft: SettingsDraft) -> str:
         """Return the new text of the file, checked to be valid. Raises NotSetUp."""
         try:
             new = edited(text or _NEW, draft.changes)
@@ -169,7 +169,7 @@ class _Setup:
             raise NotSetUp(f"{place} would not be valid: {first['msg']}") from None
         return new
 
-    def _show(self, draft: Draft) -> None:
+    def _show(self, draft: SettingsDraft) -> None:
         """Show what will be set and where keys will be kept, without the keys themselves."""
         self._dialogue.tell("")
         for path, value in draft.changes.items():
@@ -179,7 +179,7 @@ class _Setup:
             where = key.path or f"the keyring's entry {key.entry}"
             self._dialogue.tell(f"  and the key into {where}")
 
-    async def _write(self, text: str, new: str, draft: Draft) -> None:
+    async def _write(self, text: str, new: str, draft: SettingsDraft) -> None:
         """Write the keys first, so that settings never lead to a missing key. Raises NotSetUp, CannotWrite."""
         for key in draft.keys.values():
             if key.path is None:

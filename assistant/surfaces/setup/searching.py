@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assistant.config.web import WebProviderConfig
 from assistant.keys.redaction import Secrets
 from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.draft import Draft
+from assistant.surfaces.setup.draft import SettingsDraft
 from assistant.surfaces.setup.keeping import reference
 from assistant.surfaces.setup.thinking import checked_url, same_server
 from tools.web import registry
@@ -58,7 +58,7 @@ class WebQuestions:
     """Asks for the search providers and the page providers."""
 
     dialogue: Dialogue
-    draft: Draft
+    draft: SettingsDraft
     secrets: Secrets
 
     async def ask(self) -> bool:

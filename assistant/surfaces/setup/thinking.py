@@ -28,7 +28,7 @@ from assistant.models.chosen import provider_of
 from assistant.models.offer import BETTER, SMALL
 from assistant.service.options import meanings
 from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.draft import Draft
+from assistant.surfaces.setup.draft import SettingsDraft
 from assistant.surfaces.setup.keeping import reference
 from llm import LLMError, get_provider
 from llm.discover import offered_models
@@ -48,7 +48,7 @@ class ModelQuestions:
     """Asks for the model and its key."""
 
     dialogue: Dialogue
-    draft: Draft
+    draft: SettingsDraft
     exchange: HttpExchange
     clock: IReactorTime
     keys: KeySources

@@ -16,11 +16,11 @@ MAX_LINE_BYTES = 64 * 1024
 _PIECE_BYTES = 4096
 
 
-class Ended(Exception):
+class InputEnded(Exception):
     """There are no more lines."""
 
 
-class Lines(Protocol):
+class TypedLines(Protocol):
     """A source of answers."""
 
     #: Whether a person types the answers, and can answer again.
@@ -61,10 +61,10 @@ class StandardInput:
         while b"\n" not in self._rest:
             piece = os.read(self._descriptor, _PIECE_BYTES)
             if not piece and not self._rest:
-                raise Ended
+                raise InputEnded
             self._rest += piece or b"\n"
             if len(self._rest) > MAX_LINE_BYTES:
-                raise Ended
+                raise InputEnded
         line, _, rest = bytes(self._rest).partition(b"\n")
         self._rest = bytearray(rest)
         return line.decode("utf-8", "replace").rstrip("\r")
@@ -76,7 +76,7 @@ def _unseen(descriptor: int) -> Iterator[None]:
     try:
         import termios  # noqa: PLC0415  (not on Windows)
     except ImportError:
-        raise Ended from None
+        raise InputEnded from None
     before = termios.tcgetattr(descriptor)
     silent = termios.tcgetattr(descriptor)
     silent[3] &= ~termios.ECHO

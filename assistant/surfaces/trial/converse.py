@@ -19,7 +19,7 @@ from assistant.runtime.storage import JournalFile, Storage, in_memory
 from assistant.runtime.warming import Warmer
 from assistant.service.showing import scene_text
 from assistant.service.troubles import Troubles
-from assistant.service.usage_store import Spending
+from assistant.service.usage_store import UsageStore
 from assistant.surfaces.trial.discreet import DiscreetScreen
 from assistant.surfaces.trial.lines import PipeLines
 from assistant.surfaces.trial.plain import PlainScreen
@@ -59,7 +59,7 @@ class TrialOptions:
     place: Place = HAMLET
 
 
-class Lines(Protocol):
+class InputLines(Protocol):
     """A source of lines."""
 
     def next(self) -> Deferred[str | None]:
@@ -94,12 +94,12 @@ class Trial:
         self._troubles = troubles
         offset = options.config.budget.utc_offset_hours * 3600
         ledger = Ledger(reactor.seconds, options.wall, offset)
-        self._spending = Spending(ledger, journal.usage) if journal else None
+        self._spending = UsageStore(ledger, journal.usage) if journal else None
         keep = self._spending.keep if self._spending else None
         self._pipeline = Pipeline(reactor, Random(), ledger, keep)  # noqa: S311  (jitter)
         self._launcher = Launcher()
         self._assistant: Assistant | None = None
-        self._lines: Lines | None = None
+        self._lines: InputLines | None = None
 
     async def converse(self) -> int:
         """Read and obey lines until the visitor leaves; return the exit status."""
@@ -144,7 +144,7 @@ class Trial:
             return f"(Goodbye. {name} keeps nothing of this; with --journal FILE it would.)"
         return f"(Goodbye. {name} remembers this in {self._journal.store.path.name}.)"
 
-    def _front(self) -> tuple[Screen, Lines, Terminal | None]:
+    def _front(self) -> tuple[Screen, InputLines, Terminal | None]:
         if sys.stdin.isatty() and sys.stdout.isatty() and not self._options.as_json:
             from assistant.surfaces.trial.terminal import Terminal  # noqa: PLC0415  (a quarter of a second that pipes need not pay)
 

@@ -11,7 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from assistant.config.settings import SettingsError
-from assistant.journal import JournalError, ReadOnly, Refused, Sound
+from assistant.journal import JournalError, OpeningRefused, ReadOnly, Sound
 from assistant.keys.reference import KeyReferenceError, KeySources
 from assistant.models import offer
 from assistant.models.bound_keys import BoundKeys
@@ -88,7 +88,7 @@ class _Start:
         try:
             if not isinstance(opened, Sound) or opened.new:
                 self.progress.note(opened.sentence)
-            if isinstance(opened, Refused | ReadOnly):
+            if isinstance(opened, OpeningRefused | ReadOnly):
                 return CANNOT_START
             return await self._converse(journal)
         except JournalError as error:

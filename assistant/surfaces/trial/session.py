@@ -32,7 +32,7 @@ from assistant.surfaces.trial.commands import (
     Whisper,
     parse,
 )
-from assistant.worlds.embedded.world import CHANNELS, Body
+from assistant.worlds.embedded.world import CHANNELS, EmbeddedBody
 from resilience import Pipeline
 from tools import Denied, Principal, Scene, ToolFailed
 from tools.text.clean import one_line
@@ -156,7 +156,7 @@ class TrialObserver:
 class Session:
     """The visitor's side of the conversation."""
 
-    body: Body
+    body: EmbeddedBody
     assistant: Assistant
     assistant_name: str
     observer: TrialObserver

@@ -10,12 +10,12 @@ from assistant.config.schema import AssistantConfig, BudgetConfig
 from assistant.events.trace import Observer
 from assistant.keys.pieces import KeyPieces
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Surroundings, build_assistant
+from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant, OnFailure
-from assistant.runtime.ears import AssistantEars
+from assistant.runtime.ears import AssistantListener
 from assistant.runtime.storage import Storage
 from assistant.worlds.embedded.hamlet import Place
-from assistant.worlds.embedded.world import Body, EmbeddedWorld
+from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities
 from resilience import HttpExchange, Launcher, Pipeline
 from tools import Kind, Principal, Registry, Tool
@@ -27,7 +27,7 @@ class Stage:
     """A place with an assistant living in it; `home` is the assistant's body."""
 
     world: EmbeddedWorld
-    home: Body
+    home: EmbeddedBody
     assistant: Assistant
 
 
@@ -65,7 +65,7 @@ class Staging:
         world = EmbeddedWorld(place)
         me = assistant_principal(settings)
         home = world.add(me, description=description or f"This is {settings.name}.")
-        around = Surroundings(
+        around = Dependencies(
             me=me,
             world=home,
             storage=storage,
@@ -82,7 +82,7 @@ class Staging:
             notify=notify,
         )
         assistant = build_assistant(settings, models, around, on_failure)
-        home.ears = AssistantEars(
+        home.ears = AssistantListener(
             assistant, me, self.clock, home.alone_with, self.launcher, storage.life, others=home.others_than
         )
         await assistant.rights.load()

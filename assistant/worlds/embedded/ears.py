@@ -13,7 +13,7 @@ from tools.context import Principal
 _log = Logger()
 
 
-class Ears(Protocol):
+class EventListener(Protocol):
     """A listener that is told what a body perceives, but never its own acts. Called on the reactor, must not wait."""
 
     def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
@@ -49,7 +49,7 @@ class Ears(Protocol):
         ...
 
 
-def perceived(ears: Ears, perceive: Callable[[Ears], None], who: str) -> None:
+def perceived(ears: EventListener, perceive: Callable[[EventListener], None], who: str) -> None:
     """Let one listener perceive something. An error of this listener is logged and does not reach the others."""
     try:
         perceive(ears)

@@ -14,7 +14,7 @@ from tools.text.names import plain
 
 if TYPE_CHECKING:
     from assistant.worlds.embedded.hamlet import Resident
-    from assistant.worlds.embedded.world import Body, EmbeddedWorld
+    from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 
 
 _SELF = frozenset({"me", "myself", "self"})
@@ -45,7 +45,7 @@ class Identities:
         return Target(self.of(thing), thing.name, where)
 
 
-def aliased(target: str, body: Body) -> str:
+def aliased(target: str, body: EmbeddedBody) -> str:
     """Return `target`, with 'me' and 'here' replaced by the names of the body and the room."""
     wanted = plain(target)
     if wanted in _SELF:
@@ -63,7 +63,7 @@ def written(text: str, level: int | None) -> str:
     return text if level is None else Written(text, level)
 
 
-def lowest_seen(body: Body, *, everywhere: bool = False) -> int | None:
+def lowest_seen(body: EmbeddedBody, *, everywhere: bool = False) -> int | None:
     """Return the lowest level of any name round the body, or in the whole game; None when all are the game's own."""
     world: EmbeddedWorld = body.world
     bodies = world.bodies if everywhere else world.bodies_with(body)
@@ -73,7 +73,7 @@ def lowest_seen(body: Body, *, everywhere: bool = False) -> int | None:
 
 
 @contextmanager
-def levelled(body: Body, *, everywhere: bool = False) -> Iterator[None]:
+def levelled(body: EmbeddedBody, *, everywhere: bool = False) -> Iterator[None]:
     """Give a ToolFailed raised in this context the level of the names that its sentence lists."""
     try:
         yield

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from assistant.worlds.embedded import commands as embedded_commands
-from assistant.worlds.embedded.ears import Ears, perceived
+from assistant.worlds.embedded.ears import EventListener, perceived
 from assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, Resident, Room
 from assistant.worlds.embedded.identity import (
     Identities,
@@ -46,28 +46,30 @@ class EmbeddedWorld:
         self.things: dict[str, list[Thing]] = {room.key: list(room.things) for room in place.rooms}
         self.carried: defaultdict[str, list[Thing]] = defaultdict(list)
         self.identities = Identities()
-        self._bodies: dict[str, Body] = {}
+        self._bodies: dict[str, EmbeddedBody] = {}
         #: The bodies in each room, by the room's key, in the order they came there.
-        self._in_room: defaultdict[str, dict[str, Body]] = defaultdict(dict)
-        self._untold: deque[tuple[Body, Callable[[Ears], None]]] = deque()
+        self._in_room: defaultdict[str, dict[str, EmbeddedBody]] = defaultdict(dict)
+        self._untold: deque[tuple[EmbeddedBody, Callable[[EventListener], None]]] = deque()
         self._telling = False
 
     @property
-    def bodies(self) -> tuple[Body, ...]:
+    def bodies(self) -> tuple[EmbeddedBody, ...]:
         """Every body in the game, in the order they joined."""
         return tuple(self._bodies.values())
 
-    def add(self, principal: Principal, room: str = "", ears: Ears | None = None, description: str = "") -> Body:
+    def add(
+        self, principal: Principal, room: str = "", ears: EventListener | None = None, description: str = ""
+    ) -> EmbeddedBody:
         """Make a body for `principal` in the room with this key, by default the first. ValueError for a second body."""
         if principal.id in self._bodies:
             raise ValueError(f"{principal.id} is in the game already")
-        body = Body(self, principal, self.rooms[room or self.start], ears, description)
+        body = EmbeddedBody(self, principal, self.rooms[room or self.start], ears, description)
         self._bodies[principal.id] = body
         self._in_room[body.room.key][principal.id] = body
         self._arrived(body, "")
         return body
 
-    def remove(self, body: Body) -> None:
+    def remove(self, body: EmbeddedBody) -> None:
         """Take `body` out of the game. No effect when it is out already."""
         if self._bodies.pop(body.principal.id, None) is not None:
             del self._in_room[body.room.key][body.principal.id]
@@ -77,22 +79,22 @@ class EmbeddedWorld:
         """Return the residents who live in `room`."""
         return [resident for resident in self.residents if resident.room == room.key]
 
-    def bodies_with(self, body: Body) -> list[Body]:
+    def bodies_with(self, body: EmbeddedBody) -> list[EmbeddedBody]:
         """Return the other bodies in the same room."""
         return [other for other in self._in_room[body.room.key].values() if other is not body]
 
-    def put(self, body: Body, room: Room) -> None:
+    def put(self, body: EmbeddedBody, room: Room) -> None:
         """Note that a body that is in the game is now in `room`."""
         if self._in_room[body.room.key].pop(body.principal.id, None) is not None:
             self._in_room[room.key][body.principal.id] = body
 
-    def transfer(self, body: Body, way: Exit) -> None:
+    def transfer(self, body: EmbeddedBody, way: Exit) -> None:
         """Move `body` through an exit, and show it at both ends."""
         self.tell_room(body, lambda ears: ears.saw_departure(body.principal, way.direction))
         left, body.room = body.room, self.rooms[way.to]
         self._arrived(body, next((back.direction for back in body.room.exits if back.to == left.key), ""))
 
-    def carry_off(self, body: Body, room: Room, *, quiet: bool = False) -> None:
+    def carry_off(self, body: EmbeddedBody, room: Room, *, quiet: bool = False) -> None:
         """Put `body` into `room` without an exit. It is shown at both ends unless `quiet`."""
         if not quiet:
             self.tell_room(body, lambda ears: ears.saw_departure(body.principal, ""))
@@ -100,11 +102,11 @@ class EmbeddedWorld:
         if not quiet:
             self._arrived(body, "")
 
-    def tell_room(self, source: Body, perceive: Callable[[Ears], None]) -> None:
+    def tell_room(self, source: EmbeddedBody, perceive: Callable[[EventListener], None]) -> None:
         """Let every other body in the room of `source` perceive something."""
         self.tell(self.bodies_with(source), perceive)
 
-    def tell(self, bodies: Sequence[Body], perceive: Callable[[Ears], None]) -> None:
+    def tell(self, bodies: Sequence[EmbeddedBody], perceive: Callable[[EventListener], None]) -> None:
         """Let `bodies` perceive something, after all earlier events have been delivered."""
         self._untold.extend([(body, perceive) for body in bodies])
         if self._telling:
@@ -119,25 +121,30 @@ class EmbeddedWorld:
         finally:
             self._telling = False
 
-    def _arrived(self, body: Body, from_direction: str) -> None:
+    def _arrived(self, body: EmbeddedBody, from_direction: str) -> None:
         """Show the newcomer to the room, and let the residents greet them."""
         self.tell_room(body, lambda ears: ears.saw_arrival(body.principal, from_direction))
         for resident in self.residents_in(body.room):
             if resident.greeting:
                 self._greet(resident, body)
 
-    def _greet(self, resident: Resident, body: Body) -> None:
+    def _greet(self, resident: Resident, body: EmbeddedBody) -> None:
         self.tell(
             [body, *self.bodies_with(body)],
             lambda ears: ears.heard_say(resident.principal, resident.greeting, body.principal),
         )
 
 
-class Body:
+class EmbeddedBody:
     """One character of the game: the `World` of the assistant that lives in it. `ears` may be set later."""
 
     def __init__(
-        self, world: EmbeddedWorld, principal: Principal, room: Room, ears: Ears | None = None, description: str = ""
+        self,
+        world: EmbeddedWorld,
+        principal: Principal,
+        room: Room,
+        ears: EventListener | None = None,
+        description: str = "",
     ) -> None:
         self.world = world
         self.principal = principal
@@ -292,7 +299,7 @@ class Body:
             raise ToolFailed("Nobody else is here.")
         return others[pick(name, [other.name for other in others], what="Here are")]
 
-    def _all_others(self) -> list[Body]:
+    def _all_others(self) -> list[EmbeddedBody]:
         """Return every other body in the game."""
         return [body for body in self.world.bodies if body is not self]
 

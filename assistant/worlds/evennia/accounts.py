@@ -21,9 +21,9 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.events.events import ChannelSaid, Event, Paged
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import service as house
-from assistant.worlds.evennia.body.far_speech import CATEGORY, PAGE_TAG, Voice
+from assistant.worlds.evennia.body.far_speech import CATEGORY, PAGE_TAG, AccountChannel
 from assistant.worlds.evennia.hearing.principals import principal_of
 from assistant.worlds.evennia.hearing.writers import Writers
 from tools import Principal
@@ -51,7 +51,7 @@ class AssistantAccount(class_from_module(settings.BASE_ACCOUNT_TYPECLASS)):  # t
     """The account of an assistant. It hears pages and its channels, and is of no use to any player."""
 
     @property
-    def member(self) -> Member | None:
+    def member(self) -> AssistantRunner | None:
         """The running assistant, or None when it does not run."""
         character = character_of(self)
         return house.member_of(character) if character is not None else None
@@ -140,10 +140,10 @@ def account_of(character: Any) -> AssistantAccount | None:
     return found if isinstance(found, AssistantAccount) else None
 
 
-def voice_of(character: Any) -> Voice | None:
+def voice_of(character: Any) -> AccountChannel | None:
     """Return the voice with which this assistant speaks beyond its room, or None when it cannot."""
     account = account_of(character)
-    return Voice(account) if account is not None else None
+    return AccountChannel(account) if account is not None else None
 
 
 def character_of(account: AssistantAccount) -> Any:

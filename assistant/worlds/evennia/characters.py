@@ -15,11 +15,11 @@ from twisted.logger import Logger
 
 from assistant.worlds.evennia.body.printout import Printout
 from assistant.worlds.evennia.body.speech import escaped
-from assistant.worlds.evennia.hearing.standing import Standing
+from assistant.worlds.evennia.hearing.standing import CharacterRights
 from tools.text.clean import one_line
 
 if TYPE_CHECKING:
-    from assistant.worlds.evennia.hearing.hearing import Hearing
+    from assistant.worlds.evennia.hearing.hearing import EventSource
 
 _log = Logger()
 
@@ -74,9 +74,9 @@ class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run 
     is_assistant = True
 
     @lazy_property  # type: ignore[untyped-decorator]  # Evennia has no types
-    def permissions(self) -> Standing:
+    def permissions(self) -> CharacterRights:
         """Return a player's permissions, whatever is stored; higher ones only while a permitted command runs."""
-        return Standing(self)
+        return CharacterRights(self)
 
     @property
     def is_superuser(self) -> bool:
@@ -88,7 +88,7 @@ class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run 
         super().at_object_creation()
         self.locks.add("puppet:false()")
 
-    def attach(self, hearing: Hearing) -> None:
+    def attach(self, hearing: EventSource) -> None:
         """Let an assistant hear what the character hears, in place of any earlier one."""
         self.detach()
         self.ndb.hearing = hearing

@@ -13,7 +13,7 @@ from evennia.utils.search import search_object
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
 from assistant.service.options import merged
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts
 from assistant.worlds.evennia import runners as lives
 from assistant.worlds.evennia import service as house
@@ -118,7 +118,9 @@ def config_with(overrides: Mapping[str, Any], name: str | None = None) -> Config
     return merged(lives.base(), named, game_overrides(), overrides)
 
 
-def change_settings(character: AssistantCharacter, overrides: Mapping[str, Any], *, entered: str = "") -> Member | None:
+def change_settings(
+    character: AssistantCharacter, overrides: Mapping[str, Any], *, entered: str = ""
+) -> AssistantRunner | None:
     """Replace the assistant's own settings by these. Restart it if it lives, and return the new member.
 
     A run in progress is taken up again with the new settings. `entered` is the reference of a key that was given just
@@ -137,7 +139,7 @@ def restart_all() -> int:
     return sum(lives.restart(character) is not None for character in living)
 
 
-def start_assistant(character: AssistantCharacter) -> Member:
+def start_assistant(character: AssistantCharacter) -> AssistantRunner:
     """Switch the assistant on: it starts now, and after every restart of the Server. Return its member.
 
     Raises SettingsError when its settings do not fit together, and HouseNotOpen.

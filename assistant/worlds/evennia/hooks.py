@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.checks.finding import State
+from assistant.checks.finding import FindingState
 from assistant.service.heap import settle_heap
 
 _log = Logger()
@@ -29,7 +29,7 @@ def at_server_start() -> None:
         if settings.CMDSET_ACCOUNT == CMDSET:
             cmdsets.give_to_all()
         finding = pragmas.finding()
-        if finding.state is State.WRONG:
+        if finding.state is FindingState.WRONG:
             _log.warn("{sentence}", sentence=finding.sentence)
         if house.is_open():
             alerts.attach()

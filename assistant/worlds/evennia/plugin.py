@@ -12,7 +12,7 @@ from assistant.worlds.evennia import service as house
 WORK_SECONDS = 0.05
 
 
-class HouseholdService(Service):
+class EvenniaService(Service):
     """Keeps the household open while the Server runs."""
 
     name = "mud-assistant"
@@ -45,4 +45,4 @@ async def _closed() -> None:
 
 def start_plugin_services(server: IServiceCollection) -> None:
     """Add the household to the Server's services. Evennia calls this once, in the Server only."""
-    HouseholdService().setServiceParent(server)  # type: ignore[no-untyped-call]  # the same
+    EvenniaService().setServiceParent(server)  # type: ignore[no-untyped-call]  # the same

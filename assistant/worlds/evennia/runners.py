@@ -11,16 +11,16 @@ from twisted.logger import Logger
 
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
-from assistant.service.embodiment import Place
+from assistant.service.embodiment import Embodiment
 from assistant.service.options import merged
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.body.body import EvenniaBody
 from assistant.worlds.evennia.body.telling import tell
 from assistant.worlds.evennia.body.thinking_sign import ThinkingSign
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.hearing.hearing import Hearing, MakeEvent
+from assistant.worlds.evennia.hearing.hearing import EventSource, MakeEvent
 from assistant.worlds.evennia.upkeep.game_wide import game_overrides
 from tools import Kind, Principal
 from tools.verbs import ACCOUNT_TOOLS
@@ -47,7 +47,7 @@ _TROUBLES: dict[str, str] = {}
 _log = Logger()
 
 
-def begin(character: Any) -> Member | None:
+def begin(character: Any) -> AssistantRunner | None:
     """Start the assistant of this character unless it lives already, and return it.
 
     Returns None when there is no household, when the assistant is switched off, and when it cannot live, which is
@@ -58,7 +58,7 @@ def begin(character: Any) -> Member | None:
     return living if living is not None else _begun(character)
 
 
-def restart(character: Any, entered: str = "") -> Member | None:
+def restart(character: Any, entered: str = "") -> AssistantRunner | None:
     """Restart the assistant with its present settings and return it; what it hears meanwhile is kept.
 
     `entered` is the reference of a key that was given just now. Returns None as `begin` does.
@@ -105,7 +105,7 @@ def principal_for(character: Any, config: Config) -> Principal:
     return Principal(house.id_of(character), settings.name, Kind.ASSISTANT, settings.permission)
 
 
-def _begun(character: Any, entered: str = "") -> Member | None:
+def _begun(character: Any, entered: str = "") -> AssistantRunner | None:
     """Start the assistant and return it; None, with the reason recorded, when it cannot be started."""
     from assistant.worlds.evennia.scripts import script_of  # noqa: PLC0415  (the script imports this module)
 
@@ -129,14 +129,14 @@ def _begun(character: Any, entered: str = "") -> Member | None:
     return None
 
 
-def _moved_in(character: Any, config: Config, entered: str) -> Member:
+def _moved_in(character: Any, config: Config, entered: str) -> AssistantRunner:
     """Start the assistant in its character, let the character hear, and return the member."""
     household = house.household()
     me = principal_for(character, config)
     voice = accounts.voice_of(character)
     manner = config.assistant
     body = EvenniaBody(character, household.clock, voice, manner.pause_seconds, manner.speech_colour)
-    place = Place(me, body, ACCOUNT_TOOLS if voice is not None else (), body.gathered, tell, body.where)
+    place = Embodiment(me, body, ACCOUNT_TOOLS if voice is not None else (), body.gathered, tell, body.where)
     member = household.start(place, config, entered)
     life = _LIVES.get(me.id)
     if life is None or life.character is not character:
@@ -150,7 +150,7 @@ def _moved_in(character: Any, config: Config, entered: str) -> Member:
 def _heard_by(character: Any) -> _Life:
     """Attach ears to a character and return its life."""
     life = _Life(character)
-    character.attach(Hearing(character, life, house.household().clock))
+    character.attach(EventSource(character, life, house.household().clock))
     return life
 
 

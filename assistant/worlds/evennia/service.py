@@ -21,9 +21,9 @@ from assistant.keys import log as log_redaction
 from assistant.keys.redaction import Secrets
 from assistant.service.heap import settle_heap
 from assistant.service.options import merged
-from assistant.service.runner import Member
-from assistant.service.service import Household
-from assistant.service.service_config import Home
+from assistant.service.runner import AssistantRunner
+from assistant.service.service import AssistantService
+from assistant.service.service_config import ServiceConfig
 from assistant.worlds.evennia.install import CONFIG, JOURNAL
 
 #: The keys of this process. They stay hidden after the household is closed, for the last lines of the log.
@@ -35,22 +35,22 @@ _NOT_YET = "the assistants' household is not open: the Server is starting or sto
 _log = Logger()
 
 
-class HouseNotOpen(RuntimeError):
+class ServiceNotRunning(RuntimeError):
     """There is no household now; the message says why, in one sentence."""
 
 
 class _Door:
     """The household of the process, or why there is none."""
 
-    household: Household | None = None
+    household: AssistantService | None = None
     settling: IDelayedCall | None = None
     why_not: str = _NOT_YET
 
 
-def household() -> Household:
+def household() -> AssistantService:
     """Return the household of this process. Raises HouseNotOpen."""
     if _Door.household is None:
-        raise HouseNotOpen(_Door.why_not)
+        raise ServiceNotRunning(_Door.why_not)
     return _Door.household
 
 
@@ -59,7 +59,7 @@ def is_open() -> bool:
     return _Door.household is not None
 
 
-def member_of(character: Any) -> Member | None:
+def member_of(character: Any) -> AssistantRunner | None:
     """Return the assistant that lives in this character now, or None."""
     return _Door.household.members.get(id_of(character)) if _Door.household is not None else None
 
@@ -81,7 +81,7 @@ def open_house() -> None:
     hide_keys()
     try:
         home = home_of_the_game()
-        opened = Household(reactor, home, Random())  # noqa: S311  (jitter)
+        opened = AssistantService(reactor, home, Random())  # noqa: S311  (jitter)
         opened.open()
     except SettingsError as error:
         _Door.why_not = f"{error}; mend it, then reload the game"
@@ -121,12 +121,12 @@ def hide_keys() -> None:
     log_redaction.install(globalLogPublisher, SECRETS)
 
 
-def home_of_the_game() -> Home:
+def home_of_the_game() -> ServiceConfig:
     """Return what the household is made from. Raises SettingsError. Blocks for one small file: for the start only."""
     path = config_path()
     config = read_settings(path, {}) if path.exists() else Config()
     wall = time.time  # noqa: TID251  (the composition root)
-    return Home(config, path.parent, os.environ, wall, SECRETS, journal_path(config), _web_of_the_game(config))
+    return ServiceConfig(config, path.parent, os.environ, wall, SECRETS, journal_path(config), _web_of_the_game(config))
 
 
 def _web_of_the_game(config: Config) -> WebConfig | None:

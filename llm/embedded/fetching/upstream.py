@@ -33,7 +33,7 @@ _PARTIAL_CONTENT, _RANGE_NOT_SATISFIABLE = 206, 416
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 
 
-class Answer(Protocol):
+class HttpAnswer(Protocol):
     """What an opener returns."""
 
     status: int
@@ -49,7 +49,7 @@ class Answer(Protocol):
 class Opener(Protocol):
     """A sender of requests that follows redirects, within a time-out in seconds."""
 
-    def __call__(self, request: Request, timeout_seconds: float, /) -> Answer:
+    def __call__(self, request: Request, timeout_seconds: float, /) -> HttpAnswer:
         """Return the answer to the request. Raises OSError, of which URLError is one."""
 
 
@@ -87,8 +87,8 @@ def https_opener(proxies: Mapping[str, str] | None = None) -> Opener:
     ):
         director.add_handler(handler)
 
-    def open_https(request: Request, timeout_seconds: float) -> Answer:
-        answer: Answer = director.open(request, timeout=timeout_seconds)
+    def open_https(request: Request, timeout_seconds: float) -> HttpAnswer:
+        answer: HttpAnswer = director.open(request, timeout=timeout_seconds)
         return answer
 
     return open_https
@@ -136,7 +136,7 @@ def _continue(store: ModelStore, opener: Opener, partial: Path) -> None:
         raise ConnectionError("the connection ended too early")
 
 
-def _append(store: ModelStore, answer: Answer, partial: Path, have: int) -> int:
+def _append(store: ModelStore, answer: HttpAnswer, partial: Path, have: int) -> int:
     """Write this answer after the first `have` bytes of the partial file. Return the number of bytes written."""
     done, total = have, store.model.size_bytes
     with partial.open("ab" if have else "wb") as file:
@@ -149,7 +149,7 @@ def _append(store: ModelStore, answer: Answer, partial: Path, have: int) -> int:
     return done - have
 
 
-def _range_start(answer: Answer) -> int:
+def _range_start(answer: HttpAnswer) -> int:
     found = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", ""))
     return int(found[1]) if found else -1
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from llm.fallback.drafts import Candidate, Draft, Offer, Reading, merged
-from llm.loose_json.tokens import Budget
+from llm.loose_json.tokens import WorkBudget
 
 _CHILD = re.compile(r"\s*+<(?P<key>[\w.\-]{1,128}+)\s*+>")
 _ATTRIBUTE = re.compile(r"\s++(?P<key>[\w.\-]{1,128}+)\s*+=\s*+(?:\"(?P<double>[^\"<>]*+)\"|'(?P<single>[^'<>]*+)')")
@@ -17,10 +17,10 @@ _BLANK = re.compile(r"\s*+")
 _LONGEST_TAG = 2000
 
 
-def read_elements(text: str, offer: Offer, complete: bool, budget: Budget | None = None) -> Reading:
+def read_elements(text: str, offer: Offer, complete: bool, budget: WorkBudget | None = None) -> Reading:
     """Read every element named like an offered tool, and every `<invoke>` with a `<tool_name>`."""
     readings = []
-    budget = budget or Budget(len(text))
+    budget = budget or WorkBudget(len(text))
     if "</invoke>" in text or "<invoke>" in text:
         readings.append(_invokes(text, offer, complete, budget))
     names = [name for name in offer.names if f"<{name}" in text]
@@ -29,7 +29,7 @@ def read_elements(text: str, offer: Offer, complete: bool, budget: Budget | None
     return merged(readings, len(text))
 
 
-def _invokes(text: str, offer: Offer, complete: bool, budget: Budget) -> Reading:
+def _invokes(text: str, offer: Offer, complete: bool, budget: WorkBudget) -> Reading:
     candidates: list[Candidate] = []
     position = 0
     while (match := _INVOKE.search(text, position)) and budget.attempt():
@@ -42,7 +42,7 @@ def _invokes(text: str, offer: Offer, complete: bool, budget: Budget) -> Reading
     return Reading(tuple(candidates))
 
 
-def _elements(text: str, names: list[str], offer: Offer, complete: bool, budget: Budget) -> Reading:
+def _elements(text: str, names: list[str], offer: Offer, complete: bool, budget: WorkBudget) -> Reading:
     opening = re.compile(rf"<({'|'.join(re.escape(name) for name in names)})(?=[\s/>])")
     unclosed: set[str] = set()
     candidates: list[Candidate] = []

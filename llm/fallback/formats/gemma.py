@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from llm.fallback.drafts import Candidate, Offer, Reading
 from llm.loose_json.rewrite import is_scalar
-from llm.loose_json.tokens import MAX_DEPTH, Budget, Ending, Scan, Token
+from llm.loose_json.tokens import MAX_DEPTH, Ending, Scan, Token, WorkBudget
 from llm.loose_json.values import is_cut, read_scan
 
 _CALL = re.compile(r"(?<![\w.])call:\s{0,4}(?P<name>[\w.\-:]{1,128}+)\s{0,4}(?=\{)")
@@ -38,11 +38,11 @@ _MARK = re.compile(
 _PAIRS = {"{": "}", "[": "]"}
 
 
-def read_gemma(text: str, offer: Offer, complete: bool, budget: Budget | None = None) -> Reading:
+def read_gemma(text: str, offer: Offer, complete: bool, budget: WorkBudget | None = None) -> Reading:
     """Read every `call:NAME{…}` of the text."""
     if "call:" not in text:
         return Reading()
-    budget = budget or Budget(len(text))
+    budget = budget or WorkBudget(len(text))
     candidates: list[Candidate] = []
     behind = 0
     for match in _CALL.finditer(text):
@@ -60,7 +60,7 @@ def read_gemma(text: str, offer: Offer, complete: bool, budget: Budget | None = 
     return Reading(tuple(candidates))
 
 
-def _scan(text: str, start: int, budget: Budget) -> Scan:
+def _scan(text: str, start: int, budget: WorkBudget) -> Scan:
     """Scan the value whose brace is at `start` into JSON tokens. Texts and bare words are quoted."""
     wanted: list[str] = []
     scan = Scan(text, start, len(text), Ending.UNCLOSED, wanted)

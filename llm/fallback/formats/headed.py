@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from llm.fallback.drafts import ABSENT, Candidate, Draft, Offer, Reading, merged
-from llm.loose_json.tokens import Budget
+from llm.loose_json.tokens import WorkBudget
 from llm.loose_json.values import value_at
 
 _NAME = r"(?P<name>[\w.\-]{1,128}+)"
@@ -60,14 +60,14 @@ HEADS = (
 )
 
 
-def read_headed(text: str, offer: Offer, complete: bool, budget: Budget | None = None) -> Reading:
+def read_headed(text: str, offer: Offer, complete: bool, budget: WorkBudget | None = None) -> Reading:
     """Read every call whose arguments are a JSON object after a marked name."""
-    budget = budget or Budget(len(text))
+    budget = budget or WorkBudget(len(text))
     heads = [head for head in HEADS if any(cue in text for cue in head.cues)]
     return merged((_read(head, text, offer, complete, budget) for head in heads), len(text))
 
 
-def _read(head: Head, text: str, offer: Offer, complete: bool, budget: Budget) -> Reading:
+def _read(head: Head, text: str, offer: Offer, complete: bool, budget: WorkBudget) -> Reading:
     candidates: list[Candidate] = []
     for match in _heads(head, text, candidates):
         if not budget.attempt():

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from llm.fallback.drafts import ABSENT, Absent, Candidate, Draft, Offer, Reading
 from llm.loose_json.repair import Parsed, UnreadableJSON, parse_value
-from llm.loose_json.tokens import Budget, Ending, Scan, scan_value
+from llm.loose_json.tokens import Ending, Scan, WorkBudget, scan_value
 from llm.loose_json.values import is_cut, read_scan
 from llm.messages import JSON
 
@@ -27,9 +27,9 @@ _NOT_ONE_TEXT = re.compile(r"[{}\[\]\n]|\"\s*+:|\"\s*+,\s*+\"")
 _KEY_CHARS = 40
 
 
-def read_json(text: str, offer: Offer, complete: bool, budget: Budget | None = None) -> Reading:
+def read_json(text: str, offer: Offer, complete: bool, budget: WorkBudget | None = None) -> Reading:
     """Read every JSON value of the text, with the calls in it. `budget` counts the effort of the search."""
-    budget = budget or Budget(len(text))
+    budget = budget or WorkBudget(len(text))
     candidates: list[Candidate] = []
     position = 0
     while (start := _START.search(text, position)) and budget.attempt():

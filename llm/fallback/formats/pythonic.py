@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from llm.fallback.drafts import Candidate, Draft, Offer, Reading
 from llm.loose_json.repair import MAX_CHARS, clean_json
-from llm.loose_json.tokens import Budget, Ending, UnreadableJSON, scan_value
+from llm.loose_json.tokens import Ending, UnreadableJSON, WorkBudget, scan_value
 from llm.messages import JSON
 
 #: A list of calls, or Llama's `tool.call(`.
@@ -39,12 +39,12 @@ def read_pythonic(
     text: str,
     offer: Offer,
     complete: bool,  # noqa: ARG001  a cut list is never a call
-    budget: Budget | None = None,
+    budget: WorkBudget | None = None,
 ) -> Reading:
     """Read every list of calls: bare in brackets, or in a wrapper, where it needs no brackets."""
     candidates: list[Candidate] = []
     cut = None
-    budget = budget or Budget(len(text))
+    budget = budget or WorkBudget(len(text))
     for start, end, source in _spans(text, offer, budget):
         if not budget.attempt(_PARSE_COST):
             break
@@ -74,7 +74,7 @@ def parse_calls(source: str, offer: Offer) -> list[Draft]:
     return drafts
 
 
-def _spans(text: str, offer: Offer, budget: Budget) -> Iterator[tuple[int, int, str]]:
+def _spans(text: str, offer: Offer, budget: WorkBudget) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and source of everything that may be a list of calls, in order, none inside another."""
     found = sorted([*_wrapped(text), *_bare(text, offer, budget)])
     behind = 0
@@ -93,7 +93,7 @@ def _wrapped(text: str) -> Iterator[tuple[int, int, str]]:
             yield start.start(), position, text[start.end() : end.start() if end else len(text)]
 
 
-def _bare(text: str, offer: Offer, budget: Budget) -> Iterator[tuple[int, int, str]]:
+def _bare(text: str, offer: Offer, budget: WorkBudget) -> Iterator[tuple[int, int, str]]:
     position = 0
     while (match := _BARE.search(text, position)) and budget.attempt():
         start = match.start()

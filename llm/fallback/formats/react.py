@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from llm.fallback.drafts import ABSENT, Absent, Candidate, Offer, Reading
-from llm.loose_json.tokens import Budget
+from llm.loose_json.tokens import WorkBudget
 from llm.loose_json.values import Value, value_at
 from llm.messages import JSON
 
@@ -22,9 +22,9 @@ _NOTHING = frozenset({"", "none", "n/a", "null", "()"})
 _QUOTES = "\"'`"
 
 
-def read_react(text: str, offer: Offer, complete: bool, budget: Budget | None = None) -> Reading:
+def read_react(text: str, offer: Offer, complete: bool, budget: WorkBudget | None = None) -> Reading:
     """Read every action of the text. What follows an observation that the model invented is left out as well."""
-    budget = budget or Budget(len(text))
+    budget = budget or WorkBudget(len(text))
     candidates: list[Candidate] = []
     behind = 0
     for match in _ACTION.finditer(text):
@@ -44,7 +44,7 @@ def read_react(text: str, offer: Offer, complete: bool, budget: Budget | None = 
     return Reading(tuple(candidates))
 
 
-def _input(text: str, at: int, budget: Budget, complete: bool) -> Value | None:
+def _input(text: str, at: int, budget: WorkBudget, complete: bool) -> Value | None:
     """Return the object after `Action Input:`, else the text up to the next part. Its value is None when empty."""
     if fence := _FENCE.match(text, at):
         return value_at(text, fence.end(), budget, complete=complete)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from llm.fallback.drafts import Candidate, Draft, Offer, Reading, merged
 from llm.loose_json.repair import clean_text
-from llm.loose_json.tokens import Budget
+from llm.loose_json.tokens import WorkBudget
 from llm.loose_json.values import value_at
 from llm.messages import JSON
 
@@ -59,14 +59,14 @@ SHAPES = (ATTRIBUTED, GLM)
 _NEAR = 40
 
 
-def read_tags(text: str, offer: Offer, complete: bool, budget: Budget | None = None) -> Reading:
+def read_tags(text: str, offer: Offer, complete: bool, budget: WorkBudget | None = None) -> Reading:
     """Read every call whose name and keys are in tags."""
-    budget = budget or Budget(len(text))
+    budget = budget or WorkBudget(len(text))
     shapes = [shape for shape in SHAPES if any(cue in text for cue in shape.cues)]
     return merged((_read(shape, text, offer, complete, budget) for shape in shapes), len(text))
 
 
-def _read(shape: Shape, text: str, offer: Offer, complete: bool, budget: Budget) -> Reading:
+def _read(shape: Shape, text: str, offer: Offer, complete: bool, budget: WorkBudget) -> Reading:
     candidates: list[Candidate] = []
     position = 0
     while (match := shape.opening.search(text, position)) and budget.attempt():
@@ -96,7 +96,7 @@ class _Body:
     repaired: bool = False
 
 
-def _object(text: str, at: int, budget: Budget, complete: bool) -> _Body | None:
+def _object(text: str, at: int, budget: WorkBudget, complete: bool) -> _Body | None:
     brace = _BRACE.match(text, at)
     value = value_at(text, brace.end(), budget, complete=complete) if brace else None
     return _Body(value.end, value.cut, value=value.value, repaired=value.repaired) if value else None

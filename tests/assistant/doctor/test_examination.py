@@ -8,8 +8,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from assistant.checks.examination import SLOW_SECONDS, Examination
-from assistant.checks.finding import Finding, Skipped, State, Trouble, Unclear
+from assistant.checks.examination import SLOW_SECONDS, CheckRunner
+from assistant.checks.finding import Finding, FindingState, Problem, Skipped, Unclear
 
 
 class Room:
@@ -19,7 +19,7 @@ class Room:
         self.clock = Clock()
         self.shown: list[Finding] = []
         self.waited: list[str] = []
-        self.examination = Examination(
+        self.examination = CheckRunner(
             self.clock, self.shown.append, self.waited.append, lambda text: text.replace("planted", "[key]")
         )
 
@@ -36,16 +36,16 @@ def ended(room: Room, error: Exception | str) -> Finding:
 
 def test_each_end_has_its_state() -> None:
     room = Room()
-    assert ended(room, "well") == Finding("it", State.OK, "well")
-    assert ended(room, Unclear("who knows")) == Finding("it", State.UNKNOWN, "who knows")
-    assert ended(room, Skipped("not now")) == Finding("it", State.SKIPPED, "not now")
+    assert ended(room, "well") == Finding("it", FindingState.OK, "well")
+    assert ended(room, Unclear("who knows")) == Finding("it", FindingState.UNKNOWN, "who knows")
+    assert ended(room, Skipped("not now")) == Finding("it", FindingState.SKIPPED, "not now")
     assert room.examination.all_is_well
-    assert ended(room, Trouble("bad")) == Finding("it", State.WRONG, "bad")
+    assert ended(room, Problem("bad")) == Finding("it", FindingState.WRONG, "bad")
     assert not room.examination.all_is_well
 
 
 def test_a_finding_is_one_line_without_keys() -> None:
-    assert ended(Room(), Trouble("planted\r\n\x1b[2Jand  more")).sentence == "[key] [2Jand more"
+    assert ended(Room(), Problem("planted\r\n\x1b[2Jand  more")).sentence == "[key] [2Jand more"
 
 
 def test_a_check_that_never_ends_is_cancelled_at_its_deadline_and_told() -> None:
@@ -62,7 +62,7 @@ def test_a_check_that_never_ends_is_cancelled_at_its_deadline_and_told() -> None
     room.clock.pump([1.0] * 4)
     assert room.shown == []
     room.clock.advance(1)
-    assert room.shown == [Finding("it", State.WRONG, "there was no answer within 5 s; start it")]
+    assert room.shown == [Finding("it", FindingState.WRONG, "there was no answer within 5 s; start it")]
     assert cancelled == [True, True]
     assert done.called
     assert room.clock.getDelayedCalls() == []
@@ -97,6 +97,6 @@ def test_who_leaves_leaves_nothing_behind() -> None:
 
 
 def test_for_machines_and_for_people() -> None:
-    finding = Finding("model key", State.WRONG, 'say "x"')
+    finding = Finding("model key", FindingState.WRONG, 'say "x"')
     assert json.loads(finding.json()) == {"check": "model key", "state": "wrong", "sentence": 'say "x"'}
     assert finding.line() == 'wrong    model key: say "x"'

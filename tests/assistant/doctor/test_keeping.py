@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.checks.finding import Trouble
+from assistant.checks.finding import Problem
 from assistant.checks.journal import bindings, durable, room, sound
 from assistant.config.schema import JournalConfig
 from assistant.journal.file.files import create
@@ -37,7 +37,7 @@ def test_a_damaged_file_is_told_and_not_touched(journal: Path) -> None:
     data = bytearray(journal.read_bytes())
     data[4096 * 2 : 4096 * 2 + 600] = b"\xff" * 600
     journal.write_bytes(data)
-    with pytest.raises(Trouble, match=r"damaged.*the next start repairs it"):
+    with pytest.raises(Problem, match=r"damaged.*the next start repairs it"):
         sound(journal, 0.0)
     assert journal.read_bytes() == bytes(data)
 
@@ -46,12 +46,12 @@ def test_a_damaged_file_is_told_and_not_touched(journal: Path) -> None:
 def test_another_file_is_told(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "diary"
     path.write_bytes(data)
-    with pytest.raises(Trouble, match=r"name another file in journal\.file"):
+    with pytest.raises(Problem, match=r"name another file in journal\.file"):
         sound(path, 0.0)
 
 
 def test_a_folder_is_no_journal(tmp_path: Path) -> None:
-    with pytest.raises(Trouble, match="it is a directory"):
+    with pytest.raises(Problem, match="it is a directory"):
         sound(tmp_path, 0.0)
 
 
@@ -62,13 +62,13 @@ def test_this_disk_keeps_what_is_committed_and_nothing_stays_behind(tmp_path: Pa
 
 def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(Trouble, match="nothing can be written in"):
+    with pytest.raises(Problem, match="nothing can be written in"):
         durable(tmp_path / "file" / "sage.journal")
 
 
 def test_room_for_all_that_the_settings_allow(tmp_path: Path) -> None:
     assert room(tmp_path / "j", JournalConfig(max_bytes=1024 * 1024)).endswith("MiB are free")
-    with pytest.raises(Trouble, match=r"lower journal\.max_bytes"):
+    with pytest.raises(Problem, match=r"lower journal\.max_bytes"):
         room(tmp_path / "j", JournalConfig(max_bytes=10**18))
 
 

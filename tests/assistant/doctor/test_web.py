@@ -8,22 +8,22 @@ from dataclasses import dataclass
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.checks.finding import Trouble
+from assistant.checks.finding import Problem
 from assistant.checks.web import PAGE, explained, reads, searches
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 
 REMEDIES = {
-    Kind.POLICY: "--page URL",
-    Kind.BAD_REQUEST: "web.providers.brave.url",
-    Kind.AUTH: "web.providers.brave.key",
-    Kind.QUOTA: "buy more",
-    Kind.RATE_LIMITED: "web.providers.brave.per_minute",
-    Kind.TIMEOUT: "firewall",
-    Kind.NETWORK: "proxy",
-    Kind.SERVER: "the provider's own trouble",
-    Kind.PARSE: "something else",
-    Kind.BLOCKED_OR_EMPTY: "may block this machine",
+    ErrorKind.POLICY: "--page URL",
+    ErrorKind.BAD_REQUEST: "web.providers.brave.url",
+    ErrorKind.AUTH: "web.providers.brave.key",
+    ErrorKind.QUOTA: "buy more",
+    ErrorKind.RATE_LIMITED: "web.providers.brave.per_minute",
+    ErrorKind.TIMEOUT: "firewall",
+    ErrorKind.NETWORK: "proxy",
+    ErrorKind.SERVER: "the provider's own trouble",
+    ErrorKind.PARSE: "something else",
+    ErrorKind.BLOCKED_OR_EMPTY: "may block this machine",
 }
 
 
@@ -47,8 +47,8 @@ class Scripted:
         return self.gives
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_every_kind_of_trouble_has_a_remedy_in_the_same_sentence(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", ErrorKind)
+def test_every_kind_of_trouble_has_a_remedy_in_the_same_sentence(kind: ErrorKind) -> None:
     told = explained(WebError(kind, "brave said so."), "brave", 0.0)
     assert told.startswith("brave said so; ")
     assert REMEDIES[kind] in told
@@ -60,7 +60,7 @@ def test_every_kind_of_trouble_has_a_remedy_in_the_same_sentence(kind: Kind) -> 
     ("retry_at", "told"), [(1000.4, "wait 1 s, or "), (1042.0, "wait 42 s, or "), (1600.0, "wait 10 minutes, or ")]
 )
 def test_when_to_come_back_is_told(retry_at: float, told: str) -> None:
-    error = WebError(Kind.QUOTA, "brave has no quota left", retry_at=retry_at)
+    error = WebError(ErrorKind.QUOTA, "brave has no quota left", retry_at=retry_at)
     assert explained(error, "brave", 1000.0) == (
         f"brave has no quota left; {told}buy more there, or put another provider before it"
     )
@@ -68,7 +68,7 @@ def test_when_to_come_back_is_told(retry_at: float, told: str) -> None:
 
 @pytest.mark.parametrize("message", ["needs it: pip install 'mud-assistant[web]'", "add json in settings.yml"])
 def test_what_names_its_remedy_gets_no_other(message: str) -> None:
-    assert explained(WebError(Kind.AUTH, message), "searxng", 0.0) == message
+    assert explained(WebError(ErrorKind.AUTH, message), "searxng", 0.0) == message
 
 
 async def test_a_search_that_finds_something_is_well() -> None:
@@ -78,7 +78,7 @@ async def test_a_search_that_finds_something_is_well() -> None:
 
 
 async def test_a_search_that_finds_nothing_is_not() -> None:
-    with pytest.raises(Trouble, match="finds nothing"):
+    with pytest.raises(Problem, match="finds nothing"):
         await searches(Scripted([]), Clock())
 
 
@@ -88,12 +88,12 @@ async def test_a_page_is_read() -> None:
 
 
 async def test_a_page_without_text_is_trouble() -> None:
-    with pytest.raises(Trouble, match="no text"):
+    with pytest.raises(Problem, match="no text"):
         await reads(Scripted(ReadResult(PAGE, "", " \n", 2)), PAGE, Clock())
 
 
 @pytest.mark.parametrize("work", [lambda p: searches(p, Clock()), lambda p: reads(p, PAGE, Clock())])
 async def test_an_error_is_told(work: object) -> None:
     assert callable(work)
-    with pytest.raises(Trouble, match=r"^brave refused the key; see web\.providers\.brave\.key"):
-        await work(Scripted(WebError(Kind.AUTH, "brave refused the key")))
+    with pytest.raises(Problem, match=r"^brave refused the key; see web\.providers\.brave\.key"):
+        await work(Scripted(WebError(ErrorKind.AUTH, "brave refused the key")))

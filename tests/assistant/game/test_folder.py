@@ -13,7 +13,7 @@ import pytest
 from assistant.surfaces.game.command import _tell
 from assistant.surfaces.game.errors import GameError
 from assistant.surfaces.game.folder import GameFolder, Kept
-from assistant.surfaces.game.making import Maker, Wanted, remove
+from assistant.surfaces.game.making import GameOptions, Maker, remove
 from assistant.surfaces.game.ports import Ports
 from assistant.surfaces.game.processes import Process, family, processes
 
@@ -41,7 +41,7 @@ def test_the_owner_of_a_game_is_kept_and_one_made_before_that_keeps_its_own(fold
     assert folder.owner() == "Owner"
     folder.state.write_text('{"first_port": 4000, "assistant": "Sage", "versions": "evennia 6.1.0, django 5.2"}')
     assert folder.owner() == "Keeper"
-    Maker(os.environ, print).adapt(folder, Kept(4000, "Sage", owner="Keeper"), Wanted({}, port=4000))
+    Maker(os.environ, print).adapt(folder, Kept(4000, "Sage", owner="Keeper"), GameOptions({}, port=4000))
     assert folder.owner() == "Keeper"
 
 
@@ -87,13 +87,13 @@ def test_without_evennia_the_error_says_how_to_get_it(tmp_path: Path, monkeypatc
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
     told: list[str] = []
     with pytest.raises(GameError, match=r"pip install 'mud-assistant\[evennia\]'"):
-        Maker(os.environ, told.append).make(GameFolder(tmp_path / "game"), Wanted({}))
+        Maker(os.environ, told.append).make(GameFolder(tmp_path / "game"), GameOptions({}))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_another_name_is_refused_in_a_game_that_is_there(folder: GameFolder) -> None:
     with pytest.raises(GameError, match="Sage lives in this game, not Mira"):
-        Maker(os.environ, print).adapt(folder, Kept(4000, "Sage"), Wanted({}, "Mira"))
+        Maker(os.environ, print).adapt(folder, Kept(4000, "Sage"), GameOptions({}, "Mira"))
 
 
 def test_processes_are_the_games_own_and_their_children(folder: GameFolder) -> None:

@@ -11,12 +11,12 @@ from typing import TextIO
 
 import pytest
 
-from assistant.surfaces.game.making import Wanted
+from assistant.surfaces.game.making import GameOptions
 from assistant.surfaces.game.modelling import with_model
 from llm.embedded import machine
 from llm.embedded.fetching.models import MODELS
 
-EMBEDDED = Wanted({"provider": "embedded"})
+EMBEDDED = GameOptions({"provider": "embedded"})
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[TextIO]:
         yield typed
 
 
-def chosen(wanted: Wanted) -> tuple[dict[str, str], str]:
+def chosen(wanted: GameOptions) -> tuple[dict[str, str], str]:
     said: list[str] = []
     return dict(with_model(wanted, perf_counter, said.append).model), "\n".join(said)
 
@@ -81,4 +81,4 @@ def test_the_one_that_is_there_is_used_in_silence(data: Path) -> None:
     ],
 )
 def test_who_names_a_model_is_not_asked(model: dict[str, str]) -> None:
-    assert chosen(Wanted(model)) == (model, "")
+    assert chosen(GameOptions(model)) == (model, "")

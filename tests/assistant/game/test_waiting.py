@@ -7,7 +7,7 @@ from pathlib import Path
 
 from twisted.internet.task import Clock
 
-from assistant.surfaces.game.following import Following
+from assistant.surfaces.game.following import LogTail
 from assistant.surfaces.game.patience import Patience
 from assistant.surfaces.game.ports import Ports, free_ports
 
@@ -34,7 +34,7 @@ def test_patience_ends_when_it_is_so_and_when_time_is_up() -> None:
 
 def test_a_log_is_followed_from_its_end_by_whole_lines_and_when_it_begins_anew(tmp_path: Path) -> None:
     path = tmp_path / "server.log"
-    following = Following(path)
+    following = LogTail(path)
     assert following.lines() == []
     path.write_bytes(b"old\n")
     following.to_end()

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
 from assistant.journal import SqliteJournal, Store
 from llm import FinishReason, LLMResponse, ToolCall, ToolResult, Usage
@@ -16,7 +16,7 @@ from llm import assistant as said_by_model
 from tools import Category, Executed, Principal, Status
 
 ANNA = Principal("7", "Anna")
-TRIGGER = Attention(Verdict.TRIGGER, 10, addressed=True)
+TRIGGER = Attention(Classification.TRIGGER, 10, addressed=True)
 SAY = ToolCall("c1", "say", {"text": "Hello, Anna."})
 LOOK = ToolCall("c0", "look", {})
 NOON = 1_800_000_000.0

@@ -17,7 +17,7 @@ from assistant.journal.protocol import Accepted
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from assistant.journal.sqlite.opening import open_file
 from assistant.journal.tables import inbox, runs, stream
-from assistant.journal.tables.runs import Place
+from assistant.journal.tables.runs import RunPlace
 from llm import user
 from tests.assistant.journal.keeping import NOON, SAY, TRIGGER, event, executed, response
 
@@ -53,7 +53,7 @@ def turn(db: sqlite3.Connection) -> None:
     inbox.take(db, "sage", accepted, EVENT.encode(accepted.event), limit=500, now=NOON)
     assert len(inbox.pending(db, "sage")[0]) == 1
     run = runs.open_run(db, "sage", 1, ["event-1"], NOON)
-    place = Place("sage", run, 1)
+    place = RunPlace("sage", run, 1)
     runs.record_response(db, place, RESPONSE.encode(response(SAY)))
     runs.record_intent(db, place, CALL.encode(SAY), NOON, effect=True)
     runs.record_result(db, place, EXECUTED.encode(executed(SAY)))

@@ -23,9 +23,9 @@ from assistant.journal.file.files import PAGE_BYTES
 from assistant.journal.file.schema import SCHEMA
 from assistant.journal.protocol import Accepted
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
-from assistant.journal.sqlite.opening import Opened, ReadOnly, Recovered, Refused, Sound, open_file
+from assistant.journal.sqlite.opening import Opened, OpeningRefused, ReadOnly, Recovered, Sound, open_file
 from assistant.journal.tables import inbox, runs, stream
-from assistant.journal.tables.runs import Place
+from assistant.journal.tables.runs import RunPlace
 from llm import user
 from tests.assistant.journal.keeping import NOON, SAY, TRIGGER, event, executed, response
 
@@ -45,10 +45,10 @@ def fill(db: sqlite3.Connection, first: int, last: int) -> None:
         inbox.take(db, "sage", accepted, EVENT.encode(accepted.event), limit=10**6, now=NOON)
         if number % 20 == 0:
             run = runs.open_run(db, "sage", 1, [f"event-{number}"], NOON)
-            runs.record_response(db, Place("sage", run, 1), RESPONSE.encode(response(SAY)))
-            runs.record_intent(db, Place("sage", run, 1), CALL.encode(SAY), NOON, effect=True)
+            runs.record_response(db, RunPlace("sage", run, 1), RESPONSE.encode(response(SAY)))
+            runs.record_intent(db, RunPlace("sage", run, 1), CALL.encode(SAY), NOON, effect=True)
             if number % 40 == 0:
-                runs.record_result(db, Place("sage", run, 1), EXECUTED.encode(executed(SAY)))
+                runs.record_result(db, RunPlace("sage", run, 1), EXECUTED.encode(executed(SAY)))
                 runs.close_run(db, "sage", run, NothingToDo(), NOON)
             remember(db, number)
         db.execute("COMMIT")
@@ -297,7 +297,7 @@ def test_what_is_not_ours_is_refused_and_left_alone(tmp_path: Path, make: Callab
     make(path)
     before = path.read_bytes() if path.is_file() else b""
     state, _ = start(path)
-    assert isinstance(state, Refused)
+    assert isinstance(state, OpeningRefused)
     assert state.sentence.endswith("It was left as it is.")
     assert (path.read_bytes() if path.is_file() else b"") == before
     assert [file.name for file in tmp_path.iterdir()] == ["j"]

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from assistant.checks.finding import Trouble
+from assistant.checks.finding import Problem
 from assistant.checks.journal import sound
 from assistant.events.outcome import NothingToDo
 from assistant.journal import Incomplete, Recovered, Sound, SqliteJournal
 from assistant.journal.file.mark import GAP, missing_writes, promised
-from assistant.surfaces.replay.command import Wanted, replay
+from assistant.surfaces.replay.command import ReplayOptions, replay
 from tests.assistant.journal.keeping import NOON, TRIGGER, event, noon, opened
 
 BEFORE, AFTER = 3, 6
@@ -83,9 +83,9 @@ async def test_a_log_that_is_gone_or_void_is_told_of(
     log = path.with_name("j-wal")
     harm(log)
     left = log.read_bytes() if log.exists() else b""
-    with pytest.raises(Trouble, match=rf"its last {AFTER} writes are missing.*goes on from what is there"):
+    with pytest.raises(Problem, match=rf"its last {AFTER} writes are missing.*goes on from what is there"):
         sound(path, NOON)
-    assert replay(Wanted(path), noon) == 2
+    assert replay(ReplayOptions(path), noon) == 2
     state, count, run = await start(path, reactor)
     assert isinstance(state, Incomplete)
     assert state.missing == AFTER

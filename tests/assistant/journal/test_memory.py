@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import pytest
 from twisted.internet.defer import Deferred
 
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.events import Noticed
 from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.journal import InboxFullError, MemoryJournal
@@ -14,7 +14,7 @@ from assistant.journal.memory import KEPT_RUNS
 from tools import Kind, Principal
 
 T = TypeVar("T")
-CONTEXT = Attention(Verdict.CONTEXT, 3)
+CONTEXT = Attention(Classification.CONTEXT, 3)
 
 
 def now(work: Coroutine[Deferred[Any], Any, T]) -> T:

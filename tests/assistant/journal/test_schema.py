@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.journal.file.schema import SCHEMA, Schema, version_of
-from assistant.journal.sqlite.opening import Recovered, Refused, Sound, open_file
+from assistant.journal.sqlite.opening import OpeningRefused, Recovered, Sound, open_file
 
 NEXT = Schema(
     (
@@ -40,7 +40,7 @@ def test_a_file_of_a_newer_version_is_refused_and_not_touched(tmp_path: Path) ->
     before = (tmp_path / "j").read_bytes()
     db, state = open_file(tmp_path / "j", SCHEMA, 0.0)
     assert db is None
-    assert isinstance(state, Refused)
+    assert isinstance(state, OpeningRefused)
     assert f"newer mud-assistant (version {SCHEMA.version + 1}, this one knows {SCHEMA.version})" in state.sentence
     assert (tmp_path / "j").read_bytes() == before
 

@@ -17,9 +17,9 @@ from assistant.journal import (
     JournalUnreadable,
     JournalUnwritable,
     Opened,
+    OpeningRefused,
     ReadOnly,
     Recovered,
-    Refused,
     Sound,
     Store,
 )
@@ -217,7 +217,7 @@ async def test_a_file_held_by_another_process_fails_writes_but_not_reads(tmp_pat
 
 async def test_a_refused_file_refuses_everything(tmp_path: Path, reactor: Any) -> None:
     async with opened(tmp_path, reactor) as store:
-        assert isinstance(store.opened, Refused)
+        assert isinstance(store.opened, OpeningRefused)
         for asked in (store.write(put(1)), store.read(count)):
             with pytest.raises(JournalRefused, match="directory"):
                 await asked

@@ -21,7 +21,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, DeferredList
 
 from assistant.events.outcome import Answered
-from assistant.journal import ReadOnly, Recovered, Refused, SqliteJournal, Store
+from assistant.journal import OpeningRefused, ReadOnly, Recovered, SqliteJournal, Store
 from tests.assistant.journal.keeping import SAY, TRIGGER, event, executed, noon, response
 
 #: How many producers write at the same time.
@@ -66,7 +66,7 @@ async def live(journal: SqliteJournal) -> None:
 async def write(path: Path, first: int, count: int, reactor: Any, *, runs: bool) -> None:
     store = Store(path, reactor, noon)
     opening = await store.open()
-    assert not isinstance(opening, Recovered | ReadOnly | Refused), opening.sentence
+    assert not isinstance(opening, Recovered | ReadOnly | OpeningRefused), opening.sentence
     journal = SqliteJournal(store, "sage", 10**6)
     await journal.start()
     numbers = iter(range(first, first + count))

@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.events import Event, Said
 from assistant.events.outcome import Answered, Outcome
 from assistant.journal import SqliteJournal, Store
@@ -20,7 +20,7 @@ from tools import Category, Executed, Principal, Status
 
 reactor: Any = _reactor
 ANNA = Principal("player:7", "Anna")
-TRIGGER = Attention(Verdict.TRIGGER, 10, addressed=True)
+TRIGGER = Attention(Classification.TRIGGER, 10, addressed=True)
 NOON = 1_800_000_000.0  # 2027-01-15 08:00:00 UTC
 SAID = "You said it. Everybody in the room heard you."
 ANSWERED = Answered(("say",))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.surfaces.replay.command import Wanted, replay
+from assistant.surfaces.replay.command import ReplayOptions, replay
 from llm.testing import Call, EndEarly, Hang, Reply, Step
 from tests.assistant.living import living, reactor
 from tests.assistant.replay.recording import ANNA, NOON, said, writing
@@ -48,28 +48,28 @@ async def test_they_come_out_as_they_did(tmp_path: Path, capsys: pytest.CaptureF
     heard = await lived(tmp_path / "j", DAY, LINES)
     assert heard.count(f"Sage: {FIRST}") == 6
     (tmp_path / "s.toml").write_text("")
-    assert replay(Wanted(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
+    assert replay(ReplayOptions(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
     assert capsys.readouterr().out.endswith("7 runs run again: all as they were.\n")
 
 
 async def test_a_difference_is_told_of_the_whole_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     await lived(tmp_path / "j", [SAYS], LINES[:1])
     (tmp_path / "s.toml").write_text('[assistant]\ntools = ["say"]\n')
-    assert replay(Wanted(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 1
+    assert replay(ReplayOptions(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 1
     out = capsys.readouterr().out
     assert "differs: step 2, emote: was done then, and would be refused now" in out
 
 
 async def test_the_transcript_tells_what_was_said_when(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     await lived(tmp_path / "j", [SAYS], LINES[:1])
-    replay(Wanted(tmp_path / "j"), lambda: NOON)
+    replay(ReplayOptions(tmp_path / "j"), lambda: NOON)
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     at = lines.index("step 1: the beginning of an answer, before the rest of it came")
     assert lines[at + 1].startswith(f'say {{"text": "{FIRST}"}} -> done')
     assert lines[at + 2].startswith("step 2: local/sage, tool_calls, ")
     assert lines[at + 3].startswith(f'say {{"text": "{REST}"}} -> done')
     assert lines[at + 4].startswith('emote {"text": "nods."} -> done')
-    replay(Wanted(tmp_path / "j", json=True), lambda: NOON)
+    replay(ReplayOptions(tmp_path / "j", json=True), lambda: NOON)
     [run] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [step["is_beginning"] for step in run["steps"]] == [True, False]
 
@@ -82,5 +82,5 @@ async def test_a_run_that_is_open_after_its_beginning(tmp_path: Path, capsys: py
         while not life.witness.heard:
             await deferLater(reactor, 0.005)
     (tmp_path / "s.toml").write_text("")
-    assert replay(Wanted(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
+    assert replay(ReplayOptions(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
     assert "With the recorded answers it now ends: answered with say" in capsys.readouterr().out

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.surfaces.replay.command import Wanted, replay
+from assistant.surfaces.replay.command import ReplayOptions, replay
 from llm.messages import JSON
 from llm.testing import Call, HttpError, Reply, Step
 from tests.assistant.living import living
@@ -45,9 +45,9 @@ async def test_a_day_of_all_kinds_of_runs_is_replayed_without_a_difference(
             await life.assistant.hear(said(number, line))
             await life.assistant.settled()
     (tmp_path / "s.toml").write_text("[assistant]\nmax_steps = 4\n")
-    assert replay(Wanted(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
+    assert replay(ReplayOptions(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
     assert capsys.readouterr().out.endswith("5 runs run again: all as they were.\n")
-    replay(Wanted(tmp_path / "j"), lambda: NOON)
+    replay(ReplayOptions(tmp_path / "j"), lambda: NOON)
     transcript = capsys.readouterr().out
     for part in ("-> failed in", "refused, or its arguments did not fit", "-> answered with say", "-> failed: "):
         assert part in transcript
@@ -60,7 +60,7 @@ async def test_words_that_came_too_late_do_so_again(tmp_path: Path, capsys: pyte
         await life.assistant.hear(said(0, "What is here?"))
         await life.assistant.settled()
     (tmp_path / "s.toml").write_text("")
-    assert replay(Wanted(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
+    assert replay(ReplayOptions(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
     assert capsys.readouterr().out.endswith("1 run run again: all as they were.\n")
-    replay(Wanted(tmp_path / "j"), lambda: NOON)
+    replay(ReplayOptions(tmp_path / "j"), lambda: NOON)
     assert "-> unheard in" in capsys.readouterr().out

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from assistant.config.schema import Config
-from assistant.events.classify import Attention, Verdict
+from assistant.events.classify import Attention, Classification
 from assistant.events.outcome import Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.journal import Accepted
 from assistant.journal.records import RESPONSE
 from assistant.surfaces.replay.again import Replayer
-from assistant.surfaces.replay.command import Wanted, replay
+from assistant.surfaces.replay.command import ReplayOptions, replay
 from assistant.surfaces.replay.compare import Compared, compared
 from assistant.surfaces.replay.recorded import RecordedCall, RecordedRun, RecordedStep
 from assistant.surfaces.replay.stage import CrashedThenError
@@ -235,7 +235,7 @@ def test_a_run_whose_events_are_lost_is_not_called_equal() -> None:
 
 
 def test_a_run_that_only_overheard_asks_nobody() -> None:
-    overheard = Attention(Verdict.CONTEXT, 1)
+    overheard = Attention(Classification.CONTEXT, 1)
     found = again(recorded(outcome=NothingToDo(), attention=overheard))
     assert (found.differences, found.again.steps) == ((), ())
 
@@ -261,7 +261,7 @@ async def test_the_command_says_what_differs_and_its_exit_status_too(
         await record(journal, [said(2)], [says("Yes.")], ANSWERED)
     settings = tmp_path / "assistant.toml"
     settings.write_text("")
-    wanted = Wanted(tmp_path / "j", offline=True, config=settings)
+    wanted = ReplayOptions(tmp_path / "j", offline=True, config=settings)
     assert replay(wanted, lambda: NOON) == 0
     assert capsys.readouterr().out.splitlines() == [
         "run-1  Sage  as it was, 2 steps",
@@ -288,7 +288,7 @@ async def test_a_file_whose_answer_was_edited_with_its_checksum_is_found_out(
     await one_run(tmp_path / "j", says("Books."))
     with closing(sqlite3.connect(tmp_path / "j")) as db, db:
         db.execute("UPDATE responses SET payload = ?", (RESPONSE.encode(answer(call("say", text="Gold!"))),))
-    assert replay(Wanted(tmp_path / "j", offline=True), lambda: NOON) == 1
+    assert replay(ReplayOptions(tmp_path / "j", offline=True), lambda: NOON) == 1
     assert 'now it is say {"text": "Gold!"}, and then' in capsys.readouterr().out
 
 
@@ -304,7 +304,7 @@ async def test_wrong_settings_are_one_sentence(
 ) -> None:
     await one_run(tmp_path / "j", says("Books."), outcome=ANSWERED)
     (tmp_path / "s.toml").write_text(settings)
-    assert replay(Wanted(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 2
+    assert replay(ReplayOptions(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 2
     assert why in capsys.readouterr().err
 
 

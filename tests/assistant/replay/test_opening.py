@@ -11,7 +11,7 @@ import pytest
 
 from assistant.events.outcome import NothingToDo
 from assistant.journal.file.files import PAGE_BYTES
-from assistant.surfaces.replay.command import Wanted, replay
+from assistant.surfaces.replay.command import ReplayOptions, replay
 from tests.assistant.replay.recording import NOON, looks, one_run, record, said, says, writing
 
 MANY = 150
@@ -28,7 +28,7 @@ async def many_runs(path: Path) -> None:
 
 
 def read(path: Path) -> int:
-    return replay(Wanted(path, all=True), lambda: NOON)
+    return replay(ReplayOptions(path, all=True), lambda: NOON)
 
 
 def refused(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
@@ -147,7 +147,7 @@ async def test_of_a_damaged_file_is_shown_what_can_be_read(
     assert printed.err.startswith(f"mud-assistant: not all of {path} can be read: it is damaged (")
     assert printed.err.endswith("It was left as it is.\n")
     assert files(tmp_path) == {"j": bytes(data)}
-    assert replay(Wanted(path, json=True, last=1), lambda: NOON) == 2
+    assert replay(ReplayOptions(path, json=True, last=1), lambda: NOON) == 2
 
 
 def test_an_empty_file_was_a_journal_or_not_and_nothing_is_in_it(

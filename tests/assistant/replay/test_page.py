@@ -12,7 +12,7 @@ import pytest
 
 from assistant.command_line import parser
 from assistant.events.outcome import Answered, Limit, LimitReached
-from assistant.surfaces.replay.command import Wanted, replay
+from assistant.surfaces.replay.command import ReplayOptions, replay
 from llm import Usage
 from tests.assistant.replay.recording import (
     BEGUN,
@@ -62,7 +62,7 @@ async def test_the_page_shows_what_the_command_prints(
     for line, _ in shown():
         options = vars(parser().parse_args(shlex.split(line)[1:]))
         assert options.pop("command") == "replay"
-        replay(Wanted(**options), lambda: NOON)
+        replay(ReplayOptions(**options), lambda: NOON)
         printed.append(capsys.readouterr().out)
     assert printed == [text for _, text in shown()]
     assert len(printed) == 2

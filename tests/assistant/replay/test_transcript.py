@@ -12,7 +12,7 @@ from assistant.events.events import Arrived, Noticed
 from assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo
 from assistant.journal import SqliteJournal
 from assistant.runtime.storage import JournalFile
-from assistant.surfaces.replay.command import Wanted, replay
+from assistant.surfaces.replay.command import ReplayOptions, replay
 from llm import Usage
 from tests.assistant.replay.recording import (
     ANNA,
@@ -40,7 +40,7 @@ HOSTILE = "\x7f\x1b[2J\x1b]0;owned\x07Hi\nrun-99  forged\r\u202e\x9b31m|r{red$yo
 
 
 def told(capsys: pytest.CaptureFixture[str], file: Path, status: int = 0, **wanted: object) -> str:
-    assert replay(Wanted(file, **wanted), lambda: NOON) == status  # type: ignore[arg-type]  # each test names its own
+    assert replay(ReplayOptions(file, **wanted), lambda: NOON) == status  # type: ignore[arg-type]  # each test names its own
     return capsys.readouterr().out
 
 
@@ -133,7 +133,7 @@ async def test_a_run_that_is_not_there_is_one_sentence(
     run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await one_run(tmp_path / "j", says("Yes."))
-    assert replay(Wanted(tmp_path / "j", run=[run]), lambda: NOON) == 2
+    assert replay(ReplayOptions(tmp_path / "j", run=[run]), lambda: NOON) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith("mud-assistant: there is no run '")
@@ -145,7 +145,7 @@ async def test_an_assistant_that_is_not_there_is_told_with_those_there_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await one_run(tmp_path / "j", says("Yes."))
-    assert replay(Wanted(tmp_path / "j", assistant="Rook"), lambda: NOON) == 2
+    assert replay(ReplayOptions(tmp_path / "j", assistant="Rook"), lambda: NOON) == 2
     assert capsys.readouterr().err.endswith("there is no assistant 'Rook' in " + f"{tmp_path / 'j'}, but: Sage.\n")
 
 
@@ -211,7 +211,7 @@ async def test_nothing_a_stranger_wrote_steers_the_terminal_or_forges_a_line(
     how: dict[str, object], as_json: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await hostile(tmp_path / "j")
-    replay(Wanted(tmp_path / "j", json=as_json, **how), lambda: NOON)  # type: ignore[arg-type]
+    replay(ReplayOptions(tmp_path / "j", json=as_json, **how), lambda: NOON)  # type: ignore[arg-type]
     printed = capsys.readouterr()
     assert printed.out
     for text in (printed.out, printed.err):
@@ -227,7 +227,7 @@ async def test_a_record_that_damage_took_is_told_and_the_rest_is_shown(
         db.execute("UPDATE responses SET payload = replace(payload, 'look', 'lock') WHERE step = 1")
         db.execute("UPDATE results SET payload = x'00' WHERE step = 2")
         db.execute("UPDATE runs SET outcome = x'00'")
-    assert replay(Wanted(tmp_path / "j"), lambda: NOON) == 2
+    assert replay(ReplayOptions(tmp_path / "j"), lambda: NOON) == 2
     printed = capsys.readouterr()
     assert "  step 1: the answer cannot be read\n    look {} -> done" in printed.out
     assert '    say {"text": "Books."} -> begun; its result is not known' in printed.out
@@ -264,7 +264,7 @@ async def test_the_keys_of_the_settings_are_not_shown(
     (tmp_path / "assistant.toml").write_text('[model]\nprovider = "openai"\nmodel = "m"\nkey = "env:PLANTED"\n')
     await one_run(tmp_path / "journal.sqlite", says("It is " + "\u200b".join(key)))
     for as_json in (False, True):
-        wanted = Wanted(tmp_path / "journal.sqlite", json=as_json)
+        wanted = ReplayOptions(tmp_path / "journal.sqlite", json=as_json)
         assert replay(wanted, lambda: NOON, environment={"PLANTED": key}) == 0
         shown = capsys.readouterr().out
         assert "[key]" in shown

@@ -11,12 +11,12 @@ from typing import Any
 
 from assistant.events.events import Said
 from assistant.keys.redaction import Secrets
-from assistant.service.embodiment import Place
+from assistant.service.embodiment import Embodiment
 from assistant.service.options import merged
-from assistant.service.runner import Member
-from assistant.service.service import Household
-from assistant.service.service_config import Home
-from assistant.worlds.embedded.world import Body, EmbeddedWorld
+from assistant.service.runner import AssistantRunner
+from assistant.service.service import AssistantService
+from assistant.service.service_config import ServiceConfig
+from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from tests.assistant.living import ANN, SAGE, Witness, reactor
 
 
@@ -24,17 +24,17 @@ from tests.assistant.living import ANN, SAGE, Witness, reactor
 class Village:
     """A household, the world it lives in, and Ann, who listens."""
 
-    household: Household
+    household: AssistantService
     world: EmbeddedWorld
-    ann: Body
-    home: Body
+    ann: EmbeddedBody
+    home: EmbeddedBody
     witness: Witness
 
-    def start(self, settings: Mapping[str, Any], entered: str = "") -> Member:
+    def start(self, settings: Mapping[str, Any], entered: str = "") -> AssistantRunner:
         """Sage, started with these settings."""
-        return self.household.start(Place(SAGE, self.home), merged(settings), entered)
+        return self.household.start(Embodiment(SAGE, self.home), merged(settings), entered)
 
-    def says(self, member: Member, text: str) -> None:
+    def says(self, member: AssistantRunner, text: str) -> None:
         """Ann says something to Sage."""
         member.hear(lambda id_, at: Said(id=id_, at=at, who=ANN, text=text, alone=True))
 
@@ -48,8 +48,10 @@ async def village(
     on: Any = reactor,
 ) -> AsyncIterator[Village]:
     """A village whose journal is in `folder`; the household, which lives `on` a reactor, is closed at the end."""
-    made = Home(merged(settings or {}), folder, environment or {}, lambda: 1_000_000.0, Secrets(), folder / "journal")
-    household = Household(on, made, Random(1))  # noqa: S311  (jitter)
+    made = ServiceConfig(
+        merged(settings or {}), folder, environment or {}, lambda: 1_000_000.0, Secrets(), folder / "journal"
+    )
+    household = AssistantService(on, made, Random(1))  # noqa: S311  (jitter)
     world, witness = EmbeddedWorld(), Witness()
     home = world.add(SAGE)
     ann = world.add(ANN, ears=witness)

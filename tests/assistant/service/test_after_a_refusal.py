@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.task import deferLater
 
 from assistant.service import runner as members
-from assistant.service.runner import State
+from assistant.service.runner import RunnerState
 from llm.testing import Call, FakeChat, HttpError, RecordedRequest, Reply, Step, serve
 from tests.assistant.living import reactor
 from tests.assistant.service.home import village
@@ -96,7 +96,7 @@ async def test_who_waits_for_a_model_does_not_show_a_refused_key_again_and_again
     write_key(tmp_path, "planted-wrong")
     async with village(tmp_path) as here, serve(fake, reactor) as url:
         sage = here.start(local(url))
-        await until(lambda: sage.state is State.WAITING)
+        await until(lambda: sage.state is RunnerState.WAITING)
         await deferLater(reactor, 0.3)
         assert len(fake.requests) == 1
         assert "refused the key" in sage.trouble

@@ -12,7 +12,7 @@ from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import deferLater
 
 from assistant.checks.finding import Finding
-from assistant.checks.finding import State as Found
+from assistant.checks.finding import FindingState as Found
 from assistant.config.schema import ModelConfig
 from assistant.events.outcome import Answered, Outcome
 from assistant.events.trace import StepTrace
@@ -20,9 +20,9 @@ from assistant.journal import StreamEntry
 from assistant.models.choose import NoModelError
 from assistant.service import runner as members
 from assistant.service.embedded import EmbeddedPool
-from assistant.service.embodiment import Place
+from assistant.service.embodiment import Embodiment
 from assistant.service.options import merged
-from assistant.service.runner import State
+from assistant.service.runner import RunnerState
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint
 from llm.messages import Message
@@ -79,9 +79,9 @@ async def test_what_is_said_before_there_is_a_model_is_answered_when_there_is_on
     async with village(tmp_path) as here, serve(fake, reactor) as url:
         sage = here.start(asks(url))
         here.says(sage, "Sage, hello")  # not even the journal is open yet
-        assert sage.state is State.OPENING
+        assert sage.state is RunnerState.OPENING
         await sage.settled()
-        assert (sage.state, sage.trouble) == (State.AWAKE, "")
+        assert (sage.state, sage.trouble) == (RunnerState.AWAKE, "")
         assert here.witness.heard == ["Sage: Hello, Ann."]
 
 
@@ -111,7 +111,7 @@ async def test_a_model_that_is_away_is_waited_for_and_nothing_that_is_said_meanw
             pass
         sage = here.start(asks(url, excuse="looks away."))
         await until(lambda: sage.trouble)
-        assert sage.state is State.WAITING
+        assert sage.state is RunnerState.WAITING
         assert "ollama serve" in sage.trouble
         here.says(sage, "Sage, hello")
         here.says(sage, "Sage, are you there?")
@@ -136,7 +136,7 @@ async def test_a_change_of_settings_takes_the_run_that_goes_up_again_and_says_no
         again = here.start(asks(url, max_steps=2))
         assert here.household.members == {SAGE.id: again}
         await again.settled()
-        assert sage.state is State.STOPPED
+        assert sage.state is RunnerState.STOPPED
         assert here.witness.heard == ["Sage: Hello, Ann."]
         assert steps == []
 
@@ -148,7 +148,12 @@ async def test_changes_in_quick_succession_leave_one_life_and_lose_nothing(tmp_p
         here.says(lives[-1], "Sage, hello")
         lives.append(here.start(asks(url, max_steps=4)))
         await lives[-1].settled()
-        assert [life.state for life in lives] == [State.STOPPED, State.STOPPED, State.STOPPED, State.AWAKE]
+        assert [life.state for life in lives] == [
+            RunnerState.STOPPED,
+            RunnerState.STOPPED,
+            RunnerState.STOPPED,
+            RunnerState.AWAKE,
+        ]
         assert here.witness.heard == ["Sage: Hello, Ann."]
 
 
@@ -210,11 +215,11 @@ async def test_what_an_earlier_life_left_to_answer_waits_until_somebody_is_there
             async def gathered() -> None:
                 await comes
 
-            place = Place(SAGE, there.home, gathered=gathered)
+            place = Embodiment(SAGE, there.home, gathered=gathered)
             sage = there.household.start(place, merged(asks(url)))
             there.says(sage, "Sage, are you back?")
             await until(lambda: sage.models)
-            assert (sage.state, len(fake.chats)) == (State.OPENING, 1)
+            assert (sage.state, len(fake.chats)) == (RunnerState.OPENING, 1)
             steps.append(MORE)
             comes.callback(None)
             await sage.settled()
@@ -227,9 +232,9 @@ async def test_who_has_nothing_left_to_answer_waits_for_nobody(tmp_path: Path) -
 
     fake = ollama()
     async with village(tmp_path) as here, serve(fake, reactor) as url:
-        sage = here.household.start(Place(SAGE, here.home, gathered=never), merged(asks(url)))
+        sage = here.household.start(Embodiment(SAGE, here.home, gathered=never), merged(asks(url)))
         await sage.settled()
-        assert sage.state is State.AWAKE
+        assert sage.state is RunnerState.AWAKE
 
 
 async def test_a_stopped_assistant_hears_no_more_and_its_id_is_free(tmp_path: Path) -> None:
@@ -239,7 +244,7 @@ async def test_a_stopped_assistant_hears_no_more_and_its_id_is_free(tmp_path: Pa
         await sage.settled()
         await here.household.stop(SAGE.id)
         here.says(sage, "Sage, hello")
-        assert (here.household.members, sage.state) == ({}, State.STOPPED)
+        assert (here.household.members, sage.state) == ({}, RunnerState.STOPPED)
         await here.household.stop(SAGE.id)  # and once more is nothing
 
 
@@ -254,7 +259,7 @@ async def test_an_erased_assistant_leaves_no_word_in_the_file_and_others_keep_th
         here.says(sage, "Sage, the treasure lies below the xylophone")
         await sage.settled()
         mira = Principal("assistant:2", "Mira", Kind.ASSISTANT)
-        other = here.household.start(Place(mira, here.world.add(mira)), merged(asks(url, name="Mira")))
+        other = here.household.start(Embodiment(mira, here.world.add(mira)), merged(asks(url, name="Mira")))
         here.says(other, "Mira, the moon is made of marzipan")
         await other.settled()
         await here.household.erase(SAGE.id)
@@ -273,7 +278,7 @@ async def test_a_second_process_takes_the_assistant_over_and_the_first_falls_sil
             new = second.start(asks(url))
             await new.settled()
             first.says(old, "Sage, hello")
-            await until(lambda: old.state is State.LOST)
+            await until(lambda: old.state is RunnerState.LOST)
             assert first.witness.heard == []
             second.says(new, "Sage, hello")
             await new.settled()

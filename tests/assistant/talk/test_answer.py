@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.language.attend import Notes, Turn, View, notes_on
+from assistant.language.attend import ToldNotes, Turn, View, notes_on
 from assistant.language.check import Heard
 from assistant.loop.talk.answer import Line, fallback, judged
 
@@ -106,4 +106,4 @@ def test_a_long_line_may_hold_the_answer_to_its_own_question() -> None:
 
 def test_who_has_nothing_to_say_says_so() -> None:
     assert fallback(line("Why is the sky blue?")) in {"I do not know.", "I cannot say.", "Who knows?"}
-    assert Notes().text() == ""
+    assert ToldNotes().text() == ""

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.language.attend import Notes, Turn, View
+from assistant.language.attend import ToldNotes, Turn, View
 from assistant.loop.talk.speak import LEAST_TURNS, MAX_TURNS, last_turns
 
 MARLO = View("Marlo", "You are the ferryman.")
@@ -16,7 +16,7 @@ TURNS = [Turn("Petra", f"This is matter number {number}.", f"So it is, matter {n
 
 def shown(earlier: list[Turn]) -> list[str]:
     """The lines of the earlier turns that the model is shown."""
-    return [message.text for message in last_turns("And now?", MARLO, Notes(), earlier)[:-1:2]]
+    return [message.text for message in last_turns("And now?", MARLO, ToldNotes(), earlier)[:-1:2]]
 
 
 @given(st.lists(st.integers(0, 999), max_size=30))

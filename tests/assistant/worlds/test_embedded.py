@@ -1,7 +1,7 @@
 import pytest
 
 from assistant.worlds.embedded.hamlet import HAMLET
-from assistant.worlds.embedded.world import Body, EmbeddedWorld
+from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from tests.guards import FlushFailures
 from tools.context import Principal
 from tools.errors import ToolFailed
@@ -218,7 +218,7 @@ def test_ais_are_marked_and_residents_are_not(scenario: Scenario) -> None:
     assert [person.name for person in now(scenario.ben.who()) if person.is_ai] == ["Sage"]
 
 
-def alone(body: Body, principal: Principal) -> bool:
+def alone(body: EmbeddedBody, principal: Principal) -> bool:
     return body.alone_with(principal)
 
 

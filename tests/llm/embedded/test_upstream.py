@@ -14,7 +14,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import pytest
 
 from llm.embedded.errors import SourceFailed
-from llm.embedded.fetching.upstream import Answer, _HttpsRedirects, fetch_upstream, https_opener
+from llm.embedded.fetching.upstream import HttpAnswer, _HttpsRedirects, fetch_upstream, https_opener
 from tests.llm.embedded.stage import CONTENT, Stage
 
 
@@ -68,8 +68,8 @@ def answer(handler: BaseHTTPRequestHandler, told: Upstream) -> None:
     handler.wfile.write(body[: told.breaks.pop(0)] if told.breaks else body)
 
 
-def plain_opener(request: Request, timeout_seconds: float) -> Answer:
-    answered: Answer = build_opener(ProxyHandler({})).open(request, timeout=timeout_seconds)
+def plain_opener(request: Request, timeout_seconds: float) -> HttpAnswer:
+    answered: HttpAnswer = build_opener(ProxyHandler({})).open(request, timeout=timeout_seconds)
     return answered
 
 
@@ -168,7 +168,7 @@ def test_an_error_answer_ends_it_at_once(stage: Stage, upstream: Upstream, statu
 def test_gives_up_when_the_server_is_silent(stage: Stage) -> None:
     asked: list[float] = []
 
-    def silent(_: Request, timeout_seconds: float) -> Answer:
+    def silent(_: Request, timeout_seconds: float) -> HttpAnswer:
         asked.append(timeout_seconds)
         raise URLError(TimeoutError("timed out"))
 

@@ -9,7 +9,7 @@ from ipaddress import ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.fetcher import FetchLimits, SafeFetcher
 from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 from tools.web.testing.site import FakeSite, serve_site
@@ -28,7 +28,7 @@ class Names:
     async def resolve(self, name: str) -> Sequence[str]:
         self.asked.append(name)
         if name not in self.table:
-            raise WebError(Kind.NETWORK, f"the name {name} was not found")
+            raise WebError(ErrorKind.NETWORK, f"the name {name} was not found")
         answers = self.table[name]
         return answers[min(self.asked.count(name), len(answers)) - 1]
 

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.python.failure import Failure
 
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.source.paging import part_of
 from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 
@@ -16,7 +16,7 @@ HIT = SearchResult("A title", "https://example.org/a", "words")
 QUERY = SearchQuery("lanterns")
 
 
-def error(kind: Kind, message: str = "no", retry_at: float | None = None) -> WebError:
+def error(kind: ErrorKind, message: str = "no", retry_at: float | None = None) -> WebError:
     return WebError(kind, message, retry_at=retry_at)
 
 
@@ -78,6 +78,6 @@ class Heard:
         self.deferred.cancel()
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ErrorKind:
         assert isinstance(self.error, WebError), self.error
         return self.error.kind

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.web.advice import ADVICE, MAX_REASON_CHARS, advice
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.results import OpenPageToolResult, SearchResultItem, WebSearchToolResult
 
 
 def test_every_kind_has_its_sentence() -> None:
-    assert set(ADVICE) == set(Kind)
-    assert len(set(ADVICE.values())) == len(Kind)
+    assert set(ADVICE) == set(ErrorKind)
+    assert len(set(ADVICE.values())) == len(ErrorKind)
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ def test_every_kind_has_its_sentence() -> None:
 )
 def test_it_says_when_it_may_be_better(seconds: float | None, words: str) -> None:
     told = advice(
-        WebError(Kind.QUOTA, "no", retry_at=None if seconds is None else 50.0 + seconds, told="all gone"), 50.0
+        WebError(ErrorKind.QUOTA, "no", retry_at=None if seconds is None else 50.0 + seconds, told="all gone"), 50.0
     )
-    assert told.startswith("all gone. " + ADVICE[Kind.QUOTA])
-    assert told.endswith(words or ADVICE[Kind.QUOTA])
+    assert told.startswith("all gone. " + ADVICE[ErrorKind.QUOTA])
+    assert told.endswith(words or ADVICE[ErrorKind.QUOTA])
 
 
-@given(st.sampled_from(sorted(Kind)), st.text(max_size=2000))
-def test_hostile_words_stay_short_and_on_one_line(kind: Kind, message: str) -> None:
+@given(st.sampled_from(sorted(ErrorKind)), st.text(max_size=2000))
+def test_hostile_words_stay_short_and_on_one_line(kind: ErrorKind, message: str) -> None:
     told = advice(WebError(kind, message), 0.0)
     assert "\n" not in told
     assert len(told) <= MAX_REASON_CHARS + len(ADVICE[kind]) + 3

@@ -10,7 +10,7 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.source.caching import (
     ERROR_SECONDS,
     PAGE_SECONDS,
@@ -72,9 +72,9 @@ def test_cancelling_leaves_it_to_the_other_and_then_nothing() -> None:
 
 
 def test_an_error_is_kept_for_half_a_minute() -> None:
-    cached = Cached(error(Kind.SERVER, "down"), (HIT,))
+    cached = Cached(error(ErrorKind.SERVER, "down"), (HIT,))
     first, second = cached.ask(), cached.ask()
-    assert first.kind is second.kind is Kind.SERVER
+    assert first.kind is second.kind is ErrorKind.SERVER
     assert first.error is not second.error
     assert len(cached.provider.asked) == 1
     cached.clock.advance(ERROR_SECONDS)
@@ -82,22 +82,22 @@ def test_an_error_is_kept_for_half_a_minute() -> None:
 
 
 def test_an_error_is_not_kept_longer_than_it_asked_for() -> None:
-    cached = Cached(error(Kind.RATE_LIMITED, retry_at=5.0), (HIT,))
+    cached = Cached(error(ErrorKind.RATE_LIMITED, retry_at=5.0), (HIT,))
     cached.ask()
     cached.clock.advance(4.5)
-    assert cached.ask().kind is Kind.RATE_LIMITED
+    assert cached.ask().kind is ErrorKind.RATE_LIMITED
     cached.clock.advance(0.5)
     assert list(cached.ask().value) == [HIT]
 
 
 def test_a_refusal_by_policy_is_not_kept() -> None:
-    cached = Cached(error(Kind.POLICY), (HIT,))
-    assert cached.ask().kind is Kind.POLICY
+    cached = Cached(error(ErrorKind.POLICY), (HIT,))
+    assert cached.ask().kind is ErrorKind.POLICY
     assert list(cached.ask().value) == [HIT]
 
 
 def test_new_settings_forget_errors_and_no_answers() -> None:
-    cached = Cached(error(Kind.AUTH), (HIT,), error(Kind.AUTH))
+    cached = Cached(error(ErrorKind.AUTH), (HIT,), error(ErrorKind.AUTH))
     cached.ask()
     cached.cache.forget_errors()
     assert list(cached.ask().value) == [HIT]
@@ -191,8 +191,8 @@ class CacheModel(RuleBasedStateMachine):
     def change(self, text: str) -> None:
         self.reader.answer = text
 
-    @rule(kind=st.sampled_from([Kind.SERVER, Kind.POLICY]))
-    def break_down(self, kind: Kind) -> None:
+    @rule(kind=st.sampled_from([ErrorKind.SERVER, ErrorKind.POLICY]))
+    def break_down(self, kind: ErrorKind) -> None:
         self.reader.answer = error(kind)
 
     @rule(seconds=st.sampled_from([10.0, 31.0, 1000.0, 3601.0]))
@@ -207,13 +207,13 @@ class CacheModel(RuleBasedStateMachine):
         if now < until:
             assert len(self.reader.asked) == asked
         elif now < self.failed.get(path, -1.0):
-            assert (heard.kind, len(self.reader.asked)) == (Kind.SERVER, asked)
+            assert (heard.kind, len(self.reader.asked)) == (ErrorKind.SERVER, asked)
             return
         else:
             assert len(self.reader.asked) == asked + 1
             if not isinstance(self.reader.answer, str):
                 assert heard.kind is self.reader.answer.kind
-                if heard.kind is Kind.SERVER:
+                if heard.kind is ErrorKind.SERVER:
                     self.failed[path] = now + ERROR_SECONDS
                 return
             text = self.reader.answer

@@ -12,10 +12,10 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
-from tools.web.errors import FALLS_THROUGH, Kind, WebError
-from tools.web.source.chain import Manner, ReadChain, SearchChain, joined
+from tools.web.errors import FALLS_THROUGH, ErrorKind, WebError
+from tools.web.source.chain import ChainOptions, ReadChain, SearchChain, joined
 from tools.web.source.health import CoolDown
-from tools.web.source.served import Trouble
+from tools.web.source.served import ErrorInfo
 
 
 class Chained:
@@ -23,18 +23,18 @@ class Chained:
 
     def __init__(self, *providers: Scripted, **manner: object) -> None:
         self.clock = Clock()
-        self.chain = SearchChain(providers, self.clock, Random(1), Manner(**manner))  # type: ignore[arg-type]  # a test's options  # noqa: S311
+        self.chain = SearchChain(providers, self.clock, Random(1), ChainOptions(**manner))  # type: ignore[arg-type]  # a test's options  # noqa: S311
 
     def ask(self) -> Heard:
         return Heard(self.chain.search(QUERY))
 
 
-def trouble_of(heard: Heard) -> list[tuple[str, Kind]]:
+def trouble_of(heard: Heard) -> list[tuple[str, ErrorKind]]:
     return [(trouble.provider, trouble.kind) for trouble in heard.value.failed]
 
 
 @pytest.mark.parametrize("kind", sorted(FALLS_THROUGH))
-def test_what_another_may_do_better_falls_through(kind: Kind) -> None:
+def test_what_another_may_do_better_falls_through(kind: ErrorKind) -> None:
     a, b = Scripted("a", error(kind)), Scripted("b")
     heard = Chained(a, b).ask()
     assert list(heard.value) == [HIT]
@@ -42,8 +42,8 @@ def test_what_another_may_do_better_falls_through(kind: Kind) -> None:
     assert trouble_of(heard) == [("a", kind)]
 
 
-@pytest.mark.parametrize("kind", [Kind.POLICY, Kind.BAD_REQUEST])
-def test_what_is_wrong_everywhere_does_not(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [ErrorKind.POLICY, ErrorKind.BAD_REQUEST])
+def test_what_is_wrong_everywhere_does_not(kind: ErrorKind) -> None:
     a, b = Scripted("a", error(kind)), Scripted("b")
     heard = Chained(a, b).ask()
     assert heard.kind is kind
@@ -59,13 +59,13 @@ def test_nothing_found_is_an_answer() -> None:
 def test_nothing_found_falls_through_when_the_owner_wants_it() -> None:
     a, b = Scripted("a", ()), Scripted("b")
     assert Chained(a, b, empty_falls_through=True).ask().value.served_by == "b"
-    b.answers = [error(Kind.SERVER)]
+    b.answers = [error(ErrorKind.SERVER)]
     heard = Chained(a, b, empty_falls_through=True).ask()
     assert (list(heard.value), heard.value.served_by) == ([], "a")
 
 
 def test_a_refused_key_is_tried_again_after_a_while_that_grows_to_an_hour() -> None:
-    a, b = Scripted("a", error(Kind.AUTH, "bad key")), Scripted("b")
+    a, b = Scripted("a", error(ErrorKind.AUTH, "bad key")), Scripted("b")
     chained = Chained(a, b)
     with capturedLogs() as logs:
         for number, pause in enumerate((300, 600, 1200, 2400, 3600, 3600), 1):
@@ -77,7 +77,7 @@ def test_a_refused_key_is_tried_again_after_a_while_that_grows_to_an_hour() -> N
             assert len(a.asked) == number
             chained.clock.advance(1)
     assert len([event for event in logs if event.get("log_event") == "credential"]) == 6
-    a.answers = [(HIT,), error(Kind.AUTH, "bad key")]
+    a.answers = [(HIT,), error(ErrorKind.AUTH, "bad key")]
     assert chained.ask().value.served_by == "a"
     assert chained.ask().value.served_by == "b"
     chained.clock.advance(300)  # after a good answer it begins anew
@@ -86,7 +86,7 @@ def test_a_refused_key_is_tried_again_after_a_while_that_grows_to_an_hour() -> N
 
 
 def test_one_question_finds_out_whether_a_key_is_still_refused() -> None:
-    a, b = Scripted("a", error(Kind.AUTH, "bad key")), Scripted("b")
+    a, b = Scripted("a", error(ErrorKind.AUTH, "bad key")), Scripted("b")
     chained = Chained(a, b)
     chained.ask()
     chained.clock.advance(300)
@@ -100,7 +100,7 @@ def test_one_question_finds_out_whether_a_key_is_still_refused() -> None:
 
 
 def test_a_key_that_was_given_anew_is_used_at_once() -> None:
-    a, b = Scripted("a", error(Kind.AUTH, "bad key")), Scripted("b")
+    a, b = Scripted("a", error(ErrorKind.AUTH, "bad key")), Scripted("b")
     is_new: list[bool] = []
 
     async def has_new_key(name: str) -> bool:
@@ -115,7 +115,7 @@ def test_a_key_that_was_given_anew_is_used_at_once() -> None:
 
 
 def test_a_refused_key_is_logged_once_and_lifted_by_new_settings() -> None:
-    a, b = Scripted("a", error(Kind.AUTH, "bad key")), Scripted("b")
+    a, b = Scripted("a", error(ErrorKind.AUTH, "bad key")), Scripted("b")
     chained = Chained(a, b)
     with capturedLogs() as logs:
         for _ in range(3):
@@ -135,13 +135,13 @@ def test_an_answer_to_the_old_key_says_nothing_of_the_new_one() -> None:
     chained = Chained(a, b)
     old = chained.ask()
     chained.chain.configuration_changed("a")
-    a.waiting[0].errback(error(Kind.AUTH))
+    a.waiting[0].errback(error(ErrorKind.AUTH))
     assert old.value.served_by == "b"
     assert chained.ask().value.served_by == "a"
 
 
 def test_who_failed_is_left_alone_for_a_growing_while() -> None:
-    a, b = Scripted("a", error(Kind.SERVER)), Scripted("b")
+    a, b = Scripted("a", error(ErrorKind.SERVER)), Scripted("b")
     chained = Chained(a, b, cool_down=CoolDown(base_seconds=8, max_seconds=20))
     pauses = []
     for _ in range(4):
@@ -150,10 +150,10 @@ def test_who_failed_is_left_alone_for_a_growing_while() -> None:
         assert len(a.asked) == asked + 1
         while len(a.asked) == asked + 1:
             chained.clock.advance(0.5)
-            a.answers = [error(Kind.SERVER)]
+            a.answers = [error(ErrorKind.SERVER)]
             if chained.chain._links._links[0].standing.is_ready:
                 break
-            assert trouble_of(chained.ask()) == [("a", Kind.SERVER)]
+            assert trouble_of(chained.ask()) == [("a", ErrorKind.SERVER)]
         pauses.append(chained.clock.seconds() - began)
     assert 4 <= pauses[0] <= 8.5
     assert 8 <= pauses[1] <= 16.5
@@ -162,7 +162,7 @@ def test_who_failed_is_left_alone_for_a_growing_while() -> None:
 
 
 def test_success_forgives() -> None:
-    a, b = Scripted("a", error(Kind.SERVER), (HIT,), error(Kind.SERVER)), Scripted("b")
+    a, b = Scripted("a", error(ErrorKind.SERVER), (HIT,), error(ErrorKind.SERVER)), Scripted("b")
     chained = Chained(a, b, cool_down=CoolDown(base_seconds=8, max_seconds=1000))
     for wait in (9, 9):
         chained.ask()
@@ -172,7 +172,7 @@ def test_success_forgives() -> None:
 
 
 def test_a_wish_is_a_floor() -> None:
-    a, b = Scripted("a", error(Kind.RATE_LIMITED, retry_at=100.0)), Scripted("b")
+    a, b = Scripted("a", error(ErrorKind.RATE_LIMITED, retry_at=100.0)), Scripted("b")
     chained = Chained(a, b)
     chained.ask()
     chained.clock.advance(99)
@@ -184,18 +184,18 @@ def test_a_wish_is_a_floor() -> None:
 
 
 def test_alone_it_is_asked_again_but_not_before_the_time_it_named() -> None:
-    a = Scripted("a", error(Kind.BLOCKED_OR_EMPTY), error(Kind.RATE_LIMITED, "slow", retry_at=50.0), (HIT,))
+    a = Scripted("a", error(ErrorKind.BLOCKED_OR_EMPTY), error(ErrorKind.RATE_LIMITED, "slow", retry_at=50.0), (HIT,))
     chained = Chained(a)
-    assert chained.ask().kind is Kind.BLOCKED_OR_EMPTY
-    assert chained.ask().kind is Kind.RATE_LIMITED
+    assert chained.ask().kind is ErrorKind.BLOCKED_OR_EMPTY
+    assert chained.ask().kind is ErrorKind.RATE_LIMITED
     refused = chained.ask()
-    assert (refused.kind, refused.error.retry_at, len(a.asked)) == (Kind.RATE_LIMITED, 50.0, 2)
+    assert (refused.kind, refused.error.retry_at, len(a.asked)) == (ErrorKind.RATE_LIMITED, 50.0, 2)
     chained.clock.advance(50)
     assert chained.ask().value.served_by == "a"
 
 
 def test_when_all_rest_only_the_first_to_be_ready_is_asked() -> None:
-    a, b = Scripted("a", error(Kind.SERVER)), Scripted("b", error(Kind.NETWORK))
+    a, b = Scripted("a", error(ErrorKind.SERVER)), Scripted("b", error(ErrorKind.NETWORK))
     chained = Chained(a, b)
     assert chained.ask().error is not None
     standings = [link.standing for link in chained.chain._links._links]
@@ -208,12 +208,12 @@ def test_when_all_rest_only_the_first_to_be_ready_is_asked() -> None:
 
 def test_all_failed_is_one_error_with_every_reason_and_the_earliest_time() -> None:
     providers = [
-        Scripted("a", error(Kind.AUTH, "bad key")),
-        Scripted("b", error(Kind.QUOTA, "all gone", retry_at=900.0)),
-        Scripted("c", error(Kind.RATE_LIMITED, "slow down", retry_at=60.0)),
+        Scripted("a", error(ErrorKind.AUTH, "bad key")),
+        Scripted("b", error(ErrorKind.QUOTA, "all gone", retry_at=900.0)),
+        Scripted("c", error(ErrorKind.RATE_LIMITED, "slow down", retry_at=60.0)),
     ]
     heard = Chained(*providers).ask()
-    assert (heard.kind, heard.error.retry_at) == (Kind.RATE_LIMITED, 60.0)
+    assert (heard.kind, heard.error.retry_at) == (ErrorKind.RATE_LIMITED, 60.0)
     for words in ("a: bad key", "b: all gone", "c: slow down"):
         assert words in heard.error.message
 
@@ -226,7 +226,7 @@ def test_who_does_not_answer_is_left_for_the_next() -> None:
     assert not heard.done
     chained.clock.advance(0.2)
     assert heard.value.served_by == "b"
-    assert trouble_of(heard) == [("a", Kind.TIMEOUT)]
+    assert trouble_of(heard) == [("a", ErrorKind.TIMEOUT)]
     assert a.cancelled == 1
     assert not chained.clock.getDelayedCalls()
 
@@ -247,13 +247,13 @@ def test_failures_of_one_moment_count_once() -> None:
     chained = Chained(a, b)
     heard = [chained.ask() for _ in range(5)]
     for waiting in list(a.waiting):
-        waiting.errback(error(Kind.SERVER))
+        waiting.errback(error(ErrorKind.SERVER))
     assert all(one.value.served_by == "b" for one in heard)
     assert chained.chain._links._links[0].standing.failures == 1
 
 
 def test_a_late_success_does_not_lift_a_wish_it_knew_nothing_of() -> None:
-    a, b = Scripted("a", None, error(Kind.RATE_LIMITED, retry_at=100.0), (HIT,)), Scripted("b")
+    a, b = Scripted("a", None, error(ErrorKind.RATE_LIMITED, retry_at=100.0), (HIT,)), Scripted("b")
     chained = Chained(a, b)
     slow = chained.ask()
     chained.ask()
@@ -265,18 +265,18 @@ def test_a_late_success_does_not_lift_a_wish_it_knew_nothing_of() -> None:
 
 def test_a_page_that_cannot_be_read_says_nothing_of_our_own_reader() -> None:
     clock = Clock()
-    direct, jina = ScriptedReader("direct", error(Kind.AUTH, "401")), ScriptedReader("jina")
+    direct, jina = ScriptedReader("direct", error(ErrorKind.AUTH, "401")), ScriptedReader("jina")
     chain = ReadChain([direct, jina], clock, Random(1))  # noqa: S311
     for _ in range(3):
         page = Heard(chain.read_url("https://example.org/", max_length=3)).value
         assert (page.served_by, page.content, page.truncated) == ("jina", "tex", True)
-        assert [trouble.kind for trouble in page.failed] == [Kind.AUTH]
+        assert [trouble.kind for trouble in page.failed] == [ErrorKind.AUTH]
     assert len(direct.asked) == 3
 
 
 @given(st.lists(st.tuples(st.sampled_from(sorted(FALLS_THROUGH)), st.none() | st.floats(0, 100)), min_size=1))
-def test_a_joined_error_loses_nothing(failed: list[tuple[Kind, float | None]]) -> None:
-    troubles = [Trouble(kind, f"words{n}", f"p{n}", at) for n, (kind, at) in enumerate(failed)]
+def test_a_joined_error_loses_nothing(failed: list[tuple[ErrorKind, float | None]]) -> None:
+    troubles = [ErrorInfo(kind, f"words{n}", f"p{n}", at) for n, (kind, at) in enumerate(failed)]
     one = joined(troubles, 0.0)
     assert all(trouble.message in one.message for trouble in troubles)
     assert one.kind in {trouble.kind for trouble in troubles}
@@ -291,4 +291,4 @@ def test_a_chain_of_nobody_is_refused() -> None:
 
 def test_the_name_says_who_is_in_it() -> None:
     assert Chained(Scripted("a"), Scripted("b")).chain.name == "a,b"
-    assert WebError(Kind.AUTH, "x").provider == ""
+    assert WebError(ErrorKind.AUTH, "x").provider == ""

@@ -11,12 +11,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from twisted.internet.task import Clock
 
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, error
-from tools.web.errors import FALLS_THROUGH, Kind
-from tools.web.source.chain import Manner, SearchChain
+from tools.web.errors import FALLS_THROUGH, ErrorKind
+from tools.web.source.chain import ChainOptions, SearchChain
 from tools.web.source.health import CoolDown
 
 BASE, MOST = 4.0, 16.0
-outcomes = st.sampled_from(["good", *sorted(Kind)])
+outcomes = st.sampled_from(["good", *sorted(ErrorKind)])
 wishes = st.none() | st.sampled_from([0.0, 3.0, 40.0])
 
 
@@ -46,7 +46,7 @@ class ChainModel(RuleBasedStateMachine):
         super().__init__()
         self.clock = Clock()
         self.providers = [Scripted(name) for name in "abc"]
-        manner = Manner(cool_down=CoolDown(BASE, MOST))
+        manner = ChainOptions(cool_down=CoolDown(BASE, MOST))
         self.chain = SearchChain(self.providers, self.clock, NoChance(), manner)
         self.model = [Stands() for _ in self.providers]
 
@@ -56,7 +56,7 @@ class ChainModel(RuleBasedStateMachine):
         for provider, kind in zip(self.providers, kinds, strict=True):
             provider.asked.clear()
             at = None if wish is None else now + wish
-            provider.answers = [(HIT,) if kind == "good" else error(Kind(kind), kind, at)]
+            provider.answers = [(HIT,) if kind == "good" else error(ErrorKind(kind), kind, at)]
         expected_asked, served, raised = self._expected(kinds, wish)
         heard = Heard(self.chain.search(QUERY))
         assert [provider.name for provider in self.providers if provider.asked] == expected_asked
@@ -82,7 +82,9 @@ class ChainModel(RuleBasedStateMachine):
     def nothing_is_left(self) -> None:
         assert not self.clock.getDelayedCalls()
 
-    def _expected(self, kinds: tuple[str, str, str], wish: float | None) -> tuple[list[str], str | None, Kind | None]:
+    def _expected(
+        self, kinds: tuple[str, str, str], wish: float | None
+    ) -> tuple[list[str], str | None, ErrorKind | None]:
         """Who is asked in order of names, who serves, and the kind that ends the walk at once."""
         now = self.clock.seconds()
         turns = [n for n, one in enumerate(self.model) if not one.is_out(now) and one.rests_until <= now]
@@ -95,13 +97,13 @@ class ChainModel(RuleBasedStateMachine):
             if kinds[n] == "good":
                 self.model[n] = Stands()
                 return sorted(asked), "abc"[n], None
-            if (kind := Kind(kinds[n])) not in FALLS_THROUGH:
+            if (kind := ErrorKind(kinds[n])) not in FALLS_THROUGH:
                 return sorted(asked), None, kind
             self._fail(self.model[n], kind, now, wish)
         return sorted(asked), None, None
 
-    def _fail(self, one: Stands, kind: Kind, now: float, wish: float | None) -> None:
-        if kind is Kind.AUTH:
+    def _fail(self, one: Stands, kind: ErrorKind, now: float, wish: float | None) -> None:
+        if kind is ErrorKind.AUTH:
             one.refusals += 1
             one.barred_until = now + min(3600.0, 300.0 * 2 ** (one.refusals - 1))
             return

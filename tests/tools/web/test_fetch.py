@@ -8,7 +8,7 @@ import pytest
 from twisted.logger import capturedLogs
 
 from tests.tools.web.fetching import LOOPBACK, Names, policy, running
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.connect import ClientTls, PinnedEndpoint, PinnedEndpoints, WrongPeer
 from tools.web.fetch.fetcher import SafeFetcher
 from tools.web.fetch.judge import judge_for_reader
@@ -205,7 +205,7 @@ async def test_five_redirects_and_no_more(reactor: Any) -> None:
         assert (await it.fetcher.fetch(it.at("/1"))).body == b"x"
         with pytest.raises(WebError, match="more than 5 times") as refused:
             await it.fetcher.fetch(it.at("/0"))
-        assert refused.value.kind is Kind.BAD_REQUEST
+        assert refused.value.kind is ErrorKind.BAD_REQUEST
 
 
 async def test_a_circle(reactor: Any) -> None:
@@ -230,7 +230,7 @@ async def test_a_redirect_to_no_one_place(reactor: Any, head: str) -> None:
         it.site.raw("/", (head + "Content-Length: 0\r\n\r\n").encode("latin-1"))
         with pytest.raises(WebError, match="without saying where") as refused:
             await it.fetcher.fetch(it.at("/"))
-        assert refused.value.kind is Kind.PARSE
+        assert refused.value.kind is ErrorKind.PARSE
 
 
 @pytest.mark.parametrize("chars", [5_000, 100_000])
@@ -247,28 +247,28 @@ async def test_a_huge_location(reactor: Any, chars: int) -> None:
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (400, Kind.BAD_REQUEST),
-        (404, Kind.BAD_REQUEST),
-        (410, Kind.BAD_REQUEST),
-        (401, Kind.BLOCKED_OR_EMPTY),
-        (403, Kind.BLOCKED_OR_EMPTY),
-        (429, Kind.RATE_LIMITED),
-        (500, Kind.SERVER),
-        (503, Kind.SERVER),
-        (204, Kind.PARSE),
-        (206, Kind.PARSE),
-        (300, Kind.PARSE),
-        (304, Kind.PARSE),
-        (599, Kind.SERVER),
+        (400, ErrorKind.BAD_REQUEST),
+        (404, ErrorKind.BAD_REQUEST),
+        (410, ErrorKind.BAD_REQUEST),
+        (401, ErrorKind.BLOCKED_OR_EMPTY),
+        (403, ErrorKind.BLOCKED_OR_EMPTY),
+        (429, ErrorKind.RATE_LIMITED),
+        (500, ErrorKind.SERVER),
+        (503, ErrorKind.SERVER),
+        (204, ErrorKind.PARSE),
+        (206, ErrorKind.PARSE),
+        (300, ErrorKind.PARSE),
+        (304, ErrorKind.PARSE),
+        (599, ErrorKind.SERVER),
     ],
 )
-async def test_what_a_status_means(reactor: Any, status: int, kind: Kind) -> None:
+async def test_what_a_status_means(reactor: Any, status: int, kind: ErrorKind) -> None:
     async with running(reactor) as it:
         it.site.page("/", "" if status in {204, 304} else "x", status=status, headers={"Retry-After": "30"})
         with pytest.raises(WebError, match=f"the page answered {status}") as refused:
             await it.fetcher.fetch(it.at("/"))
         assert refused.value.kind is kind
-        has_time = kind in {Kind.RATE_LIMITED, Kind.SERVER}
+        has_time = kind in {ErrorKind.RATE_LIMITED, ErrorKind.SERVER}
         assert (refused.value.retry_at is not None) is has_time
         assert "Whatever" not in refused.value.message
 

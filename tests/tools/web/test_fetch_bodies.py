@@ -10,7 +10,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
 from tests.tools.web.fetching import running
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.fetcher import FetchLimits
 from tools.web.testing.site import HTML, head
 
@@ -73,14 +73,14 @@ async def test_what_takes_too_long(reactor: Any, misbehave: str) -> None:
         else:
             getattr(it.site, misbehave)("/")
         error = await error_of(it)
-        assert error.kind is Kind.TIMEOUT
+        assert error.kind is ErrorKind.TIMEOUT
 
 
 async def test_headers_without_end(reactor: Any) -> None:
     async with running(reactor) as it:
         it.site.endless_head("/")
         error = await error_of(it)
-        assert error.kind is Kind.PARSE
+        assert error.kind is ErrorKind.PARSE
         assert "head of more than" in error.message
 
 
@@ -100,7 +100,7 @@ async def test_headers_without_end(reactor: Any) -> None:
 async def test_a_connection_that_ends_early_or_makes_no_sense(reactor: Any, sent: bytes) -> None:
     async with running(reactor) as it:
         it.site.hang_up("/", sent)
-        assert (await error_of(it)).kind is Kind.NETWORK
+        assert (await error_of(it)).kind is ErrorKind.NETWORK
 
 
 async def test_more_than_was_said_is_not_part_of_the_page(reactor: Any) -> None:
@@ -113,7 +113,7 @@ async def test_nobody_there(reactor: Any) -> None:
     async with running(reactor, names={"gone.example": [["127.0.0.2"]]}) as it:
         with pytest.raises(WebError, match="cannot connect") as raised:
             await it.fetcher.fetch(it.at("/", "gone.example"))
-        assert raised.value.kind is Kind.NETWORK
+        assert raised.value.kind is ErrorKind.NETWORK
         with pytest.raises(WebError, match="was not found"):
             await it.fetcher.fetch(it.at("/", "unknown.example"))
 
@@ -178,7 +178,7 @@ async def test_broken_gzip(reactor: Any, body: bytes) -> None:
     async with running(reactor) as it:
         it.site.page("/", body, headers={"Content-Encoding": "gzip"})
         error = await error_of(it)
-        assert (error.kind, "gzip cannot be read" in error.message) == (Kind.PARSE, True)
+        assert (error.kind, "gzip cannot be read" in error.message) == (ErrorKind.PARSE, True)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ async def test_types_that_are_not_read(reactor: Any, kind: str) -> None:
     async with running(reactor) as it:
         it.site.hang_up("/", head(200, {"Content-Length": "123456"}, kind) + b"x")
         error = await error_of(it)
-        assert error.kind is Kind.PARSE
+        assert error.kind is ErrorKind.PARSE
         assert error.message == f"the page is {kind}, 123,456 bytes, which cannot be read as text"
 
 

@@ -11,7 +11,7 @@ from twisted.internet.ssl import Certificate, PrivateCertificate, trustRootFromC
 
 from tests.resilience.test_tls import Made, certificate
 from tests.tools.web.fetching import running
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.connect import ClientTls
 from tools.web.fetch.url import UrlRefused
 
@@ -55,7 +55,7 @@ async def test_a_certificate_for_another_name(reactor: Any) -> None:
         it.site.page("/", "secret")
         with pytest.raises(WebError, match="it is for another name") as refused:
             await it.fetcher.fetch(it.at("/"))
-        assert refused.value.kind is Kind.NETWORK
+        assert refused.value.kind is ErrorKind.NETWORK
         assert (await it.fetcher.fetch(it.at("/", "other.example"))).body == b"secret"
         assert [asked.path for asked in it.site.requests] == ["/"]
 
@@ -96,7 +96,7 @@ async def test_a_server_that_speaks_no_tls(reactor: Any) -> None:
     async with running(reactor) as it:
         with pytest.raises(WebError) as refused:
             await it.fetcher.fetch(it.at("/").replace("http:", "https:"))
-        assert refused.value.kind is Kind.NETWORK
+        assert refused.value.kind is ErrorKind.NETWORK
 
 
 def test_tls_contexts_are_kept_for_the_last_hosts(monkeypatch: pytest.MonkeyPatch) -> None:

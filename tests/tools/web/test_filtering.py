@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tools.web.scripted import Heard, Scripted
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.fetch.hosts import domain, is_within
 from tools.web.fetch.url import host_of, is_web_url, normal_url
 from tools.web.source.filtering import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, Domains, FilteredSearch, narrowed, sifted
@@ -86,7 +86,7 @@ def test_the_operators_lists_narrow_what_is_asked(
 def test_nothing_left_to_search_is_a_refusal(domains: Domains) -> None:
     provider = Scripted("a")
     refused = Heard(FilteredSearch(provider, domains).search(SearchQuery("x", allowed_domains=("b.org",))))
-    assert refused.kind is Kind.POLICY
+    assert refused.kind is ErrorKind.POLICY
     assert not provider.asked
 
 

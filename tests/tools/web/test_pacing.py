@@ -13,9 +13,9 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.source.pacing import Bucket, Pace, PacedReader, PacedSearch, Rate
-from tools.web.source.served import Trouble
+from tools.web.source.served import ErrorInfo
 
 
 class Paced:
@@ -49,7 +49,7 @@ def test_a_full_queue_refuses_and_says_when() -> None:
     for _ in range(3):
         paced.ask()
     refused = paced.ask()
-    assert (refused.kind, refused.error.retry_at) == (Kind.RATE_LIMITED, 3.0)
+    assert (refused.kind, refused.error.retry_at) == (ErrorKind.RATE_LIMITED, 3.0)
     paced.clock.pump([1, 1])
     assert paced.pace.waiting == 0
 
@@ -58,17 +58,17 @@ def test_nobody_waits_longer_than_it_is_worth() -> None:
     paced = Paced(seconds=6.0, burst=1, patience_seconds=10.0)
     paced.ask()
     second = paced.ask()
-    assert paced.ask().kind is Kind.RATE_LIMITED
+    assert paced.ask().kind is ErrorKind.RATE_LIMITED
     paced.clock.advance(6)
     assert second.value == (HIT,)
 
 
 def test_a_wish_holds_those_who_come_and_sends_away_those_who_would_wait_too_long() -> None:
-    paced = Paced(error(Kind.RATE_LIMITED, "slow down", retry_at=9.0), (HIT,), seconds=1.0, burst=1)
+    paced = Paced(error(ErrorKind.RATE_LIMITED, "slow down", retry_at=9.0), (HIT,), seconds=1.0, burst=1)
     first, second, third = paced.ask(), paced.ask(), paced.ask()
-    assert first.kind is Kind.RATE_LIMITED
+    assert first.kind is ErrorKind.RATE_LIMITED
     fourth = paced.ask()
-    assert (fourth.kind, fourth.error.retry_at) == (Kind.RATE_LIMITED, 11.0)
+    assert (fourth.kind, fourth.error.retry_at) == (ErrorKind.RATE_LIMITED, 11.0)
     assert "slow down" in fourth.error.message
     paced.clock.advance(8.5)
     assert not second.done
@@ -82,16 +82,16 @@ def test_a_wish_heard_while_others_wait_sends_the_last_away() -> None:
     paced = Paced(None, (HIT,), seconds=4.0, burst=1, patience_seconds=10.0)
     paced.ask()
     waiting = [paced.ask(), paced.ask()]
-    paced.provider.waiting[0].errback(error(Kind.QUOTA, "all gone", retry_at=9.0))
+    paced.provider.waiting[0].errback(error(ErrorKind.QUOTA, "all gone", retry_at=9.0))
     assert not waiting[0].done
-    assert (waiting[1].kind, waiting[1].error.retry_at) == (Kind.QUOTA, 13.0)
+    assert (waiting[1].kind, waiting[1].error.retry_at) == (ErrorKind.QUOTA, 13.0)
     paced.clock.advance(9)
     assert waiting[0].value == (HIT,)
     assert not paced.clock.getDelayedCalls()
 
 
 def test_too_fast_without_a_time_is_left_alone_for_a_little() -> None:
-    paced = Paced(error(Kind.RATE_LIMITED), (HIT,), seconds=0.0, unsaid_seconds=4.0)
+    paced = Paced(error(ErrorKind.RATE_LIMITED), (HIT,), seconds=0.0, unsaid_seconds=4.0)
     paced.ask()
     waiting = paced.ask()
     paced.clock.advance(3.9)
@@ -102,7 +102,7 @@ def test_too_fast_without_a_time_is_left_alone_for_a_little() -> None:
 
 def test_what_one_site_wishes_does_not_stop_our_own_reader() -> None:
     clock = Clock()
-    reader = ScriptedReader("direct", error(Kind.RATE_LIMITED, retry_at=3600.0))
+    reader = ScriptedReader("direct", error(ErrorKind.RATE_LIMITED, retry_at=3600.0))
     paced = PacedReader(reader, Pace("direct", clock))
     for _ in range(2):
         assert Heard(paced.read_url("https://e.org/")).error is reader.answer
@@ -121,7 +121,7 @@ def test_nobody_overtakes_those_whose_turn_a_busy_reactor_has_not_told_yet() -> 
 
 
 def test_new_settings_forget_a_wish() -> None:
-    paced = Paced(error(Kind.QUOTA, retry_at=9.0), (HIT,), seconds=1.0, burst=5)
+    paced = Paced(error(ErrorKind.QUOTA, retry_at=9.0), (HIT,), seconds=1.0, burst=5)
     paced.ask()
     waiting = paced.ask()
     paced.pace.configuration_changed()
@@ -187,7 +187,7 @@ def test_the_bucket_knows_when_the_one_behind_others_may_go(ahead: int, burst: i
     bucket, walked = Bucket(Rate(2.0, burst)), Bucket(Rate(2.0, burst))
     for one in (bucket, walked):
         one.take(0.0)
-        one.hold(Trouble(Kind.QUOTA, "", retry_at=wish))
+        one.hold(ErrorInfo(ErrorKind.QUOTA, "", retry_at=wish))
     for _ in range(ahead):
         walked.take(walked.ready_at())
     assert bucket.ready_at(ahead) == pytest.approx(walked.ready_at())
@@ -235,8 +235,8 @@ class PacingModel(RuleBasedStateMachine):
         else:
             at = self.clock.seconds() + wish
             self.quiet_until = max(self.quiet_until, at)
-            answer.errback(error(Kind.RATE_LIMITED, retry_at=at))
-            assert self.heard[number].kind is Kind.RATE_LIMITED
+            answer.errback(error(ErrorKind.RATE_LIMITED, retry_at=at))
+            assert self.heard[number].kind is ErrorKind.RATE_LIMITED
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 2.0, 7.0]))
     def wait(self, seconds: float) -> None:

@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 
 from resilience import HttpExchange
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.read.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
 from tools.web.read.jina import JinaReadProvider
 from tools.web.search.api import Shared
@@ -45,7 +45,7 @@ def test_a_provider_has_the_time_it_says_it_needs() -> None:
     assert list(heard.value) == [HIT]
     late = Heard(chained(clock, Slow(clock, takes=50, total=45)).search(QUERY))
     clock.pump([1] * 46)
-    assert late.kind is Kind.TIMEOUT
+    assert late.kind is ErrorKind.TIMEOUT
     assert "45 s" in late.error.message
 
 

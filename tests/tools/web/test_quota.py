@@ -8,18 +8,18 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from twisted.internet.task import Clock
 
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
-from tools.web.errors import Kind
-from tools.web.source.quota import Allotment, AllottedReader, AllottedSearch
+from tools.web.errors import ErrorKind
+from tools.web.source.quota import AllottedReader, AllottedSearch, HourlyQuota
 
 
 def test_a_used_up_quota_says_until_when_and_asks_nobody() -> None:
     clock, provider = Clock(), Scripted("a")
-    search = AllottedSearch(provider, Allotment(2, clock.seconds, "searches", whose="Sage"))
+    search = AllottedSearch(provider, HourlyQuota(2, clock.seconds, "searches", whose="Sage"))
     Heard(search.search(QUERY))
     clock.advance(100)
     Heard(search.search(QUERY))
     refused = Heard(search.search(QUERY))
-    assert (refused.kind, refused.error.retry_at) == (Kind.QUOTA, 3600.0)
+    assert (refused.kind, refused.error.retry_at) == (ErrorKind.QUOTA, 3600.0)
     assert refused.error.message == "all 2 searches of Sage within 60 minutes are used up"
     assert len(provider.asked) == 2
     clock.advance(3500)
@@ -29,26 +29,26 @@ def test_a_used_up_quota_says_until_when_and_asks_nobody() -> None:
 
 def test_a_refused_address_costs_nothing_and_a_failure_does() -> None:
     clock = Clock()
-    allotment = Allotment(2, clock.seconds, "pages")
-    reader = ScriptedReader("r", error(Kind.POLICY))
+    allotment = HourlyQuota(2, clock.seconds, "pages")
+    reader = ScriptedReader("r", error(ErrorKind.POLICY))
     allotted = AllottedReader(reader, allotment)
     Heard(allotted.read_url("http://10.0.0.1/"))
     assert allotment.left == 2
-    reader.answer = error(Kind.TIMEOUT)
+    reader.answer = error(ErrorKind.TIMEOUT)
     Heard(allotted.read_url("http://example.org/"))
     assert allotment.left == 1
 
 
 def test_a_cancelled_question_was_asked() -> None:
     clock, provider = Clock(), Scripted("a", None)
-    allotment = Allotment(2, clock.seconds, "searches")
+    allotment = HourlyQuota(2, clock.seconds, "searches")
     Heard(AllottedSearch(provider, allotment).search(QUERY)).cancel()
     assert allotment.left == 1
 
 
 def test_of_two_allotments_neither_pays_for_the_others_refusal() -> None:
     clock = Clock()
-    own, everybodys = Allotment(5, clock.seconds, "searches"), Allotment(1, clock.seconds, "searches of all")
+    own, everybodys = HourlyQuota(5, clock.seconds, "searches"), HourlyQuota(1, clock.seconds, "searches of all")
     search = AllottedSearch(Scripted("a"), own, everybodys)
     Heard(search.search(QUERY))
     assert "of all" in Heard(search.search(QUERY)).error.message
@@ -56,8 +56,8 @@ def test_of_two_allotments_neither_pays_for_the_others_refusal() -> None:
 
 
 def test_none_at_all_is_a_quota_too() -> None:
-    refused = Heard(AllottedSearch(Scripted("a"), Allotment(0, Clock().seconds, "searches")).search(QUERY))
-    assert (refused.kind, refused.error.retry_at) == (Kind.QUOTA, None)
+    refused = Heard(AllottedSearch(Scripted("a"), HourlyQuota(0, Clock().seconds, "searches")).search(QUERY))
+    assert (refused.kind, refused.error.retry_at) == (ErrorKind.QUOTA, None)
 
 
 class QuotaModel(RuleBasedStateMachine):
@@ -67,23 +67,23 @@ class QuotaModel(RuleBasedStateMachine):
         super().__init__()
         self.clock = Clock()
         self.provider = Scripted("a")
-        self.allotment = Allotment(3, self.clock.seconds, "searches")
+        self.allotment = HourlyQuota(3, self.clock.seconds, "searches")
         self.search = AllottedSearch(self.provider, self.allotment)
         self.paid: list[float] = []
 
-    @rule(kind=st.none() | st.sampled_from(sorted(Kind)))
-    def ask(self, kind: Kind | None) -> None:
+    @rule(kind=st.none() | st.sampled_from(sorted(ErrorKind)))
+    def ask(self, kind: ErrorKind | None) -> None:
         now = self.clock.seconds()
         self.provider.answers = [(HIT,) if kind is None else error(kind, "no")]
         recent = [at for at in self.paid if at > now - 3600]
         asked = len(self.provider.asked)
         heard = Heard(self.search.search(QUERY))
         if len(recent) >= 3:
-            assert (heard.kind, heard.error.retry_at) == (Kind.QUOTA, recent[-3] + 3600)
+            assert (heard.kind, heard.error.retry_at) == (ErrorKind.QUOTA, recent[-3] + 3600)
             assert len(self.provider.asked) == asked
             return
         assert len(self.provider.asked) == asked + 1
-        if kind is not Kind.POLICY:
+        if kind is not ErrorKind.POLICY:
             self.paid.append(now)
 
     @rule(seconds=st.sampled_from([1.0, 600.0, 1800.0, 3600.0]))

@@ -14,7 +14,7 @@ from twisted.names.error import DomainError, ResolverError
 from twisted.names.server import DNSServerFactory
 
 from tests.tools.web.fetching import QUICK, policy, running
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.fetcher import SafeFetcher
 from tools.web.fetch.url import UrlRefused
 
@@ -45,7 +45,7 @@ class FromDns:
         try:
             answers, _, _ = await self._client.lookupAddress(name)
         except (ResolverError, DomainError) as error:
-            raise WebError(Kind.NETWORK, f"the name {name} was not found") from error
+            raise WebError(ErrorKind.NETWORK, f"the name {name} was not found") from error
         return [answer.payload.dottedQuad() for answer in answers if answer.type == dns.A]
 
 

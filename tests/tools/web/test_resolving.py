@@ -13,7 +13,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.resolve import ThreadedResolver
 
 Entries = list[tuple[Any, Any, Any, Any, tuple[Any, ...]]]
@@ -69,7 +69,7 @@ async def test_no_answer_is_an_error(reactor: Any, answer: Callable[[bytes], Ent
     resolver = ThreadedResolver(reactor, getaddrinfo=Server(answer))
     with pytest.raises(WebError, match="not found") as refused:
         await resolver.resolve("gone.example")
-    assert refused.value.kind is Kind.NETWORK
+    assert refused.value.kind is ErrorKind.NETWORK
     resolver.close()
 
 
@@ -95,7 +95,7 @@ async def test_a_stalled_lookup_ends_in_time_and_blocks_neither_reactor_nor_its_
     for each in [*stalled, behind]:
         with pytest.raises(WebError) as refused:
             await each
-        assert refused.value.kind is Kind.TIMEOUT
+        assert refused.value.kind is ErrorKind.TIMEOUT
     assert len(reactor.getThreadPool().threads) == pool_before
     server.let_go.set()
     assert await resolver.resolve("after.example")

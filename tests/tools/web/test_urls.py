@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from tests.tools.web.scripted import ScriptedReader
 from tools.web.cite import Citations
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.fetch.seen import SeenUrls
 from tools.web.fetch.url import (
     MAX_URL_CHARS,
@@ -160,7 +160,7 @@ REFUSED = [
 def test_refused_before_any_lookup(url: str, rule: str) -> None:
     with pytest.raises(UrlRefused) as refused:
         parse(url, ANY)
-    assert refused.value.kind is Kind.POLICY
+    assert refused.value.kind is ErrorKind.POLICY
     assert refused.value.rule == rule
     assert refused.value.message == f"this URL is not allowed: {rule}"
 

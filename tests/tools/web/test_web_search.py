@@ -11,7 +11,7 @@ from twisted.logger import capturedLogs
 
 from tests.tools.web.scripted import HIT, Heard, Scripted, ScriptedReader
 from tools.testing import now
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.url_policy import UrlPolicy
 from tools.web.open_page import open_page_tool
 from tools.web.results import OpenPageToolResult, SearchResultItem, WebSearchToolResult
@@ -79,7 +79,7 @@ def test_bad_domains_are_left_out_with_a_note(written: object, asked: tuple[str,
     assert all(name in message for name in bad)
 
 
-@pytest.mark.parametrize("first", [(), WebError(Kind.BLOCKED_OR_EMPTY, "gave nothing")])
+@pytest.mark.parametrize("first", [(), WebError(ErrorKind.BLOCKED_OR_EMPTY, "gave nothing")])
 def test_domains_on_which_nothing_is_found_are_given_up(first: Any) -> None:
     provider = Scripted("a", first, (HIT,))
     result = told(web_search_tool(provider, lambda: 0.0), {"query": "x", "allowed_domains": ["made-up.org"]})
@@ -115,9 +115,9 @@ def test_what_is_meant_is_taken(given: dict[str, object], limit: int, time_range
     assert (arguments.limit, arguments.time_range) == (limit, time_range)
 
 
-@pytest.mark.parametrize("kind", sorted(Kind))
+@pytest.mark.parametrize("kind", sorted(ErrorKind))
 @pytest.mark.parametrize("blocks", [1, 2])
-def test_a_failure_is_told_by_kind_and_provider_and_logged_whole(kind: Kind, blocks: int) -> None:
+def test_a_failure_is_told_by_kind_and_provider_and_logged_whole(kind: ErrorKind, blocks: int) -> None:
     error = WebError(kind, f"searxng could not: {ADDRESS}", provider="searxng")
     provider = Scripted("searxng", *[error] * blocks)
     with capturedLogs() as logs:
@@ -126,11 +126,11 @@ def test_a_failure_is_told_by_kind_and_provider_and_logged_whole(kind: Kind, blo
         page = told(page_tool, {"url": "https://example.org/"})
     assert page["status"] == "error"
     for text in (str(failed), page["error"]):
-        assert kind is Kind.POLICY or "searxng" in text
+        assert kind is ErrorKind.POLICY or "searxng" in text
         for word in ("127.0.0.1", "http:", "/etc", ".yml", "pip", "8888"):
             assert word not in text
     causes = [event["cause"] for event in logs if event.get("log_event") == "web_failed"]
-    assert causes == [] if kind is Kind.POLICY else all(ADDRESS in cause for cause in causes) and len(causes) == 2
+    assert causes == [] if kind is ErrorKind.POLICY else all(ADDRESS in cause for cause in causes) and len(causes) == 2
 
 
 def test_empty_fields_of_a_page_are_not_told() -> None:
@@ -195,6 +195,6 @@ def test_without_a_filter_no_more_is_asked_for_than_is_shown() -> None:
 
 
 def test_what_was_found_is_shown_when_more_cannot_be_had() -> None:
-    provider = Scripted("a", hits("good.org", *["bad.org"] * 9), WebError(Kind.RATE_LIMITED, "too fast"))
+    provider = Scripted("a", hits("good.org", *["bad.org"] * 9), WebError(ErrorKind.RATE_LIMITED, "too fast"))
     found = Heard(FilteredSearch(provider, Domains(blocked=("bad.org",))).search(SearchQuery("x"))).value
     assert len(found) == 1

@@ -8,7 +8,7 @@ from tools.context import GameCommand, Scene
 from tools.errors import ToolFailed
 from tools.execution.dispatch import Dispatcher
 from tools.policy.approvals import Approvals
-from tools.policy.config import Rules
+from tools.policy.config import PolicyConfig
 from tools.policy.decide import Requirement
 from tools.policy.principal import Principal
 from tools.registry import Registry
@@ -30,7 +30,7 @@ def world() -> RecordingWorld:
 
 
 def use(world: RecordingWorld, line: str, approvals: Approvals | None = None) -> Executed:
-    rules = Rules(frozenset({"execute_command"}), approvals=approvals)
+    rules = PolicyConfig(frozenset({"execute_command"}), approvals=approvals)
     dispatcher = Dispatcher(Registry(GAME_COMMAND_TOOLS), rules, Clock())
     call = ToolCall("1", "execute_command", {"command": line})
     (executed,) = now(dispatcher.answer_all([call], tool_context(world)))
@@ -134,7 +134,7 @@ def test_an_interrupted_walk_ends_with_a_look_round() -> None:
 
 
 def test_a_game_command_is_one_change_a_run(world: RecordingWorld) -> None:
-    dispatcher = Dispatcher(Registry(GAME_COMMAND_TOOLS), Rules(frozenset({"execute_command"})), Clock())
+    dispatcher = Dispatcher(Registry(GAME_COMMAND_TOOLS), PolicyConfig(frozenset({"execute_command"})), Clock())
     calls = [tool_call("execute_command", command=f"give {thing} to Ben") for thing in ("map", "lamp")]
     executed = now(dispatcher.answer_all(calls, tool_context(world, requester=ANNA)))
     assert [one.status for one in executed] == [Status.DONE, Status.REFUSED]

@@ -8,10 +8,10 @@ from llm.messages import JSON
 from tools.context import GameCommand, Person, Scene, Target, Thing, ToolContext
 from tools.execution.dispatch import Dispatcher
 from tools.policy.approvals import Approvals, Given
-from tools.policy.config import Rules
-from tools.policy.decide import Caps
+from tools.policy.config import PolicyConfig
+from tools.policy.decide import EffectLimits
 from tools.policy.principal import Principal
-from tools.policy.trust import Sight
+from tools.policy.trust import ContextTrust
 from tools.registry import Registry
 from tools.result import Begun, Executed, Status
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
@@ -36,9 +36,13 @@ def world() -> RecordingWorld:
 
 
 def use(
-    world: RecordingWorld, name: str, rules: Rules | None = None, context: ToolContext | None = None, **arguments: JSON
+    world: RecordingWorld,
+    name: str,
+    rules: PolicyConfig | None = None,
+    context: ToolContext | None = None,
+    **arguments: JSON,
 ) -> Executed:
-    dispatcher = Dispatcher(Registry(WORLD_TOOLS), rules or Rules(GRANT), Clock())
+    dispatcher = Dispatcher(Registry(WORLD_TOOLS), rules or PolicyConfig(GRANT), Clock())
     (executed,) = now(dispatcher.answer_all([tool_call(name, **arguments)], context or tool_context(world)))
     return executed
 
@@ -59,7 +63,7 @@ def test_a_call_is_the_line_that_a_player_would_type(world: RecordingWorld) -> N
 
 
 def test_a_gift_that_lies_there_is_one_change_of_two_commands(world: RecordingWorld) -> None:
-    dispatcher = Dispatcher(Registry(WORLD_TOOLS), Rules(GRANT, caps=Caps(changes=1)), Clock())
+    dispatcher = Dispatcher(Registry(WORLD_TOOLS), PolicyConfig(GRANT, caps=EffectLimits(changes=1)), Clock())
     calls = [tool_call("give", thing="map", person="Anna"), tool_call("drop", thing="quill")]
     given, dropped = now(dispatcher.answer_all(calls, tool_context(world)))
     assert (given.status, dropped.status) == (Status.DONE, Status.REFUSED)
@@ -68,7 +72,7 @@ def test_a_gift_that_lies_there_is_one_change_of_two_commands(world: RecordingWo
 
 @pytest.mark.parametrize(("denied", "done"), [("get", False), ("give", False), ("drop", True)])
 def test_the_owners_deny_list_holds_for_each_of_the_commands(world: RecordingWorld, denied: str, *, done: bool) -> None:
-    executed = use(world, "give", Rules(GRANT, denied=frozenset({denied})), thing="map", person="Anna")
+    executed = use(world, "give", PolicyConfig(GRANT, denied=frozenset({denied})), thing="map", person="Anna")
     assert (executed.status is Status.DONE) is done
     assert bool(world.acts) is done
 
@@ -79,8 +83,8 @@ def test_what_the_game_asks_for_either_command_is_asked_and_bound_to_what_it_act
     commands = {name: replace(one, affects=lambda: things) for name, one in COMMANDS.items()}
     commands[command] = replace(commands[command], permission=3)
     world, approvals = RecordingWorld(HALL, commands=commands), Approvals(lambda: 0.0)
-    rules = Rules(GRANT, approvals=approvals)
-    sight = Sight()
+    rules = PolicyConfig(GRANT, approvals=approvals)
+    sight = ContextTrust()
     context = replace(tool_context(world), sight=sight)
     asked = use(world, "give", rules, context, thing="map", person="Anna")
     assert (asked.status, world.acts) == (Status.REFUSED, [])
@@ -149,7 +153,7 @@ def test_a_world_without_such_a_command_says_so() -> None:
 
 
 def test_after_a_crash_the_model_reads_what_it_has(world: RecordingWorld) -> None:
-    dispatcher = Dispatcher(Registry(WORLD_TOOLS), Rules(GRANT), Clock())
+    dispatcher = Dispatcher(Registry(WORLD_TOOLS), PolicyConfig(GRANT), Clock())
     call = tool_call("take", thing="map")
     (executed,) = now(dispatcher.answer_all([call], tool_context(world), past={0: Begun()}))
     assert executed.status is Status.DONE

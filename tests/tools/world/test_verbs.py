@@ -8,7 +8,7 @@ from llm.messages import JSON
 from tools.context import Kind, Person, Principal, Scene, Thing, ToolContext
 from tools.execution.dispatch import Dispatcher
 from tools.notes import MemoryNotes
-from tools.policy.config import Rules
+from tools.policy.config import PolicyConfig
 from tools.registry import Registry
 from tools.result import Executed, Status
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
@@ -35,7 +35,7 @@ def use(
 ) -> Executed:
     """The answer to one call, as a run of its own."""
     tools = (*WORLD_TOOLS, *ACCOUNT_TOOLS)
-    dispatcher = Dispatcher(Registry(tools), Rules(frozenset(tool.name for tool in tools)), Clock())
+    dispatcher = Dispatcher(Registry(tools), PolicyConfig(frozenset(tool.name for tool in tools)), Clock())
     (executed,) = now(dispatcher.answer_all([tool_call(name, **arguments)], context or tool_context(world)))
     return executed
 
@@ -174,7 +174,7 @@ def test_who_spoke_from_elsewhere_is_to_be_answered_there(world: RecordingWorld)
 
 
 def test_on_an_errand_it_speaks_where_the_requester_is_not(world: RecordingWorld) -> None:
-    dispatcher = Dispatcher(Registry(WORLD_TOOLS), Rules(frozenset({"move", "say"})), Clock())
+    dispatcher = Dispatcher(Registry(WORLD_TOOLS), PolicyConfig(frozenset({"move", "say"})), Clock())
     calls = [tool_call("move", direction="north"), tool_call("say", text="Bread is ready.")]
     executed = now(dispatcher.answer_all(calls, tool_context(world)))
     assert [one.status for one in executed] == [Status.DONE, Status.DONE]

@@ -21,7 +21,7 @@ from twisted.logger import Logger
 
 from llm.messages import JSONObject
 from tools.text.clean import one_line
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag
 from tools.web.extracting.process import Worker, worker_command, worker_environment
 from tools.web.fetch.url import MAX_URL_CHARS
@@ -45,7 +45,7 @@ class _Job:
     begun: bool = False
     tries: int = 0
 
-    def fail(self, kind: Kind, message: str) -> None:
+    def fail(self, kind: ErrorKind, message: str) -> None:
         self._forget()
         if not self.done.called:
             self.done.errback(WebError(kind, one_line(message)))
@@ -120,11 +120,11 @@ class Extractor:
         """
         what = _told(body, content_type, url)
         if self._stopped is not None:
-            return fail(WebError(Kind.SERVER, "the page reader has been stopped"))
+            return fail(WebError(ErrorKind.SERVER, "the page reader has been stopped"))
         if len(body) > self.limits.input_bytes:
-            return fail(WebError(Kind.PARSE, f"{what} is larger than {_size(self.limits.input_bytes)}"))
+            return fail(WebError(ErrorKind.PARSE, f"{what} is larger than {_size(self.limits.input_bytes)}"))
         if len(self._waiting) >= self.limits.most_waiting:
-            return fail(WebError(Kind.RATE_LIMITED, "too many pages wait to be read; try again in a minute"))
+            return fail(WebError(ErrorKind.RATE_LIMITED, "too many pages wait to be read; try again in a minute"))
         done: Deferred[Extracted] = Deferred(lambda _: self._give_up(job))
         head: JSONObject = {"content_type": content_type[:200], "charset": charset[:100], "url": url[:MAX_URL_CHARS]}
         job = _Job(head, body, what, done)
@@ -215,7 +215,7 @@ class Extractor:
             return
         self.counts.failed += 1
         reason = str(head.get("message") or "")[:_MAX_REASON_CHARS]
-        job.fail(Kind.PARSE, f"{job.what} cannot be read: {reason}")
+        job.fail(ErrorKind.PARSE, f"{job.what} cannot be read: {reason}")
 
     def _too_late(self) -> None:
         """Fail the page at work and kill the worker: there is no other way to stop a parser."""
@@ -223,7 +223,7 @@ class Extractor:
         self._kill(starting=False)
         if job is not None:
             self.counts.failed += 1
-            job.fail(Kind.TIMEOUT, f"{job.what} took longer than {self.limits.seconds:g} s to read")
+            job.fail(ErrorKind.TIMEOUT, f"{job.what} took longer than {self.limits.seconds:g} s to read")
 
     def _kill(self, *, starting: bool = True) -> None:
         if self._shift is not None:
@@ -262,12 +262,12 @@ class Extractor:
             self._waiting.appendleft(job)
             return
         self.counts.failed += 1
-        job.fail(Kind.PARSE, f"{job.what} cannot be read: the page reader broke down over it")
+        job.fail(ErrorKind.PARSE, f"{job.what} cannot be read: the page reader broke down over it")
 
     def _fail_all(self, reason: str) -> None:
         waiting, self._waiting = self._waiting, deque()
         for job in waiting:
-            job.fail(Kind.SERVER, f"the page reader does not run: {reason}")
+            job.fail(ErrorKind.SERVER, f"the page reader does not run: {reason}")
 
     def _give_up(self, job: _Job) -> None:
         """Drop a cancelled page from the queue. One at work goes on: that is cheaper than a new worker."""
@@ -277,7 +277,7 @@ class Extractor:
 
     def _lose_patience(self, job: _Job) -> None:
         self._waiting.remove(job)
-        job.fail(Kind.TIMEOUT, f"{job.what} waited {self.limits.wait_seconds:g} s for its turn to be read")
+        job.fail(ErrorKind.TIMEOUT, f"{job.what} waited {self.limits.wait_seconds:g} s for its turn to be read")
 
     def _set_timer(self, seconds: float | None, act: object = None) -> None:
         """Replace the one timer, which serves the start, a page at work, and idling."""

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import BinaryIO
 
 from llm.messages import JSONObject
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.extracting.confinement import Watchdog, confine
 from tools.web.extracting.documents import read_document
 from tools.web.extracting.extracted import ExtractLimits
@@ -76,7 +76,7 @@ def answer(head: JSONObject, body: bytes, limits: ExtractLimits) -> tuple[JSONOb
 
 
 def _failed(reason: str) -> JSONObject:
-    return {"say": "failed", "kind": Kind.PARSE, "message": reason}
+    return {"say": "failed", "kind": ErrorKind.PARSE, "message": reason}
 
 
 def _own_pipes() -> tuple[BinaryIO, BinaryIO]:

@@ -26,7 +26,7 @@ from twisted.web.client import URI
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.addresses import Address, parse_address
 from tools.web.fetch.url import SafeUrl
 
@@ -55,7 +55,7 @@ class ClientTls:
             try:
                 self._made[host] = optionsForClientTLS(host, trustRoot=self._trust_root)
             except UnicodeError:
-                raise WebError(Kind.BAD_REQUEST, f"{host} cannot be reached over https") from None
+                raise WebError(ErrorKind.BAD_REQUEST, f"{host} cannot be reached over https") from None
         self._made.move_to_end(host)
         if len(self._made) > _MOST_KEPT_HOSTS:
             self._made.popitem(last=False)

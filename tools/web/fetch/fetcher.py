@@ -25,11 +25,11 @@ from resilience import (
     ResilienceError,
     TimedOut,
 )
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.connect import ClientTls, PinnedEndpoints, WrongPeer
 from tools.web.fetch.judge import UrlJudge, log_refusal
 from tools.web.fetch.page import Fetched, PageSink, Redirected, location_text
-from tools.web.fetch.redirects import Way
+from tools.web.fetch.redirects import RedirectPath
 from tools.web.fetch.resolve import Resolver
 from tools.web.fetch.seen import SeenUrls
 from tools.web.fetch.url import SafeUrl, UrlRefused, join, parse
@@ -85,7 +85,7 @@ class SafeFetcher:
 
         `seen` are the URLs the model was shown; the policy `url_origin: seen` checks against them.
         """
-        return await self._in_time(self._follow(self._judge.admit(url, seen), Way()))
+        return await self._in_time(self._follow(self._judge.admit(url, seen), RedirectPath()))
 
     async def follow(self, page: Fetched, reference: str) -> Fetched:
         """Return the page that `page` sends its readers to by itself (`meta refresh`).
@@ -97,7 +97,7 @@ class SafeFetcher:
         there = self._next(here, location_text(reference.encode("utf-8", "replace")))
         if there.normal == here.normal:
             return page
-        return await self._in_time(self._follow(there, page.way or Way({(here, "")})))
+        return await self._in_time(self._follow(there, page.way or RedirectPath({(here, "")})))
 
     async def _in_time(self, following: Coroutine[Any, Any, Fetched]) -> Fetched:
         work = Deferred.fromCoroutine(following)
@@ -105,9 +105,9 @@ class SafeFetcher:
             return await Deadline.after(self._reactor, self._limits.whole_seconds).bound(work)
         except DeadlineExceeded:
             seconds = self._limits.whole_seconds
-            raise WebError(Kind.TIMEOUT, f"the page did not come within {seconds:g} s") from None
+            raise WebError(ErrorKind.TIMEOUT, f"the page did not come within {seconds:g} s") from None
 
-    async def _follow(self, here: SafeUrl, way: Way) -> Fetched:
+    async def _follow(self, here: SafeUrl, way: RedirectPath) -> Fetched:
         """Return the page at the end of the redirects. Raises WebError.
 
         Redirects are not checked against the URLs that were shown: their server chooses them, not the model.
@@ -131,7 +131,7 @@ class SafeFetcher:
             log_refusal(refused.rule, f"a redirect from {here.origin}")
             raise
 
-    async def _visit(self, url: SafeUrl, way: Way) -> Fetched:
+    async def _visit(self, url: SafeUrl, way: RedirectPath) -> Fetched:
         """Return the page at `url` itself. Raises WebError or Redirected."""
         addresses = await self._judge.addresses(url)
         limits = self._limits
@@ -153,7 +153,7 @@ class SafeFetcher:
             way.learn(url, sink.cookies)
         return replace(sink.page(str(url)), way=way)
 
-    def _headers_for(self, url: SafeUrl, way: Way) -> Headers:
+    def _headers_for(self, url: SafeUrl, way: RedirectPath) -> Headers:
         headers = Headers({**self._headers, "Host": [url.netloc]})
         if cookie := way.cookie_for(url):
             headers.setRawHeaders("Cookie", [cookie])
@@ -164,7 +164,7 @@ class SafeFetcher:
 
 
 def _redirecting(said: str) -> WebError:
-    return WebError(Kind.BAD_REQUEST, said, told=said)
+    return WebError(ErrorKind.BAD_REQUEST, said, told=said)
 
 
 def _web_error(error: ResilienceError, url: SafeUrl) -> WebError:
@@ -173,5 +173,5 @@ def _web_error(error: ResilienceError, url: SafeUrl) -> WebError:
         log_refusal("connected elsewhere", url.origin)
         return UrlRefused("connected elsewhere")
     if isinstance(error, TimedOut):
-        return WebError(Kind.TIMEOUT, error.message)
-    return WebError(Kind.PARSE if isinstance(error, BodyTooLarge) else Kind.NETWORK, error.message)
+        return WebError(ErrorKind.TIMEOUT, error.message)
+    return WebError(ErrorKind.PARSE if isinstance(error, BodyTooLarge) else ErrorKind.NETWORK, error.message)

@@ -7,7 +7,7 @@ import re
 from twisted.logger import Logger
 
 from tools.text.clean import one_line
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.addresses import Address, Rule, judge, parse_address
 from tools.web.fetch.resolve import Resolver
 from tools.web.fetch.seen import SeenUrls
@@ -60,7 +60,7 @@ class UrlJudge:
                 raise UrlRefused(refused.name)
             judged.append(address)
         if not judged:
-            raise WebError(Kind.NETWORK, f"the name {url.host} was not found")
+            raise WebError(ErrorKind.NETWORK, f"the name {url.host} was not found")
         return tuple(judged)
 
 

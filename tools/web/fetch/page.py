@@ -12,12 +12,12 @@ from twisted.web.http_headers import Headers
 
 from llm.wire.rate_limits import Moment, retry_wish
 from tools.text.clean import one_line
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.media import charset_label, is_readable, media_type
 from tools.web.fetch.unpack import BrokenPacking, Gunzip, Plain
 
 if TYPE_CHECKING:
-    from tools.web.fetch.redirects import Way
+    from tools.web.fetch.redirects import RedirectPath
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: Statuses by which a server keeps strangers or robots out; it may let another reader in.
@@ -44,7 +44,7 @@ class Fetched:
     charset: str
     body: bytes
     is_cut: bool = False
-    way: Way | None = field(default=None, repr=False, compare=False)
+    way: RedirectPath | None = field(default=None, repr=False, compare=False)
 
 
 class Redirected(Exception):
@@ -84,7 +84,7 @@ class PageSink:
         if encoding in {"gzip", "x-gzip"}:
             self._unpacker = Gunzip(self._decoded_bytes)
         elif encoding not in {"", "identity"}:
-            raise WebError(Kind.PARSE, f"the page is packed in a way that was not asked for: {_named(encoding)}")
+            raise WebError(ErrorKind.PARSE, f"the page is packed in a way that was not asked for: {_named(encoding)}")
         length = _header(headers, "content-length") or ""
         is_more = length.isascii() and length.isdigit() and int(length[:20]) > self._raw_bytes
         if is_more and media_type(self._type, b"") == "application/pdf":
@@ -97,7 +97,7 @@ class PageSink:
         try:
             self._pieces.append(self._unpacker.feed(kept))
         except BrokenPacking as error:
-            raise WebError(Kind.PARSE, f"the page's gzip cannot be read: {error}") from None
+            raise WebError(ErrorKind.PARSE, f"the page's gzip cannot be read: {error}") from None
         self._is_cut = self._unpacker.is_cut or len(kept) < len(piece)
         return self._is_cut
 
@@ -107,7 +107,7 @@ class PageSink:
             if not self._is_cut:
                 self._unpacker.end()
         except BrokenPacking as error:
-            raise WebError(Kind.PARSE, f"the page's gzip cannot be read: {error}") from None
+            raise WebError(ErrorKind.PARSE, f"the page's gzip cannot be read: {error}") from None
         body = b"".join(self._pieces)
         kind = media_type(self._type, body)
         if self._is_cut and kind == "application/pdf":  # its table of contents is at its end
@@ -122,15 +122,15 @@ class PageSink:
             raise Redirected(_location(headers))
         said = f"the page answered {status}{_phrase(status)}"
         if status == HTTPStatus.TOO_MANY_REQUESTS:
-            raise WebError(Kind.RATE_LIMITED, said, retry_at=self._retry_at(headers), told=said)
+            raise WebError(ErrorKind.RATE_LIMITED, said, retry_at=self._retry_at(headers), told=said)
         if status in _KEPT_OUT:
-            raise WebError(Kind.BLOCKED_OR_EMPTY, said, told=said)
+            raise WebError(ErrorKind.BLOCKED_OR_EMPTY, said, told=said)
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise WebError(Kind.SERVER, said, retry_at=self._retry_at(headers), told=said)
+            raise WebError(ErrorKind.SERVER, said, retry_at=self._retry_at(headers), told=said)
         if status >= HTTPStatus.BAD_REQUEST:
-            raise WebError(Kind.BAD_REQUEST, said, told=said)
+            raise WebError(ErrorKind.BAD_REQUEST, said, told=said)
         if status not in {HTTPStatus.OK, HTTPStatus.NON_AUTHORITATIVE_INFORMATION}:
-            raise WebError(Kind.PARSE, said, told=said)
+            raise WebError(ErrorKind.PARSE, said, told=said)
 
     def _retry_at(self, headers: Headers) -> float | None:
         """Return when to come back, in clock seconds; the server gives a number of seconds or a date."""
@@ -139,7 +139,7 @@ class PageSink:
     def _too_large(self) -> WebError:
         most = min(self._raw_bytes, self._decoded_bytes)
         said = f"the page is too large: more than {most:,} bytes"
-        return WebError(Kind.PARSE, said, told=said)
+        return WebError(ErrorKind.PARSE, said, told=said)
 
 
 def _location(headers: Headers) -> str:
@@ -149,7 +149,7 @@ def _location(headers: Headers) -> str:
     """
     locations = {location_text(value) for value in headers.getRawHeaders(b"location", ())} - {""}
     if len(locations) != 1:
-        raise WebError(Kind.PARSE, NOWHERE, told=NOWHERE)
+        raise WebError(ErrorKind.PARSE, NOWHERE, told=NOWHERE)
     return locations.pop()
 
 
@@ -168,7 +168,7 @@ def _unreadable(kind: str, length: str | None) -> WebError:
     said = f"the page is {_named(kind)}, {size[:40]}, which cannot be read as text"
     family = kind.partition("/")[0]
     what = f"of type {family}" if family in _FAMILIES else "a file"
-    return WebError(Kind.PARSE, said, told=f"the page is {what}, {size[:40]}, which cannot be read as text")
+    return WebError(ErrorKind.PARSE, said, told=f"the page is {what}, {size[:40]}, which cannot be read as text")
 
 
 def _named(value: str) -> str:

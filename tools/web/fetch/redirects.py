@@ -29,7 +29,7 @@ class _Cookie:
 
 
 @dataclass(slots=True)
-class Way:
+class RedirectPath:
     """The steps taken so far. A step is a URL with the cookies sent there: with other cookies it is another request."""
 
     steps: set[tuple[SafeUrl, str]] = field(default_factory=set)

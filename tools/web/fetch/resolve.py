@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from resilience import Deadline, DeadlineExceeded
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 
 #: What `socket.getaddrinfo` returns: family, type, protocol, canonical name and socket address, the host first.
 _Found = Sequence[tuple[Any, Any, Any, Any, tuple[Any, ...]]]
@@ -86,21 +86,21 @@ class ThreadedResolver:
         Raises WebError: NETWORK when there are none, TIMEOUT when it takes too long.
         """
         if self._closed or len(self._open) >= self._most_waiting + self._most_threads:
-            raise WebError(Kind.NETWORK, "too many names are being looked up")
+            raise WebError(ErrorKind.NETWORK, "too many names are being looked up")
         job = _Job(name, Deferred())
         self._open.add(job)
         try:
             found = await Deadline.after(self._reactor, self._seconds).bound(self._start(job), job.leave)
         except DeadlineExceeded:
-            raise WebError(Kind.TIMEOUT, f"the name {name} was not found within {self._seconds:g} s") from None
+            raise WebError(ErrorKind.TIMEOUT, f"the name {name} was not found within {self._seconds:g} s") from None
         except (OSError, UnicodeError):
-            raise WebError(Kind.NETWORK, f"the name {name} was not found") from None
+            raise WebError(ErrorKind.NETWORK, f"the name {name} was not found") from None
         finally:
             job.leave()
             self._open.discard(job)
         addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))[: self._most]
         if not addresses:
-            raise WebError(Kind.NETWORK, f"the name {name} was not found")
+            raise WebError(ErrorKind.NETWORK, f"the name {name} was not found")
         return addresses
 
     def close(self) -> None:

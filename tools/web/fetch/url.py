@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 import hyperlink
 
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.addresses import Address, judge, parse_address
 from tools.web.fetch.hosts import BadHost, ipv6, is_within, normal_name, refuse_local
 from tools.web.fetch.url_policy import UrlPolicy
@@ -43,7 +43,7 @@ class UrlRefused(WebError):
 
     def __init__(self, rule: str) -> None:
         said = f"this URL is not allowed: {rule}"
-        super().__init__(Kind.POLICY, said, told=said)
+        super().__init__(ErrorKind.POLICY, said, told=said)
         self.rule = rule
 
 

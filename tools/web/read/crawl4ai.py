@@ -21,7 +21,7 @@ from pydantic import Field
 
 from llm.messages import JSON
 from tools.text.clean import one_line
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
 from tools.web.search.api import Api, Reply, Shared
 from tools.web.search.options import Options
@@ -76,7 +76,7 @@ class Crawl4AIReadProvider:
         content = await self._markdown(url, "fit") if self._settings.main_content else ""
         content = content or await self._markdown(url, "raw")
         if not content:
-            raise self._api.error(Kind.BLOCKED_OR_EMPTY, "got no text from the page")
+            raise self._api.error(ErrorKind.BLOCKED_OR_EMPTY, "got no text from the page")
         heading = _HEADING.search(content)
         title = one_line(heading[1]) if heading else ""
         return part_of(ReadResult(url, title, content, len(content), len(content)), offset, max_length)
@@ -86,7 +86,7 @@ class Crawl4AIReadProvider:
         reply = await self._api.post("md", {"url": url, "f": how, "q": None, "c": "0"})
         markdown = reply.record.get("markdown")
         if reply.record.get("success") is not True or not isinstance(markdown, str | None):
-            raise self._api.error(Kind.PARSE, "answered as no Crawl4AI server does")
+            raise self._api.error(ErrorKind.PARSE, "answered as no Crawl4AI server does")
         return (markdown or "").strip()
 
 
@@ -95,7 +95,7 @@ def _explained(reply: Reply) -> Refusal:
     record = reply.record
     message = said(_detail(record.get("detail")) or _detail(record.get("error")))
     if reply.status == HTTPStatus.INTERNAL_SERVER_ERROR and _OF_THE_PAGE.search(message):
-        return refusal(reply, f"the page could not be read: {message}", kind=Kind.BLOCKED_OR_EMPTY)
+        return refusal(reply, f"the page could not be read: {message}", kind=ErrorKind.BLOCKED_OR_EMPTY)
     usual = refusal_of(reply)
     return refusal(reply, message, usual.retry_at) if message else usual
 

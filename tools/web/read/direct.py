@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from http import HTTPStatus
 from typing import Any, Protocol, runtime_checkable
 
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.extracting.extracted import SENTENCES, Extracted, Flag
 from tools.web.source.paging import part_of
 from tools.web.source.protocol import ReadResult
@@ -15,7 +15,7 @@ from tools.web.source.protocol import ReadResult
 TOTAL_SECONDS = 75.0
 
 
-class Page(Protocol):
+class FetchedPage(Protocol):
     """A page from the fetcher. It may have `is_cut`: its body is only the beginning, up to the cap."""
 
     @property
@@ -47,7 +47,7 @@ class Page(Protocol):
 class Fetcher(Protocol):
     """Fetches pages, from public addresses only."""
 
-    def fetch(self, url: str) -> Awaitable[Page]:
+    def fetch(self, url: str) -> Awaitable[FetchedPage]:
         """Return the page. Raises WebError. May be cancelled."""
         ...
 
@@ -56,7 +56,7 @@ class Fetcher(Protocol):
 class Follows(Protocol):
     """A fetcher that can go where a page sends its readers by itself."""
 
-    def follow(self, page: Any, reference: str) -> Awaitable[Page]:  # Any: a page of its own
+    def follow(self, page: Any, reference: str) -> Awaitable[FetchedPage]:  # Any: a page of its own
         """Return the page there, or `page` itself when it leads nowhere else. Raises WebError. May be cancelled."""
         ...
 
@@ -99,14 +99,14 @@ class DirectReadProvider:
             page, found = there, await self._text_of(there)
         if not found.markdown.strip():
             said = "the page holds no text; perhaps scripts make it"
-            raise WebError(Kind.PARSE, said, provider=self.name, told=said)
+            raise WebError(ErrorKind.PARSE, said, provider=self.name, told=said)
         flags = found.flags | ({Flag.CUT} if getattr(page, "is_cut", False) else frozenset())
         notes = tuple(SENTENCES[flag] for flag in Flag if flag in flags)
         length = len(found.markdown)
         is_cut = bool(flags & {Flag.CUT, Flag.PAGES_LEFT_OUT})
         return ReadResult(page.url, found.title, found.markdown, length, length, is_cut, notes)
 
-    async def _text_of(self, page: Page) -> Extracted:
+    async def _text_of(self, page: FetchedPage) -> Extracted:
         _check_status(page.status)
         return await self._extractor.extract(page.body, page.content_type, page.charset, page.url)
 
@@ -115,12 +115,12 @@ def _check_status(status: int) -> None:
     """Accept the status of a page. Raises WebError for any other."""
     if status < HTTPStatus.BAD_REQUEST:
         return
-    kind = Kind.BAD_REQUEST
+    kind = ErrorKind.BAD_REQUEST
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        kind = Kind.SERVER
+        kind = ErrorKind.SERVER
     elif status == HTTPStatus.TOO_MANY_REQUESTS:
-        kind = Kind.RATE_LIMITED
+        kind = ErrorKind.RATE_LIMITED
     elif status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED, HTTPStatus.FORBIDDEN, 451}:
-        kind = Kind.BLOCKED_OR_EMPTY
+        kind = ErrorKind.BLOCKED_OR_EMPTY
     said = f"the page answered with status {status}"
     raise WebError(kind, said, provider=DirectReadProvider.name, told=said)

@@ -26,7 +26,7 @@ from typing import Literal
 from pydantic import Field
 
 from llm.messages import JSON
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
 from tools.web.search.api import Api, Reply, Shared
 from tools.web.search.options import Options
@@ -93,11 +93,11 @@ class JinaReadProvider:
             refused = _explained(Reply(code, reply.headers, reply.body, reply.at))
             raise self._api.error(refused.kind, refused.message, refused.retry_at)
         if not isinstance(data, dict):
-            raise self._api.error(Kind.PARSE, "answered without a page")
+            raise self._api.error(ErrorKind.PARSE, "answered without a page")
         self._heed_warning(data)
         content = _text(data, "content")
         if not content.strip():
-            raise self._api.error(Kind.BLOCKED_OR_EMPTY, "got no text from the page")
+            raise self._api.error(ErrorKind.BLOCKED_OR_EMPTY, "got no text from the page")
         return ReadResult(_text(data, "url") or url, _text(data, "title"), content, len(content), len(content))
 
     def _heed_warning(self, data: Mapping[str, JSON]) -> None:
@@ -105,7 +105,7 @@ class JinaReadProvider:
         match = _WARNED.search(_text(data, "warning"))
         if match is None:
             return
-        kind = Kind.BAD_REQUEST if int(match[1]) in _GONE else Kind.BLOCKED_OR_EMPTY
+        kind = ErrorKind.BAD_REQUEST if int(match[1]) in _GONE else ErrorKind.BLOCKED_OR_EMPTY
         raise self._api.error(kind, f"was told {match[1]} by the page's server")
 
 
@@ -127,11 +127,11 @@ def _explained(reply: Reply) -> Refusal:
     record = reply.record
     name, message = _text(record, "name"), said(_text(record, "message"))
     if name.startswith("SecurityCompromise") or reply.status == HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS:
-        return refusal(reply, f"it does not read this site: {message}", kind=Kind.BLOCKED_OR_EMPTY)
+        return refusal(reply, f"it does not read this site: {message}", kind=ErrorKind.BLOCKED_OR_EMPTY)
     if name.startswith("AssertionFailure"):
-        return refusal(reply, f"the page could not be read: {message}", kind=Kind.BLOCKED_OR_EMPTY)
+        return refusal(reply, f"the page could not be read: {message}", kind=ErrorKind.BLOCKED_OR_EMPTY)
     if reply.status == _CLOUDFLARE_TIMEOUT:
-        return refusal(reply, message, kind=Kind.TIMEOUT)
+        return refusal(reply, message, kind=ErrorKind.TIMEOUT)
     usual = refusal_of(reply)
     return refusal(reply, message, usual.retry_at) if message else usual
 

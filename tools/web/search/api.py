@@ -20,7 +20,7 @@ from llm.messages import JSON, JSONObject
 from resilience.deadline import Deadline
 from resilience.errors import BodyTooLarge, ConnectFailed, DeadlineExceeded, ResilienceError, TimedOut
 from resilience.http.request import Collected, Limits, Request, Sink
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.search.refusals import Refusal, refusal_of
 
 MAX_BODY_BYTES = 1_000_000
@@ -128,9 +128,9 @@ class Api:
         found = reply.record.get(name)
         if isinstance(found, list):
             return found
-        raise self.error(Kind.PARSE, f"answered without a list of {name}")
+        raise self.error(ErrorKind.PARSE, f"answered without a list of {name}")
 
-    def error(self, kind: Kind, message: str, retry_at: float | None = None) -> WebError:
+    def error(self, kind: ErrorKind, message: str, retry_at: float | None = None) -> WebError:
         """Return a WebError of this provider, its message without keys."""
         for secret in filter(None, self.secrets):
             message = message.replace(secret, "[key]")
@@ -157,23 +157,23 @@ class Api:
     def _failure(self, error: ResilienceError) -> WebError:
         match error:
             case TimedOut() | DeadlineExceeded():
-                return self.error(Kind.TIMEOUT, f"did not answer within {self.seconds:g} s")
+                return self.error(ErrorKind.TIMEOUT, f"did not answer within {self.seconds:g} s")
             case BodyTooLarge():
-                return self.error(Kind.PARSE, f"answered more than {self.limits.max_body_bytes} bytes")
+                return self.error(ErrorKind.PARSE, f"answered more than {self.limits.max_body_bytes} bytes")
             case ConnectFailed():
-                return self.error(Kind.NETWORK, f"could not be reached: {error}")
+                return self.error(ErrorKind.NETWORK, f"could not be reached: {error}")
             case _:
-                return self.error(Kind.NETWORK, f"broke off: {error}")
+                return self.error(ErrorKind.NETWORK, f"broke off: {error}")
 
     def _checked(self, reply: Reply) -> Reply:
         if _REDIRECT <= reply.status < _ERROR:
             message = f"answered with a redirect ({reply.status}), which is not followed; check its address"
-            raise self.error(Kind.SERVER, message)
+            raise self.error(ErrorKind.SERVER, message)
         if reply.status != _OK:
             refusal = self.explain(reply)
             raise self.error(refusal.kind, refusal.message, refusal.retry_at)
         if not reply.record:
-            raise self.error(Kind.PARSE, "answered what is no JSON object")
+            raise self.error(ErrorKind.PARSE, "answered what is no JSON object")
         return reply
 
 

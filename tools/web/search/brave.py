@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.internet.task import deferLater
 from twisted.web.http_headers import Headers
 
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, text_of, with_sites
@@ -55,16 +55,16 @@ class BraveSearchProvider:
         web = reply.record.get("web", {"results": []})  # an answer without results has no `web`
         found = web.get("results") if isinstance(web, dict) else None
         if not isinstance(found, list):
-            raise self._api.error(Kind.PARSE, "answered without a list of results")
+            raise self._api.error(ErrorKind.PARSE, "answered without a list of results")
         return taken(found, query.limit, snippet="description", plain=without_markup)
 
     async def _admitted(self) -> None:
         """Wait for the short window. Raise WebError while the month's is closed, or the short one for too long."""
         short, month = (until - self._clock.seconds() for until in self._closed_until)
         if month > 0:
-            raise self._api.error(Kind.QUOTA, "has no requests left on this plan", self._closed_until[1])
+            raise self._api.error(ErrorKind.QUOTA, "has no requests left on this plan", self._closed_until[1])
         if short > MAX_WAIT_SECONDS:
-            raise self._api.error(Kind.RATE_LIMITED, "is asked too fast", self._closed_until[0])
+            raise self._api.error(ErrorKind.RATE_LIMITED, "is asked too fast", self._closed_until[0])
         if short > 0:
             await deferLater(self._clock, short)
 
@@ -86,7 +86,7 @@ def _refusal(reply: Reply) -> Refusal:
         return plain
     short, month = used_up(reply.headers)
     if month:
-        return Refusal(Kind.QUOTA, f"has no requests left on this plan ({_RATE_LIMITED})", reply.at + month)
+        return Refusal(ErrorKind.QUOTA, f"has no requests left on this plan ({_RATE_LIMITED})", reply.at + month)
     return Refusal(plain.kind, plain.message, reply.at + short if short else plain.retry_at)
 
 

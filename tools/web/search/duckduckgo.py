@@ -15,7 +15,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, text_of, with_sites
@@ -79,18 +79,18 @@ class DuckDuckGoSearchProvider:
         try:
             found = await self._in_turn(lambda: self._text(words, timelimit, engines, limit))
         except Full as error:
-            raise self._error(Kind.RATE_LIMITED, "is busy: too many searches wait for it") from error
+            raise self._error(ErrorKind.RATE_LIMITED, "is busy: too many searches wait for it") from error
         except DeadlineExceeded as error:
-            raise self._error(Kind.TIMEOUT, f"did not answer within {CALL_SECONDS:g} s") from error
+            raise self._error(ErrorKind.TIMEOUT, f"did not answer within {CALL_SECONDS:g} s") from error
         except (WebError, CancelledError):
             raise
         except Exception as error:
             raise _failure(error) from error
         if not isinstance(found, list):
-            raise self._error(Kind.PARSE, "answered without a list of results")
+            raise self._error(ErrorKind.PARSE, "answered without a list of results")
         results = taken(found, limit, snippet="body", url="href")
         if not results:
-            raise self._error(Kind.BLOCKED_OR_EMPTY, "gave nothing: there is nothing, or it blocks us")
+            raise self._error(ErrorKind.BLOCKED_OR_EMPTY, "gave nothing: there is nothing, or it blocks us")
         return results
 
     async def _in_turn(self, work: Callable[[], object]) -> object:
@@ -108,7 +108,7 @@ class DuckDuckGoSearchProvider:
             done.addErrback(lambda _: None)
             done.cancel()
             if is_late:
-                raise self._error(Kind.RATE_LIMITED, "is busy: too many searches wait for it") from None
+                raise self._error(ErrorKind.RATE_LIMITED, "is busy: too many searches wait for it") from None
             raise
         finally:
             if patience.active():
@@ -120,7 +120,7 @@ class DuckDuckGoSearchProvider:
         self._threads.close()
         forget_workers()
 
-    def _error(self, kind: Kind, message: str) -> WebError:
+    def _error(self, kind: ErrorKind, message: str) -> WebError:
         return WebError(kind, f"{self.name} {message}", provider=self.name)
 
 
@@ -163,7 +163,7 @@ def _library() -> Callable[..., object]:
     try:
         found: Callable[..., object] = importlib.import_module("ddgs").DDGS
     except ImportError as error:
-        raise WebError(Kind.AUTH, f"{_NAME} {MISSING}", provider=_NAME) from error
+        raise WebError(ErrorKind.AUTH, f"{_NAME} {MISSING}", provider=_NAME) from error
     return found
 
 
@@ -172,15 +172,15 @@ def _failure(error: Exception) -> WebError:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     words = str(error)[:1000].lower()
     if "RatelimitException" in kinds:
-        kind, message = Kind.RATE_LIMITED, "is asked too fast"
+        kind, message = ErrorKind.RATE_LIMITED, "is asked too fast"
     elif "TimeoutException" in kinds:
-        kind, message = Kind.TIMEOUT, "did not answer in time"
+        kind, message = ErrorKind.TIMEOUT, "did not answer in time"
     elif "DDGSException" in kinds and "no results" in words:
-        kind, message = Kind.BLOCKED_OR_EMPTY, "gave nothing: there is nothing, or it blocks us"
+        kind, message = ErrorKind.BLOCKED_OR_EMPTY, "gave nothing: there is nothing, or it blocks us"
     elif "connect" in words or "dns" in words:
-        kind, message = Kind.NETWORK, "could not be reached"
+        kind, message = ErrorKind.NETWORK, "could not be reached"
     else:
-        kind, message = Kind.PARSE, f"could not be read ({type(error).__name__})"
+        kind, message = ErrorKind.PARSE, f"could not be read ({type(error).__name__})"
     return WebError(kind, f"{_NAME} {message}", provider=_NAME)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.source.protocol import SearchQuery, TimeRange
 
 #: A host name in any script: without blanks, without operators of a search language; no IPv6 address or URL.
@@ -17,7 +17,7 @@ def text_of(query: SearchQuery, provider: str) -> str:
     """Return the query's words on one line. Raises WebError when there are none."""
     words = " ".join(query.text.split())
     if not words:
-        raise WebError(Kind.BAD_REQUEST, f"{provider} needs words to search for", provider=provider)
+        raise WebError(ErrorKind.BAD_REQUEST, f"{provider} needs words to search for", provider=provider)
     return words
 
 
@@ -25,7 +25,7 @@ def domains_of(query: SearchQuery, provider: str) -> list[str]:
     """Return the allowed domains in lower case. Raises WebError for one that is no domain: it could hold operators."""
     domains = [domain.strip().lower() for domain in query.allowed_domains]
     if not all(map(is_domain, domains)):
-        raise WebError(Kind.BAD_REQUEST, f"{provider} takes domains such as example.org", provider=provider)
+        raise WebError(ErrorKind.BAD_REQUEST, f"{provider} takes domains such as example.org", provider=provider)
     return [domain.rstrip(".") for domain in dict.fromkeys(domains)]
 
 

@@ -12,32 +12,32 @@ from llm.wire.error_bodies import read_error_body
 from llm.wire.error_kinds import BLOCKED
 from llm.wire.rate_limits import Moment, retry_wish
 from tools.text.clean import one_line
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 
 MAX_SAID_CHARS = 200
 _SERVER_ERROR, _FORBIDDEN = 500, 403
 #: 432 and 433 are Tavily's. With 408 and 425 the server asks for another time.
 _KINDS = {
-    401: Kind.AUTH,
-    402: Kind.QUOTA,
-    403: Kind.AUTH,
-    407: Kind.NETWORK,
-    408: Kind.TIMEOUT,
-    425: Kind.SERVER,
-    429: Kind.RATE_LIMITED,
-    432: Kind.QUOTA,
-    433: Kind.QUOTA,
-    504: Kind.TIMEOUT,
+    401: ErrorKind.AUTH,
+    402: ErrorKind.QUOTA,
+    403: ErrorKind.AUTH,
+    407: ErrorKind.NETWORK,
+    408: ErrorKind.TIMEOUT,
+    425: ErrorKind.SERVER,
+    429: ErrorKind.RATE_LIMITED,
+    432: ErrorKind.QUOTA,
+    433: ErrorKind.QUOTA,
+    504: ErrorKind.TIMEOUT,
 }
 _WORDS = {
-    Kind.AUTH: "refused the key",
-    Kind.QUOTA: "has no quota left",
-    Kind.RATE_LIMITED: "is asked too fast",
-    Kind.TIMEOUT: "gave up waiting",
-    Kind.NETWORK: "is behind a proxy that refuses",
-    Kind.BAD_REQUEST: "refused the request",
-    Kind.SERVER: "is in trouble",
-    Kind.BLOCKED_OR_EMPTY: "does not read this page",
+    ErrorKind.AUTH: "refused the key",
+    ErrorKind.QUOTA: "has no quota left",
+    ErrorKind.RATE_LIMITED: "is asked too fast",
+    ErrorKind.TIMEOUT: "gave up waiting",
+    ErrorKind.NETWORK: "is behind a proxy that refuses",
+    ErrorKind.BAD_REQUEST: "refused the request",
+    ErrorKind.SERVER: "is in trouble",
+    ErrorKind.BLOCKED_OR_EMPTY: "does not read this page",
 }
 #: What a 403 of a bot filter, or for a region, means.
 _TURNED_AWAY = "turns us away before it looks at the key"
@@ -51,7 +51,7 @@ _ABOUT_THE_PAGE = re.compile(
 _KEY_LIKE = re.compile(r"\b(?:tvly|pplx|sk|BSA|jina)[-_]?[A-Za-z0-9_-]{12,}|(?i:bearer)\s+\S+")
 
 
-class Answered(Protocol):
+class ApiAnswer(Protocol):
     """The parts of a reply that are read here."""
 
     @property
@@ -82,37 +82,42 @@ class Refusal:
     `retry_at` is in clock seconds, None when the server did not say.
     """
 
-    kind: Kind
+    kind: ErrorKind
     message: str
     retry_at: float | None = None
 
 
-def kind_of(status: int) -> Kind:
+def kind_of(status: int) -> ErrorKind:
     """Return the kind of an error status."""
-    return _KINDS.get(status) or (Kind.SERVER if status >= _SERVER_ERROR else Kind.BAD_REQUEST)
+    return _KINDS.get(status) or (ErrorKind.SERVER if status >= _SERVER_ERROR else ErrorKind.BAD_REQUEST)
 
 
-def refusal_of(reply: Answered) -> Refusal:
+def refusal_of(reply: ApiAnswer) -> Refusal:
     """Return the refusal in an answer of any usual shape; its headers say when to come back."""
     body = read_error_body(reply.body)
     return refusal(reply, said(body.message), retry_wish(reply.headers, Moment(reply.at)), is_page=body.is_page)
 
 
 def refusal(
-    reply: Answered, message: str, retry_at: float | None = None, kind: Kind | None = None, *, is_page: bool = False
+    reply: ApiAnswer,
+    message: str,
+    retry_at: float | None = None,
+    kind: ErrorKind | None = None,
+    *,
+    is_page: bool = False,
 ) -> Refusal:
     """Return the refusal for a status, with the server's own message. `is_page`: it was in a page for people."""
     kind = kind or (_forbidden(message, is_page=is_page) if reply.status == _FORBIDDEN else kind_of(reply.status))
-    meaning = _TURNED_AWAY if kind is Kind.SERVER and reply.status == _FORBIDDEN else _WORDS.get(kind, "failed")
+    meaning = _TURNED_AWAY if kind is ErrorKind.SERVER and reply.status == _FORBIDDEN else _WORDS.get(kind, "failed")
     words = f"{meaning} ({reply.status})"
     return Refusal(kind, f"{words}: {message}" if message else words, retry_at)
 
 
-def _forbidden(message: str, *, is_page: bool) -> Kind:
+def _forbidden(message: str, *, is_page: bool) -> ErrorKind:
     """Return the kind of a 403: AUTH only when the message speaks of nothing else."""
     if is_page or BLOCKED.search(message):
-        return Kind.SERVER
-    return Kind.BLOCKED_OR_EMPTY if _ABOUT_THE_PAGE.search(message) else Kind.AUTH
+        return ErrorKind.SERVER
+    return ErrorKind.BLOCKED_OR_EMPTY if _ABOUT_THE_PAGE.search(message) else ErrorKind.AUTH
 
 
 def said(text: str) -> str:

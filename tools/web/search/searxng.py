@@ -7,7 +7,7 @@ pages do not apply to it. They apply to all else: no redirect is followed, and i
 from __future__ import annotations
 
 from tools.text.clean import one_line
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, range_word, text_of, with_sites
@@ -73,7 +73,7 @@ class SearxngSearchProvider:
         """Raise WebError when nothing was found and engines failed: then there may be hits all the same."""
         if failed := _unresponsive(reply.record.get("unresponsive_engines")):
             message = f"found nothing, and some of its engines failed: {failed}"
-            raise self._api.error(Kind.BLOCKED_OR_EMPTY, message)
+            raise self._api.error(ErrorKind.BLOCKED_OR_EMPTY, message)
 
 
 def _unresponsive(engines: object) -> str:
@@ -86,5 +86,5 @@ def _unresponsive(engines: object) -> str:
 def _refusal(reply: Reply) -> Refusal:
     """Explain SearXNG's errors. Most often it is a 403 with a page: JSON is off until the operator turns it on."""
     if reply.status == _FORBIDDEN and not reply.record:
-        return Refusal(Kind.AUTH, JSON_IS_OFF)
+        return Refusal(ErrorKind.AUTH, JSON_IS_OFF)
     return refusal_of(reply)

@@ -7,7 +7,7 @@ from typing import Literal
 from llm.messages import JSON, JSONObject
 from llm.wire.rate_limits import Moment, retry_wish
 from tools.text.clean import one_line
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.fetch.url import normal_url
 from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
 from tools.web.search.options import Options
@@ -73,7 +73,7 @@ class TavilyProvider:
         content = page.get("raw_content")
         if not isinstance(content, str) or not content.strip():
             why = said(_why(_of(reply.record.get("failed_results"), url)))
-            raise self._api.error(Kind.BLOCKED_OR_EMPTY, f"could not read the page{why and f': {why}'}")
+            raise self._api.error(ErrorKind.BLOCKED_OR_EMPTY, f"could not read the page{why and f': {why}'}")
         kept = content[offset : offset + max_length]
         return ReadResult(url, _title(page, content), kept, len(kept), len(content), len(kept) < len(content))
 
@@ -97,7 +97,7 @@ def _refusal(reply: Reply) -> Refusal:
     message = said(words) if isinstance(words, str) else ""
     if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 < wait <= _MAX_WAIT_SECONDS:
         return refusal(reply, message, retry_wish(reply.headers, Moment(reply.at)))
-    kind = Kind.QUOTA if wait > QUOTA_AFTER_SECONDS else Kind.RATE_LIMITED
+    kind = ErrorKind.QUOTA if wait > QUOTA_AFTER_SECONDS else ErrorKind.RATE_LIMITED
     return refusal(reply, message, reply.at + wait, kind)
 
 

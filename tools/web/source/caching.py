@@ -16,13 +16,13 @@ from typing import Generic, TypeVar
 from twisted.internet.interfaces import IReactorTime
 
 from resilience.cache.cache import Cache, CacheStats
-from resilience.cache.ttl_store import Shelf
-from tools.web.errors import Kind, WebError
+from resilience.cache.ttl_store import TtlStore
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.hosts import domain
 from tools.web.fetch.url import normal_url
 from tools.web.source.paging import part_of
 from tools.web.source.protocol import ReadProvider, ReadResult, SearchProvider, SearchQuery, TimeRange
-from tools.web.source.served import Hits, Page, Trouble, hits, page
+from tools.web.source.served import ErrorInfo, Hits, Page, hits, page
 from tools.web.source.whole import read_whole
 
 #: Openclaw, another agent, keeps search results this long. Pages are kept longer, because they change less.
@@ -63,7 +63,7 @@ class _Kept(Generic[K, V]):
     def __init__(self, clock: IReactorTime, max_bytes: int, ttl_seconds: float, size_of: Callable[[V], int]) -> None:
         self._clock = clock
         self._answers: Cache[K, V] = Cache(clock, max_bytes, ttl_seconds, size_of)
-        self._errors: Shelf[K, Trouble] = Shelf(clock.seconds, _ERROR_BYTES)
+        self._errors: TtlStore[K, ErrorInfo] = TtlStore(clock.seconds, _ERROR_BYTES)
 
     @property
     def stats(self) -> CacheStats:
@@ -83,7 +83,7 @@ class _Kept(Generic[K, V]):
             try:
                 return await make()
             except WebError as error:
-                self._note(key, Trouble.of(error))
+                self._note(key, ErrorInfo.of(error))
                 raise
 
         return await self._answers.get(key, made)
@@ -97,8 +97,8 @@ class _Kept(Generic[K, V]):
         self._errors.clear()
         self._answers.clear()
 
-    def _note(self, key: K, trouble: Trouble) -> None:
-        if trouble.kind in {Kind.POLICY, Kind.AUTH}:
+    def _note(self, key: K, trouble: ErrorInfo) -> None:
+        if trouble.kind in {ErrorKind.POLICY, ErrorKind.AUTH}:
             return
         seconds = ERROR_SECONDS
         if trouble.retry_at is not None:

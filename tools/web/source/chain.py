@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Sequence
 
 from twisted.internet.interfaces import IReactorTime
 
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.source.health import CLIENTS, OF_A_READER, OF_A_SERVICE
-from tools.web.source.links import HasNewKey, Links, Manner, joined
+from tools.web.source.links import ChainOptions, HasNewKey, Links, joined
 from tools.web.source.protocol import (
     USUAL_SECONDS,
     ReadProvider,
@@ -26,7 +26,7 @@ from tools.web.source.protocol import (
 )
 from tools.web.source.served import Hits, Page, hits, page
 
-__all__ = ["Manner", "ReadChain", "SearchChain", "joined"]
+__all__ = ["ChainOptions", "ReadChain", "SearchChain", "joined"]
 
 
 class SearchChain:
@@ -37,14 +37,14 @@ class SearchChain:
         providers: Sequence[SearchProvider],
         clock: IReactorTime,
         random: random_module.Random,
-        manner: Manner | None = None,
+        manner: ChainOptions | None = None,
         *,
         has_new_key: HasNewKey | None = None,
     ) -> None:
         """Set up the chain. `has_new_key` rereads the key of the named provider and tells whether it has changed."""
         self.name = ",".join(provider.name for provider in providers)
         self.total_seconds = sum(seconds_of(provider) or USUAL_SECONDS for provider in providers)
-        self._manner = manner or Manner()
+        self._manner = manner or ChainOptions()
         self._links: Links[SearchProvider] = Links(
             providers, lambda _: OF_A_SERVICE, clock, random, self._manner, has_new_key=has_new_key
         )
@@ -78,7 +78,7 @@ class ReadChain:
         providers: Sequence[ReadProvider],
         clock: IReactorTime,
         random: random_module.Random,
-        manner: Manner | None = None,
+        manner: ChainOptions | None = None,
         clients: frozenset[str] = CLIENTS,
         *,
         has_new_key: HasNewKey | None = None,
@@ -86,11 +86,11 @@ class ReadChain:
         self.name = ",".join(provider.name for provider in providers)
         self.total_seconds = sum(seconds_of(provider) or USUAL_SECONDS for provider in providers)
 
-        def cools(provider: ReadProvider) -> frozenset[Kind]:
+        def cools(provider: ReadProvider) -> frozenset[ErrorKind]:
             return frozenset() if provider.name in clients else OF_A_READER
 
         self._links: Links[ReadProvider] = Links(
-            providers, cools, clock, random, manner or Manner(), has_new_key=has_new_key
+            providers, cools, clock, random, manner or ChainOptions(), has_new_key=has_new_key
         )
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> Page:

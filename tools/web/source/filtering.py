@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tools.text.clean import one_line
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.hosts import domain, is_within
 from tools.web.fetch.url import host_of, is_web_url, normal_url
 from tools.web.source.protocol import SearchProvider, SearchQuery, SearchResult
@@ -93,7 +93,7 @@ def narrowed(query: SearchQuery, domains: Domains) -> SearchQuery:
     if (wanted or allowed) and not names:
         hint = f"; allowed are {', '.join(allowed[:10])}" if allowed else ""
         told = "none of these domains may be searched"
-        raise WebError(Kind.POLICY, f"{told}{hint}", told=told)
+        raise WebError(ErrorKind.POLICY, f"{told}{hint}", told=told)
     return replace(query, allowed_domains=names)
 
 

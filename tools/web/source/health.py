@@ -19,16 +19,16 @@ import random as random_module
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from resilience.admission.revocation import Bar
-from tools.web.errors import FALLS_THROUGH, Kind
-from tools.web.source.served import Trouble
+from resilience.admission.revocation import Revocation
+from tools.web.errors import FALLS_THROUGH, ErrorKind
+from tools.web.source.served import ErrorInfo
 
 #: Readers that fetch pages themselves: every error they raise is the page's, even a site's 401 or its Retry-After.
 CLIENTS = frozenset({"direct"})
 #: Kinds that tell something about a service.
 OF_A_SERVICE = FALLS_THROUGH
 #: The same for a service that reads pages: when one page gave nothing, that is the page's fault.
-OF_A_READER = OF_A_SERVICE - {Kind.BLOCKED_OR_EMPTY, Kind.PARSE}
+OF_A_READER = OF_A_SERVICE - {ErrorKind.BLOCKED_OR_EMPTY, ErrorKind.PARSE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +49,14 @@ class Asked:
     probes: bool = False
 
 
-class Standing:
+class ProviderHealth:
     """The health of one provider. `now` gives clock seconds, in which all times here are."""
 
     def __init__(
         self,
         now: Callable[[], float],
         random: random_module.Random,
-        cools: frozenset[Kind] = OF_A_SERVICE,
+        cools: frozenset[ErrorKind] = OF_A_SERVICE,
         cool_down: CoolDown | None = None,
     ) -> None:
         self._now = now
@@ -70,8 +70,8 @@ class Standing:
         #: Until when others go first, and (`not_before`) until when it is not asked at all.
         self.after_others_until = 0.0
         self.not_before = 0.0
-        self.trouble: Trouble | None = None
-        self._bar = Bar()
+        self.trouble: ErrorInfo | None = None
+        self._bar = Revocation()
 
     def asked(self) -> Asked:
         """Note that the provider is asked now. Give the returned record back with the outcome."""
@@ -93,12 +93,12 @@ class Standing:
             self.after_others_until = self.not_before = 0.0
             self.trouble = None
 
-    def failed(self, asked: Asked, trouble: Trouble) -> bool:
+    def failed(self, asked: Asked, trouble: ErrorInfo) -> bool:
         """Note a failure. Return True when the key was refused and the provider is left alone for that from now on."""
         if asked.version != self._version:
             return False
         now = self._now()
-        if trouble.kind is Kind.AUTH and trouble.kind in self._cools:
+        if trouble.kind is ErrorKind.AUTH and trouble.kind in self._cools:
             return self._bar.refused(trouble.message, now)
         self.cancelled(asked)
         if trouble.kind not in self._cools:

@@ -13,14 +13,14 @@ from twisted.logger import Logger
 
 from resilience import Deadline, DeadlineExceeded
 from tools.web.advice import reason_of
-from tools.web.errors import FALLS_THROUGH, Kind, WebError
-from tools.web.source.health import CoolDown, Standing
+from tools.web.errors import FALLS_THROUGH, ErrorKind, WebError
+from tools.web.source.health import CoolDown, ProviderHealth
 from tools.web.source.pacing import started
 from tools.web.source.protocol import (
     USUAL_SECONDS,
     seconds_of,
 )
-from tools.web.source.served import Trouble
+from tools.web.source.served import ErrorInfo
 
 _log = Logger()
 P = TypeVar("P", bound="_Named")
@@ -28,7 +28,7 @@ A = TypeVar("A")
 #: Rereads the key of the provider of this name; tells whether it is another one, which is used from then on.
 HasNewKey = Callable[[str], Awaitable[bool]]
 #: Kinds that only money or a person can mend are reported last.
-_HOPELESS = {Kind.QUOTA: 1, Kind.AUTH: 2}
+_HOPELESS = {ErrorKind.QUOTA: 1, ErrorKind.AUTH: 2}
 
 
 class _Named(Protocol):
@@ -38,7 +38,7 @@ class _Named(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class ChainOptions:
     """The options of a chain: how it asks, and how it asks again after failures (`cool_down`).
 
     Each provider has the time it says it needs in all (`providers.seconds_of`); one behind a gate counts it from its
@@ -59,17 +59,17 @@ class _Served(Generic[A]):
 
     answer: A
     by: str
-    failed: tuple[Trouble, ...]
+    failed: tuple[ErrorInfo, ...]
 
 
 class _Link(Generic[P]):
     """One provider and its health."""
 
-    def __init__(self, provider: P, standing: Standing) -> None:
+    def __init__(self, provider: P, standing: ProviderHealth) -> None:
         self.provider = provider
         self.standing = standing
         #: When it failed last, and how; None when its last answer was good.
-        self.last: tuple[float, Trouble] | None = None
+        self.last: tuple[float, ErrorInfo] | None = None
 
 
 class Links(Generic[P]):
@@ -78,10 +78,10 @@ class Links(Generic[P]):
     def __init__(
         self,
         providers: Sequence[P],
-        cools: Callable[[P], frozenset[Kind]],
+        cools: Callable[[P], frozenset[ErrorKind]],
         clock: IReactorTime,
         random: random_module.Random,
-        manner: Manner,
+        manner: ChainOptions,
         *,
         has_new_key: HasNewKey | None,
     ) -> None:
@@ -91,7 +91,7 @@ class Links(Generic[P]):
         self._manner = manner
         self._has_new_key = has_new_key
         self._links = [
-            _Link(provider, Standing(clock.seconds, random, cools(provider), manner.cool_down))
+            _Link(provider, ProviderHealth(clock.seconds, random, cools(provider), manner.cool_down))
             for provider in providers
         ]
 
@@ -129,15 +129,15 @@ class Links(Generic[P]):
         try:
             answer = await Deadline.after(self._clock, seconds).bound(started(lambda: ask(link.provider)))
         except DeadlineExceeded as error:
-            late = WebError(Kind.TIMEOUT, f"no answer within {seconds:g} s", provider=link.provider.name)
-            link.last = self._clock.seconds(), Trouble.of(late)
-            self._heard(link, link.standing.failed(mark, Trouble.of(late)), late)
+            late = WebError(ErrorKind.TIMEOUT, f"no answer within {seconds:g} s", provider=link.provider.name)
+            link.last = self._clock.seconds(), ErrorInfo.of(late)
+            self._heard(link, link.standing.failed(mark, ErrorInfo.of(late)), late)
             raise late from error
         except WebError as error:
             error.provider = error.provider or link.provider.name
-            if error.kind is not Kind.POLICY:
-                link.last = self._clock.seconds(), Trouble.of(error)
-            self._heard(link, link.standing.failed(mark, Trouble.of(error)), error)
+            if error.kind is not ErrorKind.POLICY:
+                link.last = self._clock.seconds(), ErrorInfo.of(error)
+            self._heard(link, link.standing.failed(mark, ErrorInfo.of(error)), error)
             raise
         except CancelledError:
             link.standing.cancelled(mark)
@@ -155,7 +155,7 @@ class Links(Generic[P]):
                 cause=error.message,
                 seconds=link.standing.ready_at - self._clock.seconds(),
             )
-        elif error.kind in FALLS_THROUGH and error.kind is not Kind.AUTH and len(self._links) > 1:
+        elif error.kind in FALLS_THROUGH and error.kind is not ErrorKind.AUTH and len(self._links) > 1:
             _log.warn(
                 "{provider} could not: {cause}",
                 log_event="fallback",
@@ -168,16 +168,16 @@ class Links(Generic[P]):
         lasts = ((link.provider.name, *link.last) for link in self._links if link.last is not None)
         return [f"{what} by {name}: {now - at:.0f} s ago ({last.kind}): {last.message}" for name, at, last in lasts]
 
-    def why_not(self, link: _Link[P]) -> Trouble:
+    def why_not(self, link: _Link[P]) -> ErrorInfo:
         """Return why a provider was not asked."""
         standing, name = link.standing, link.provider.name
         at = standing.ready_at
         wait = max(0.0, at - self._clock.seconds())
         if standing.refused:
             why = f"not asked for another {wait:.0f} s, it refused the key: {standing.refused}"
-            return Trouble(Kind.AUTH, why, name, at)
-        last = standing.trouble or Trouble(Kind.NETWORK, "it failed lately", name)
-        return Trouble(last.kind, f"not asked for another {wait:.0f} s: {last.message}", name, at)
+            return ErrorInfo(ErrorKind.AUTH, why, name, at)
+        last = standing.trouble or ErrorInfo(ErrorKind.NETWORK, "it failed lately", name)
+        return ErrorInfo(last.kind, f"not asked for another {wait:.0f} s: {last.message}", name, at)
 
 
 class _Walk(Generic[P, A]):
@@ -188,7 +188,7 @@ class _Walk(Generic[P, A]):
         self._ask = ask
         self._is_enough = is_enough
         self.has_asked = False
-        self.failed: dict[_Link[P], Trouble] = {}
+        self.failed: dict[_Link[P], ErrorInfo] = {}
         self.served: _Served[A] | None = None
         self.lacking: _Served[A] | None = None
 
@@ -201,7 +201,7 @@ class _Walk(Generic[P, A]):
         except WebError as error:
             if error.kind not in FALLS_THROUGH:
                 raise
-            self.failed[link] = Trouble.of(error, link.provider.name)
+            self.failed[link] = ErrorInfo.of(error, link.provider.name)
             return
         served = _Served(answer, link.provider.name, tuple(self.failed.values()))
         if self._is_enough(answer):
@@ -210,7 +210,7 @@ class _Walk(Generic[P, A]):
             self.lacking = self.lacking or served
 
 
-def joined(failed: Sequence[Trouble], now: float) -> WebError:
+def joined(failed: Sequence[ErrorInfo], now: float) -> WebError:
     """Return one error for all: the kind that time mends best, with all messages and the earliest time."""
     if len(failed) == 1:
         return failed[0].error()

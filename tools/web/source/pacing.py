@@ -25,17 +25,17 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.source.health import CLIENTS
 from tools.web.source.protocol import ReadProvider, ReadResult, SearchProvider, SearchQuery, SearchResult, seconds_of
-from tools.web.source.served import Trouble
+from tools.web.source.served import ErrorInfo
 
 A = TypeVar("A")
 #: Times this close, in seconds, count as one: adding floats must not make a timer fire for ever.
 _SAME = 1e-6
 GRACE_SECONDS = 1.0
 #: Kinds whose `retry_at` means that the provider must not be asked before then.
-_WISHES = frozenset({Kind.RATE_LIMITED, Kind.QUOTA, Kind.SERVER})
+_WISHES = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.QUOTA, ErrorKind.SERVER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Bucket:
         self._rate = rate
         #: When the bucket will be full again.
         self._full_at = float("-inf")
-        self.wish: Trouble | None = None
+        self.wish: ErrorInfo | None = None
 
     def ready_at(self, ahead: int = 0) -> float:
         """Return when a call with `ahead` others before it may go."""
@@ -74,7 +74,7 @@ class Bucket:
         """Take a token for a call that goes now."""
         self._full_at = max(self._full_at, now) + self._rate.seconds
 
-    def hold(self, wish: Trouble) -> None:
+    def hold(self, wish: ErrorInfo) -> None:
         """Hold all calls until the wish's `retry_at`. An earlier time than the known one changes nothing."""
         if wish.retry_at is not None and (self.wish is None or wish.retry_at > (self.wish.retry_at or 0.0)):
             self.wish = wish
@@ -114,7 +114,7 @@ class Pace:
                 return await ask()
             return await Deadline.after(self._clock, seconds).bound(started(ask))
         except DeadlineExceeded as error:
-            raise WebError(Kind.TIMEOUT, f"no answer within {seconds:g} s", provider=self.name) from error
+            raise WebError(ErrorKind.TIMEOUT, f"no answer within {seconds:g} s", provider=self.name) from error
         except WebError as error:
             self._heed(error)
             raise
@@ -156,12 +156,12 @@ class Pace:
             said = f"it wants to be left alone for another {(wish.retry_at or now) - now:.0f} s: {wish.message}"
             return WebError(wish.kind, said, provider=self.name, retry_at=at)
         many = f"{len(self._waiting)} questions are waiting for {self.name} already"
-        return WebError(Kind.RATE_LIMITED, many, provider=self.name, retry_at=at)
+        return WebError(ErrorKind.RATE_LIMITED, many, provider=self.name, retry_at=at)
 
     def _heed(self, error: WebError) -> None:
         now = self._clock.seconds()
-        wish = Trouble.of(error, self.name)
-        if wish.kind is Kind.RATE_LIMITED and wish.retry_at is None:
+        wish = ErrorInfo.of(error, self.name)
+        if wish.kind is ErrorKind.RATE_LIMITED and wish.retry_at is None:
             wish = replace(wish, retry_at=now + self._rate.unsaid_seconds)
         if wish.kind not in _WISHES or wish.retry_at is None or wish.retry_at <= now or self.name in CLIENTS:
             return

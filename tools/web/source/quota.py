@@ -6,14 +6,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.source.protocol import ReadProvider, ReadResult, SearchProvider, SearchQuery, SearchResult
 
 HOUR_SECONDS = 3600.0
 A = TypeVar("A")
 
 
-class Allotment:
+class HourlyQuota:
     """Allows `most` uses in any `seconds` on end. `now` gives seconds; `what` and `whose` are for the refusal.
 
     The window slides: with the hours of a clock, a caller could get two hours' worth round the full hour.
@@ -42,7 +42,7 @@ class Allotment:
         whose = f" of {self._whose}" if self._whose else ""
         said = f"all {self._most} {self._what}{whose} within {self._seconds / 60:.0f} minutes are used up"
         at = self._used[0] + self._seconds if self._used else None
-        return WebError(Kind.QUOTA, said, provider="quota", retry_at=at, told=said)
+        return WebError(ErrorKind.QUOTA, said, provider="quota", retry_at=at, told=said)
 
     def take(self) -> float:
         """Count one use and return its time."""
@@ -64,7 +64,7 @@ class Allotment:
 class AllottedSearch:
     """A search provider that may be used as often as every allotment allows."""
 
-    def __init__(self, provider: SearchProvider, *allotments: Allotment) -> None:
+    def __init__(self, provider: SearchProvider, *allotments: HourlyQuota) -> None:
         self.name = provider.name
         self._provider = provider
         self._allotments = allotments
@@ -77,7 +77,7 @@ class AllottedSearch:
 class AllottedReader:
     """A reader that may be used as often as every allotment allows."""
 
-    def __init__(self, provider: ReadProvider, *allotments: Allotment) -> None:
+    def __init__(self, provider: ReadProvider, *allotments: HourlyQuota) -> None:
         self.name = provider.name
         self._provider = provider
         self._allotments = allotments
@@ -89,7 +89,7 @@ class AllottedReader:
         )
 
 
-async def _charged(allotments: Sequence[Allotment], ask: Callable[[], Awaitable[A]]) -> A:
+async def _charged(allotments: Sequence[HourlyQuota], ask: Callable[[], Awaitable[A]]) -> A:
     """Return the answer and charge every allotment. A refused address costs nothing: no request was sent."""
     refusals = [refusal for allotment in allotments if (refusal := allotment.refusal())]
     if refusals:
@@ -98,7 +98,7 @@ async def _charged(allotments: Sequence[Allotment], ask: Callable[[], Awaitable[
     try:
         return await ask()
     except WebError as error:
-        if error.kind is Kind.POLICY:
+        if error.kind is ErrorKind.POLICY:
             for allotment, at in taken:
                 allotment.give_back(at)
         raise

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import overload
 
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.source.protocol import ReadResult, SearchResult
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class ErrorInfo:
     """A WebError as a value: no traceback, so it may be kept and raised again. `retry_at` in clock seconds."""
 
-    kind: Kind
+    kind: ErrorKind
     message: str
     provider: str = ""
     retry_at: float | None = None
     told: str = ""
 
     @classmethod
-    def of(cls, error: WebError, provider: str = "") -> Trouble:
+    def of(cls, error: WebError, provider: str = "") -> ErrorInfo:
         """Return the error as a value; `provider` is used where the error names none."""
         return cls(error.kind, error.message, error.provider or provider, error.retry_at, error.told)
 
@@ -41,7 +41,7 @@ class Hits(Sequence[SearchResult]):
 
     results: tuple[SearchResult, ...]
     served_by: str = ""
-    failed: tuple[Trouble, ...] = ()
+    failed: tuple[ErrorInfo, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -62,17 +62,17 @@ class Page(ReadResult):
     """A page, who read it, and what went wrong before."""
 
     served_by: str = ""
-    failed: tuple[Trouble, ...] = ()
+    failed: tuple[ErrorInfo, ...] = ()
 
 
-def hits(found: Sequence[SearchResult], served_by: str, failed: tuple[Trouble, ...] = ()) -> Hits:
+def hits(found: Sequence[SearchResult], served_by: str, failed: tuple[ErrorInfo, ...] = ()) -> Hits:
     """Return the results with these facts. The facts of an inner chain are kept."""
     if isinstance(found, Hits):
         return Hits(found.results, found.served_by or served_by, failed + found.failed, found.notes)
     return Hits(tuple(found), served_by, failed)
 
 
-def page(read: ReadResult, served_by: str, failed: tuple[Trouble, ...] = ()) -> Page:
+def page(read: ReadResult, served_by: str, failed: tuple[ErrorInfo, ...] = ()) -> Page:
     """Return the page with these facts. The facts of an inner chain are kept."""
     if isinstance(read, Page):
         served_by, failed = read.served_by or served_by, failed + read.failed

@@ -27,7 +27,7 @@ _MAX_SAID = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
+class AccountChannel:
     """The way a body pages and speaks on channels: through the account of its assistant."""
 
     #: Any: Evennia has no types.

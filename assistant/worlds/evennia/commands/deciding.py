@@ -6,24 +6,24 @@ from typing import Any
 
 from assistant.service.rights_text import approvals_text, covered_text
 from assistant.worlds.evennia.commands.naming import awake, named_and_rest
-from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.hearing.principals import principal_of
 from tools import Denied
 
 _MAX_DIGITS = 9
 
 
-def approve(order: Order) -> Answer:
+def approve(order: TypedCommand) -> Answer:
     """Show what an assistant asks leave for, or allow one of the requests, once."""
     return _decide(order, allow=True)
 
 
-def deny(order: Order) -> Answer:
+def deny(order: TypedCommand) -> Answer:
     """Show what an assistant asks leave for, or refuse one of the requests."""
     return _decide(order, allow=False)
 
 
-def _decide(order: Order, *, allow: bool) -> str:
+def _decide(order: TypedCommand, *, allow: bool) -> str:
     word = "approve" if allow else "deny"
     usage = f"assistant/{word} NAME [number]"
     character, rest = named_and_rest(" ".join(filter(None, (order.left, order.right))), usage)
@@ -33,7 +33,7 @@ def _decide(order: Order, *, allow: bool) -> str:
         how = f"\nTo decide: assistant/{word} {character.key} NUMBER" if asked else ""
         return f"{character.key} asks leave for:\n{approvals_text(asked)}{how}"
     if not rest.isdigit() or len(rest) > _MAX_DIGITS:
-        raise Refused(f"Give the number of a request: {usage}")
+        raise CommandRefused(f"Give the number of a request: {usage}")
     number, who = int(rest), _decider(order)
     answer = assistant.approve(number, who) if allow else assistant.decline(number, who)
     if isinstance(answer, Denied):
@@ -42,6 +42,6 @@ def _decide(order: Order, *, allow: bool) -> str:
     return f"{character.key} may do this once: {what}" if allow else f"{character.key} may not do this: {what}"
 
 
-def _decider(order: Order) -> Any:
+def _decider(order: TypedCommand) -> Any:
     """Return the player who decides, with the permission they have now."""
     return principal_of(order.who, order.who)

@@ -14,7 +14,7 @@ from assistant.worlds.evennia import runners as lives
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.body import far_speech
 from assistant.worlds.evennia.commands.naming import exactly_named, member_of, named
-from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import cut, listed, table
 from assistant.worlds.evennia.commands.spending import GAME_WIDE
 from assistant.worlds.evennia.hearing.principals import is_played
@@ -28,13 +28,13 @@ _YES, _FORGET = "yes", "forget"
 _ALL = "all"
 
 
-def create(order: Order) -> Answer:
+def create(order: TypedCommand) -> Answer:
     """Make an assistant where its maker stands."""
     name = " ".join(order.left.split())
     if not name:
-        raise Refused(f"Give it a name: {CREATE_USAGE}")
+        raise CommandRefused(f"Give it a name: {CREATE_USAGE}")
     if taken := why_no_name(name):
-        raise Refused(taken)
+        raise CommandRefused(taken)
     overrides = with_option({}, "persona", order.right) if order.right else {}
     where = order.character.location if order.character is not None else None
     character = creation.create_assistant(name, where, overrides=overrides)
@@ -62,12 +62,12 @@ def _is_played(name: str) -> bool:
     return any(is_played(one) for one in ObjectDB.objects.filter(db_key__iexact=name))
 
 
-def list_all(order: Order) -> Answer:
+def list_all(order: TypedCommand) -> Answer:
     """Show every assistant."""
     return list_text(order)
 
 
-def list_text(order: Order) -> str:
+def list_text(order: TypedCommand) -> str:
     """List every assistant: where it is, its state, and the model it thinks with."""
     there = creation.assistants()
     if not there:
@@ -92,7 +92,7 @@ def state_of(character: Any) -> str:
     return "emergency stop" if member.emergency else str(member.state)
 
 
-def start(order: Order) -> Answer:
+def start(order: TypedCommand) -> Answer:
     """Start an assistant, or all of them; they start again after every restart of the game."""
     if order.left.casefold() == _ALL:
         return _start_all()
@@ -121,7 +121,7 @@ def _start_all() -> str:
     return "\n".join([f"Started: {listed(started)}. See: assistant/list", *failed])
 
 
-def stop(order: Order) -> Answer:
+def stop(order: TypedCommand) -> Answer:
     """Stop an assistant, or all of them, until they are started again."""
     if order.left.casefold() != _ALL:
         return _stop([named(order.left, "assistant/stop NAME (or: all)")])
@@ -129,7 +129,7 @@ def stop(order: Order) -> Answer:
     if not living:
         return "No assistant runs, so nothing was done."
     if not _sure(order.right)[0]:
-        raise Refused(
+        raise CommandRefused(
             f"This stops {listed(one.key for one in living)}, through restarts as well, and nothing was done yet. If "
             "you are sure, type: assistant/stop all = yes. To undo it afterwards: assistant/start all"
         )
@@ -146,7 +146,7 @@ async def _stop(characters: list[Any]) -> str:
     return f"{names} {verb} stopped, and {stays} so through restarts. Start again with: assistant/start {again}"
 
 
-def reset(order: Order) -> Answer:
+def reset(order: TypedCommand) -> Answer:
     """Lift the emergency stop."""
     character = named(order.left, "assistant/reset NAME")
     member = member_of(character)
@@ -156,12 +156,12 @@ def reset(order: Order) -> Answer:
     return f"The emergency stop of {character.key} is lifted: it thinks again."
 
 
-def delete(order: Order) -> Answer:
+def delete(order: TypedCommand) -> Answer:
     """Delete an assistant for good, with its memory if the owner asks for that."""
     character = exactly_named(order.left, DELETE_USAGE)
     sure, forget = _sure(order.right)
     if not sure:
-        raise Refused(
+        raise CommandRefused(
             f"This deletes {character.key} for good, and nothing was done yet. Its memory stays in the journal unless "
             f"it is to be forgotten as well. If you are sure, type: {DELETE_USAGE.replace('NAME', character.key)}"
         )
@@ -174,13 +174,13 @@ async def _delete(character: Any, *, forget: bool) -> str:
     return f"{name} is deleted{', and all it remembered' if forget else '; what it remembered stays in the journal'}."
 
 
-def account(order: Order) -> Answer:
+def account(order: TypedCommand) -> Answer:
     """Show an assistant's account, make it, delete it, or let it join and leave channels."""
     character = named(order.left, ACCOUNT_USAGE)
     word, _, rest = (order.right or "").replace(",", " ").partition(" ")
     there = accounts.account_of(character)
     if order.right is not None and not order.right:
-        raise Refused(f"Type: {ACCOUNT_USAGE}")
+        raise CommandRefused(f"Type: {ACCOUNT_USAGE}")
     match word.casefold():
         case "":
             return _account(character)
@@ -188,18 +188,20 @@ def account(order: Order) -> Answer:
             try:
                 accounts.open_account(character)
             except accounts.AccountTaken as taken:
-                raise Refused(f"{taken}."[0].upper() + f"{taken}."[1:]) from taken
+                raise CommandRefused(f"{taken}."[0].upper() + f"{taken}."[1:]) from taken
             _start_anew(character)
         case "off":
             return _close_account(character, there, sure=_sure(rest)[0])
         case "join" | "leave" if there is None:
-            raise Refused(f"{character.key} has no account yet. Make one with: assistant/account {character.key} = on")
+            raise CommandRefused(
+                f"{character.key} has no account yet. Make one with: assistant/account {character.key} = on"
+            )
         case "join":
             _join(there, rest)
         case "leave":
             _leave(there, rest)
         case _:
-            raise Refused(f"Type: {ACCOUNT_USAGE}")
+            raise CommandRefused(f"Type: {ACCOUNT_USAGE}")
     return _account(character)
 
 
@@ -208,7 +210,7 @@ def _close_account(character: Any, there: Any, *, sure: bool) -> str:
     if there is None:
         return f"{character.key} has no account, so nothing was done."
     if not sure:
-        raise Refused(_before_off(character, there))
+        raise CommandRefused(_before_off(character, there))
     accounts.close_account(character)
     _start_anew(character)
     return _account(character)
@@ -245,7 +247,7 @@ def _join(account: Any, name: str) -> None:
     found = [one for one in far_speech.all_channels() if one.key.casefold() == name.strip().casefold()]
     if not found or not found[0].access(account, "listen"):
         may = listed(one.key for one in far_speech.all_channels() if one.access(account, "listen"))
-        raise Refused(f"It cannot listen to a channel '{cut(name)}'. It may listen to: {may}.")
+        raise CommandRefused(f"It cannot listen to a channel '{cut(name)}'. It may listen to: {may}.")
     found[0].connect(account)
 
 
@@ -253,16 +255,16 @@ def _leave(account: Any, name: str) -> None:
     found = [one for one in far_speech.channels_of(account) if one.key.casefold() == name.strip().casefold()]
     if not found:
         mine = listed(one.key for one in far_speech.channels_of(account))
-        raise Refused(f"It does not listen to a channel '{cut(name)}'. It listens to: {mine}.")
+        raise CommandRefused(f"It does not listen to a channel '{cut(name)}'. It listens to: {mine}.")
     found[0].disconnect(account)
 
 
-def uninstall_all(order: Order) -> Answer:
+def uninstall_all(order: TypedCommand) -> Answer:
     """Delete everything of ours from the game, and say which line of the settings to remove."""
     sure, forget = _sure(order.right)
     if not sure:
         names = listed(one.key for one in creation.assistants())
-        raise Refused(
+        raise CommandRefused(
             f"This deletes all assistants from the game ({names}) and cannot be undone. Nothing was done yet. If you "
             f"are sure, type: {UNINSTALL_USAGE}"
         )

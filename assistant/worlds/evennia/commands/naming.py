@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from assistant.runtime.character import Assistant
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia import service as house
-from assistant.worlds.evennia.commands.order import Refused
+from assistant.worlds.evennia.commands.order import CommandRefused
 from assistant.worlds.evennia.commands.showing import cut, listed
 
 #: The most names that an error lists.
@@ -26,8 +26,8 @@ def meant(text: str, names: Iterable[str], what: str) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise Refused(f"'{cut(text)}' is the beginning of {listed(found[:_LISTED])}: type more of it.")
-    raise Refused(f"There is no {what} '{cut(text)}'. There are: {listed(known[:_LISTED])}.")
+        raise CommandRefused(f"'{cut(text)}' is the beginning of {listed(found[:_LISTED])}: type more of it.")
+    raise CommandRefused(f"There is no {what} '{cut(text)}'. There are: {listed(known[:_LISTED])}.")
 
 
 def named(text: str, usage: str) -> Any:
@@ -37,7 +37,7 @@ def named(text: str, usage: str) -> Any:
     """
     there = creation.assistants()
     if not there:
-        raise Refused("There is no assistant yet. Make one with: assistant/create NAME")
+        raise CommandRefused("There is no assistant yet. Make one with: assistant/create NAME")
     return named_among(there, text, usage)
 
 
@@ -46,14 +46,14 @@ def named_among(there: Sequence[Any], text: str, usage: str) -> Any:
     if not text:
         if len(there) == 1:
             return there[0]
-        raise Refused(f"Which one: {listed(one.key for one in there)}? Type: {usage}")
+        raise CommandRefused(f"Which one: {listed(one.key for one in there)}? Type: {usage}")
     by_number = [one for one in there if text == f"#{one.pk}"]
     if by_number:
         return by_number[0]
     name = meant(text, (one.key for one in there), "assistant")
     same = [one for one in there if one.key == name]
     if len(same) > 1:
-        raise Refused(f"There are several named {name}: type {listed(f'#{one.pk}' for one in same)} instead.")
+        raise CommandRefused(f"There are several named {name}: type {listed(f'#{one.pk}' for one in same)} instead.")
     return same[0]
 
 
@@ -61,7 +61,7 @@ def exactly_named(text: str, usage: str) -> Any:
     """Return the assistant of just this name or #NUMBER: for what cannot be undone. Raises Refused."""
     one = named(text, usage)
     if text.casefold() not in {one.key.casefold(), f"#{one.pk}"}:
-        raise Refused(f"This cannot be undone, so type the whole name: {one.key}.")
+        raise CommandRefused(f"This cannot be undone, so type the whole name: {one.key}.")
     return one
 
 
@@ -76,17 +76,17 @@ def named_and_rest(text: str, usage: str) -> tuple[Any, str]:
     for size in range(len(words), 1, -1):
         try:
             return named(" ".join(words[:size]), usage), " ".join(words[size:])
-        except Refused:
+        except CommandRefused:
             continue
     return named(words[0], usage), " ".join(words[1:])
 
 
-def member_of(character: Any) -> Member:
+def member_of(character: Any) -> AssistantRunner:
     """Return the running member of a character. Raises Refused when it does not run, HouseNotOpen for no household."""
     house.household()
     member = house.member_of(character)
     if member is None:
-        raise Refused(f"{character.key} is not running. Start it with: assistant/start {character.key}")
+        raise CommandRefused(f"{character.key} is not running. Start it with: assistant/start {character.key}")
     return member
 
 
@@ -95,5 +95,7 @@ def awake(character: Any) -> Assistant:
     member = member_of(character)
     if member.assistant is None:
         why = f": {member.trouble}" if member.trouble else ""
-        raise Refused(f"{character.key} is not awake yet ({member.state}{why}). See: assistant/status {character.key}")
+        raise CommandRefused(
+            f"{character.key} is not awake yet ({member.state}{why}). See: assistant/status {character.key}"
+        )
     return member.assistant

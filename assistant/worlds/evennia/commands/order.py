@@ -15,17 +15,17 @@ from assistant.keys.errors import KeyReferenceError
 from assistant.models.choose import NoModelError
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.showing import WIDTH, in_game_words, safe
-from assistant.worlds.evennia.service import HouseNotOpen
+from assistant.worlds.evennia.service import ServiceNotRunning
 from resilience import Launcher
 
 FAULT = "That failed through a fault of the program; the log of the server says more."
 #: Errors of a command whose message is shown.
-_TOLD = (NoModelError, SettingsError, KeyReferenceError, JournalError, HouseNotOpen)
+_TOLD = (NoModelError, SettingsError, KeyReferenceError, JournalError, ServiceNotRunning)
 
 _log = Logger()
 
 
-class Refused(Exception):
+class CommandRefused(Exception):
     """Nothing was done; the message says why, and what to type instead. It is shown to the player."""
 
 
@@ -61,7 +61,7 @@ Answer = str | Coroutine[Deferred[Any], Any, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class TypedCommand:
     """A command as it was typed: the `left` and the `right` of its "="; `right` is None without a "=".
 
     `account` typed the command. `character` is the one that the player plays now, None for none. `width` is how many
@@ -86,7 +86,7 @@ class Order:
         if self.account.pk:
             self.account.msg(safe(scrub(text)))
 
-    def run(self, handler: Callable[[Order], Answer], what: str) -> None:
+    def run(self, handler: Callable[[TypedCommand], Answer], what: str) -> None:
         """Answer with what `handler` returns, now or when its coroutine is over."""
         try:
             answer = handler(self)
@@ -114,13 +114,13 @@ def scrub(text: str) -> str:
     """Return the text without keys."""
     try:
         return house.household().scrub(text)
-    except HouseNotOpen:
+    except ServiceNotRunning:
         return text
 
 
 def _sentence(error: Exception, what: str) -> str:
     """Return the sentence that a player is shown for an error. An unexpected error is logged."""
-    if isinstance(error, Refused):
+    if isinstance(error, CommandRefused):
         return str(error)
     if isinstance(error, _TOLD):
         sentence = " ".join(in_game_words(str(error)).split()).rstrip(".")

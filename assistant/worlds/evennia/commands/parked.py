@@ -8,25 +8,25 @@ from typing import Any
 from assistant.journal import Parked
 from assistant.service.status import parked_text
 from assistant.worlds.evennia.commands.naming import awake, member_of, named
-from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import counted, paragraph
 
 USAGE = "assistant/parked NAME = retry NUMBER (or: clear NUMBER, retry all, clear all)"
 _RETRY, _CLEAR, _ALL = "retry", "clear", "all"
 
 
-def parked(order: Order) -> Answer:
+def parked(order: TypedCommand) -> Answer:
     """Show what was put aside, try it again, or clear it."""
     character = named(order.left, USAGE)
     words = (order.right or "").casefold().split()
     if order.right is None:
         return _shown(order, character)
     if len(words) != 2 or words[0] not in {_RETRY, _CLEAR}:  # noqa: PLR2004  (what to do, and with which)
-        raise Refused(f"Type: {USAGE.replace('NAME', character.key)}")
+        raise CommandRefused(f"Type: {USAGE.replace('NAME', character.key)}")
     return _done(character, words[0], words[1])
 
 
-async def _shown(order: Order, character: Any) -> str:
+async def _shown(order: TypedCommand, character: Any) -> str:
     """List what was put aside, with numbers. Raises JournalError."""
     there = await awake(character).mind.journal.parked()
     if not there:
@@ -55,9 +55,9 @@ async def _done(character: Any, what: str, which: str) -> str:
 def _chosen(there: Sequence[Parked], which: str, name: str) -> Sequence[Parked]:
     """Return the events that a number or "all" means. Raises Refused."""
     if not there:
-        raise Refused(f"Nothing that {name} heard is put aside.")
+        raise CommandRefused(f"Nothing that {name} heard is put aside.")
     if which == _ALL:
         return there
     if not (which.isdigit() and len(which) < len("1000000") and 1 <= int(which) <= len(there)):
-        raise Refused(f"Give a number from 1 to {len(there)}, or all: see assistant/parked {name}")
+        raise CommandRefused(f"Give a number from 1 to {len(there)}, or all: see assistant/parked {name}")
     return [there[int(which) - 1]]

@@ -8,7 +8,7 @@ from assistant.worlds.evennia import creation
 from assistant.worlds.evennia.body import scenery
 from assistant.worlds.evennia.body.border import border
 from assistant.worlds.evennia.commands.naming import named
-from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from tools.errors import ToolFailed
 
 HOME_USAGE = "assistant/home NAME [= here]"
@@ -16,7 +16,7 @@ SUMMON_USAGE = "assistant/summon NAME"
 _HERE = "here"
 
 
-def home(order: Order) -> Answer:
+def home(order: TypedCommand) -> Answer:
     """Show the home of an assistant, or make it the room its owner is in."""
     character = named(order.left, HOME_USAGE)
     if order.right is None:
@@ -25,12 +25,12 @@ def home(order: Order) -> Answer:
             return f"{character.key} has no home. To make it where you stand: assistant/home {character.key} = here"
         return f"{character.key} is at home in {place.key} (#{place.pk}). {_alone(character)}"
     if order.right.strip().casefold() != _HERE:
-        raise Refused(f"Go to the room that is to be its home, and type: assistant/home {character.key} = here")
+        raise CommandRefused(f"Go to the room that is to be its home, and type: assistant/home {character.key} = here")
     character.home = place = _room(order)
     return f"{character.key} is at home in {place.key} (#{place.pk}) now. {_alone(character)}"
 
 
-def summon(order: Order) -> Answer:
+def summon(order: TypedCommand) -> Answer:
     """Bring an assistant to the room its owner is in."""
     character, room = named(order.left, SUMMON_USAGE), _room(order)
     if character.location is room:
@@ -39,14 +39,14 @@ def summon(order: Order) -> Answer:
         with border(character.key):
             scenery.moved(character, room)
     except ToolFailed as failed:
-        raise Refused(f"{character.key} did not come: {failed}") from failed
+        raise CommandRefused(f"{character.key} did not come: {failed}") from failed
     return f"{character.key} is here now. {_alone(character)}"
 
 
-def _room(order: Order) -> Any:
+def _room(order: TypedCommand) -> Any:
     """Return the room of the player who typed the command. Raises Refused when they are in none."""
     if order.character is None or order.character.location is None:
-        raise Refused("You are nowhere in the game: go into character first, with ic.")
+        raise CommandRefused("You are nowhere in the game: go into character first, with ic.")
     return order.character.location
 
 

@@ -13,11 +13,11 @@ from assistant.journal import Forgotten
 from assistant.memory.rights import Remembered
 from assistant.runtime.character import Assistant
 from assistant.service.rights_text import forgotten_text, remembered_text
-from assistant.service.runner import State
+from assistant.service.runner import RunnerState
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.naming import named_among
-from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import table
 from assistant.worlds.evennia.hearing.principals import principal_of
 from assistant.worlds.evennia.upkeep.alerts import may_mend, troubles_of
@@ -34,13 +34,13 @@ class _PlayerCommand(Command):  # type: ignore[misc]  # Evennia has no types
     account_caller = True
     auto_help = True
     #: Returns the answer of the command; each class has its own.
-    answer: Callable[[Order], Answer]
+    answer: Callable[[TypedCommand], Answer]
 
     def func(self) -> None:
         """Answer the command."""
         account = getattr(self.caller, "account", None) or self.caller
         character = self.caller if self.caller is not account else None
-        Order(account, character, self.args.strip(), width=self.client_width()).run(
+        TypedCommand(account, character, self.args.strip(), width=self.client_width()).run(
             self.answer, f"the command {self.key}"
         )
 
@@ -58,7 +58,7 @@ class CmdAssistants(_PlayerCommand):
 
     key = "assistants"
 
-    def answer(self, order: Order) -> Answer:
+    def answer(self, order: TypedCommand) -> Answer:
         """List every living assistant, marked as an AI."""
         here = order.character.location if order.character is not None else None
         rows = [
@@ -81,7 +81,7 @@ class CmdAssistants(_PlayerCommand):
 def _how(character: Any) -> str:
     """Say that an assistant cannot answer now, empty when it can; the reason is shown only to admins."""
     member = house.member_of(character)
-    is_well = member is not None and member.state is State.AWAKE and not member.emergency
+    is_well = member is not None and member.state is RunnerState.AWAKE and not member.emergency
     return "" if is_well else "cannot think just now"
 
 
@@ -98,7 +98,7 @@ class CmdMute(_PlayerCommand):
 
     key = "mute"
 
-    def answer(self, order: Order) -> Answer:
+    def answer(self, order: TypedCommand) -> Answer:
         """Mute the player for the assistant."""
         return _once(order, _muted(order, _assistant_of(order, "mute <name>"), mute=True))
 
@@ -113,7 +113,7 @@ class CmdUnmute(_PlayerCommand):
 
     key = "unmute"
 
-    def answer(self, order: Order) -> Answer:
+    def answer(self, order: TypedCommand) -> Answer:
         """Let the assistant hear the player again."""
         return _once(order, _muted(order, _assistant_of(order, "unmute <name>"), mute=False))
 
@@ -131,7 +131,7 @@ class CmdForgetMe(_PlayerCommand):
 
     key = "forget me"
 
-    def answer(self, order: Order) -> Answer:
+    def answer(self, order: TypedCommand) -> Answer:
         """Delete what the assistants remember of the player, and say what was deleted."""
         return _once(order, _forgotten(order, _assistants_of(order, "forget me [<name>]")))
 
@@ -149,7 +149,7 @@ class CmdRemember(_PlayerCommand):
 
     key = "what do you remember"
 
-    def answer(self, order: Order) -> Answer:
+    def answer(self, order: TypedCommand) -> Answer:
         """Show what the assistants remember of the player."""
         return _once(order, _remembered(order, _assistants_of(order, "what do you remember [<name>]")))
 
@@ -157,7 +157,7 @@ class CmdRemember(_PlayerCommand):
 PLAYER_COMMANDS = (CmdAssistants, CmdMute, CmdUnmute, CmdForgetMe, CmdRemember)
 
 
-def people_of(order: Order) -> list[Principal]:
+def people_of(order: TypedCommand) -> list[Principal]:
     """Return the principals an assistant may know the player as: their characters, the present one and the account."""
     account = order.account
     played = [character for character in account.characters.all() if character is not None]
@@ -170,16 +170,16 @@ def _living() -> list[Any]:
     """Return the characters of the living assistants. Raises Refused when there is none."""
     there = [one for one in creation.assistants() if house.member_of(one) is not None]
     if not there:
-        raise Refused("No AI character is in the game.")
+        raise CommandRefused("No AI character is in the game.")
     return there
 
 
-def _assistant_of(order: Order, usage: str) -> tuple[str, Assistant]:
+def _assistant_of(order: TypedCommand, usage: str) -> tuple[str, Assistant]:
     """Return the one assistant that is meant, with its name. Raises Refused."""
     return _thinking(named_among(_living(), order.left, usage))
 
 
-def _assistants_of(order: Order, usage: str) -> list[tuple[str, Assistant]]:
+def _assistants_of(order: TypedCommand, usage: str) -> list[tuple[str, Assistant]]:
     """Return the assistant that is meant, or all that live, with their names. Raises Refused."""
     meant = [named_among(_living(), order.left, usage)] if order.left else _living()
     return [_thinking(one) for one in meant]
@@ -189,27 +189,29 @@ def _thinking(character: Any) -> tuple[str, Assistant]:
     """Return the character's name and its assistant. Raises Refused; the reason is shown only to admins."""
     member = house.member_of(character)
     if member is None or member.assistant is None:
-        raise Refused(f"{character.key} cannot think just now, so nothing was done. Try again later. See: assistants")
+        raise CommandRefused(
+            f"{character.key} cannot think just now, so nothing was done. Try again later. See: assistants"
+        )
     return character.key, member.assistant
 
 
-def _once(order: Order, work: Coroutine[Deferred[Any], Any, str]) -> Answer:
+def _once(order: TypedCommand, work: Coroutine[Deferred[Any], Any, str]) -> Answer:
     """Do the work unless the same player waits for another answer: each may cost a search through the journal."""
     if order.account.ndb.assistant_asked:
         work.close()
-        raise Refused("One thing at a time: you are answered in a moment.")
+        raise CommandRefused("One thing at a time: you are answered in a moment.")
     order.account.ndb.assistant_asked = True
     return _counted(order, work)
 
 
-async def _counted(order: Order, work: Coroutine[Deferred[Any], Any, str]) -> str:
+async def _counted(order: TypedCommand, work: Coroutine[Deferred[Any], Any, str]) -> str:
     try:
         return await work
     finally:
         order.account.ndb.assistant_asked = None
 
 
-async def _muted(order: Order, one: tuple[str, Assistant], *, mute: bool) -> str:
+async def _muted(order: TypedCommand, one: tuple[str, Assistant], *, mute: bool) -> str:
     name, assistant = one
     for who in people_of(order):
         await (assistant.rights.mute(who) if mute else assistant.rights.unmute(who))
@@ -218,7 +220,7 @@ async def _muted(order: Order, one: tuple[str, Assistant], *, mute: bool) -> str
     return f"{name} hears you again."
 
 
-async def _forgotten(order: Order, assistants: Sequence[tuple[str, Assistant]]) -> str:
+async def _forgotten(order: TypedCommand, assistants: Sequence[tuple[str, Assistant]]) -> str:
     lines = []
     for name, assistant in assistants:
         sums = Forgotten(0, 0, 0, 0, erased=True)
@@ -234,7 +236,7 @@ def _added(one: Forgotten, other: Forgotten) -> Forgotten:
     return replace(one, **{**counts, "erased": one.erased and other.erased})
 
 
-async def _remembered(order: Order, assistants: Sequence[tuple[str, Assistant]]) -> str:
+async def _remembered(order: TypedCommand, assistants: Sequence[tuple[str, Assistant]]) -> str:
     lines = []
     for name, assistant in assistants:
         seen = [await assistant.rights.see(who) for who in people_of(order)]

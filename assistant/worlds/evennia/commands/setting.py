@@ -11,7 +11,7 @@ from assistant.worlds.evennia import accounts, creation
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands import making, thinking
 from assistant.worlds.evennia.commands.naming import meant, named, named_and_rest
-from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import cut, listed, paragraph, sentence, table
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
@@ -28,11 +28,11 @@ _CELL = 18
 _WHOLE = 3
 
 
-def set_option(order: Order) -> Answer:
+def set_option(order: TypedCommand) -> Answer:
     """Change one option. Nothing after the "=" removes the assistant's own value, so that the game's applies again."""
     name, slash, option = order.left.partition("/")
     if not slash or not option.strip() or order.right is None:
-        raise Refused(f"Type: {SET_USAGE} (nothing behind the = takes it back). All options: {SHOW_USAGE}")
+        raise CommandRefused(f"Type: {SET_USAGE} (nothing behind the = takes it back). All options: {SHOW_USAGE}")
     character = named(name.strip(), SET_USAGE)
     known = meant_option(option, character)
     if known in _ELSEWHERE and order.right:
@@ -53,18 +53,18 @@ def _rename(character: Any, name: str) -> str:
     old = character.key
     creation.check_new_name(name, character)
     if (taken := making.why_no_name(name)) and name.casefold() != old.casefold():
-        raise Refused(taken)
+        raise CommandRefused(taken)
     try:
         creation.rename_assistant(character, name)
     except accounts.AccountTaken as error:
-        raise Refused(f"{sentence(str(error))}") from error
+        raise CommandRefused(f"{sentence(str(error))}") from error
     return (
         f"{old} is named {character.key} now, and remembers what it did. To let it answer to the old name as well: "
         f"assistant/set {character.key}/aliases = {old}"
     )
 
 
-def show(order: Order) -> Answer:
+def show(order: TypedCommand) -> Answer:
     """Show the options with their values; one or a few of them with all that is known of them."""
     left, slash, pattern = order.left.partition("/")
     character, rest = named_and_rest(left.strip(), SHOW_USAGE)
@@ -73,7 +73,7 @@ def show(order: Order) -> Answer:
     exact = [one for one in there if wanted and wanted in {one.name, one.name.rpartition(".")[2]}]
     found = exact or [one for one in there if wanted in one.name.casefold()]
     if not found:
-        raise Refused(
+        raise CommandRefused(
             f"No option of {character.key} has '{cut(wanted)}' in its name. All: assistant/show {character.key}"
         )
     command = f"assistant/set {character.key}/"
@@ -119,10 +119,10 @@ def meant_option(text: str, character: Any) -> str:
     if any(last.startswith(wanted) for last in lasts):
         return lasts[meant(wanted, lasts, "option")]
     without_option({}, text)  # raises SettingsError that names similar ones
-    raise Refused(f"There is no option '{cut(text)}'. All: {SHOW_USAGE}")
+    raise CommandRefused(f"There is no option '{cut(text)}'. All: {SHOW_USAGE}")
 
 
-def persona(order: Order) -> Answer:
+def persona(order: TypedCommand) -> Answer:
     """Show the assistant's persona, or set it."""
     character = named(order.left, "assistant/persona NAME [= who it is]")
     if order.right is not None:
@@ -136,7 +136,7 @@ def persona(order: Order) -> Answer:
     return f"{character.key}: {text[:_PERSONA_CHARS]}"
 
 
-def tools(order: Order) -> Answer:
+def tools(order: TypedCommand) -> Answer:
     """Show which tools an assistant may use, or grant and withdraw some."""
     character = named(order.left, TOOLS_USAGE)
     there = tools_of(character)
@@ -173,21 +173,21 @@ def _chosen(text: str, has: frozenset[str], there: tuple[str, ...]) -> list[str]
     """Return the granted tools after "+tool -tool", or those of a list. Raises Refused."""
     words = text.replace(",", " ").split()
     if not words:
-        raise Refused(f"An assistant without tools cannot even speak. Type: {TOOLS_USAGE}")
+        raise CommandRefused(f"An assistant without tools cannot even speak. Type: {TOOLS_USAGE}")
     if all(word[0] in "+-" for word in words):
         chosen = set(has)
         for word in words:
             name = meant(word[1:], there, "tool")
             chosen = chosen | {name} if word[0] == "+" else chosen - {name}
     elif any(word[0] in "+-" for word in words):
-        raise Refused(f"Either a list, or a + or - before each. Type: {TOOLS_USAGE}")
+        raise CommandRefused(f"Either a list, or a + or - before each. Type: {TOOLS_USAGE}")
     else:
         chosen = {meant(word, there, "tool") for word in words}
     return [name for name in there if name in chosen]
 
 
 #: Options with a command of their own, which checks the value.
-_ELSEWHERE: dict[str, Callable[[Order], Answer]] = {
+_ELSEWHERE: dict[str, Callable[[TypedCommand], Answer]] = {
     "tools": tools,
     "model.provider": thinking.provider,
     "model.model": thinking.model,

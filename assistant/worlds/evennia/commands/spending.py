@@ -16,7 +16,7 @@ from assistant.service.usage_store import UsageRow
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.naming import named, named_and_rest
-from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import counted, number, paragraph, table
 from assistant.worlds.evennia.upkeep.game_wide import game_overrides, keep_game_overrides
 from resilience.budget.ledger import AccountState
@@ -36,7 +36,7 @@ _A_MINUTE = re.compile(r"\b([1-9]\d{0,2})\s*(?:times\s*)?(?:a|an|per|each|/)\s*m
 _AMOUNT = re.compile(r"(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z]+)[\s,;]*")
 
 
-def budget(order: Order) -> Answer:
+def budget(order: TypedCommand) -> Answer:
     """Show the limits of a day with what is used of them, or set one."""
     if order.right is None and (not order.left or order.left.casefold() in GAME_WIDE):
         return _limits(order, creation.assistants())
@@ -68,11 +68,11 @@ def allowance(text: str) -> dict[str, float]:
             break
         amount = float(match.group(1))
         if units[0] != "money" and not amount.is_integer():
-            raise Refused(f"Give a whole number of {units[0]}. Type: {USAGE}")
+            raise CommandRefused(f"Give a whole number of {units[0]}. Type: {USAGE}")
         found[units[0]] = amount if units[0] == "money" else int(amount)
         at = match.end()
     if not found or at < len(text.strip()):
-        raise Refused(f"Give numbers, each with calls, tokens or money behind it. Type: {USAGE}")
+        raise CommandRefused(f"Give numbers, each with calls, tokens or money behind it. Type: {USAGE}")
     return found
 
 
@@ -112,7 +112,7 @@ def _player(text: str) -> str:
     return _for_the_game(tables, _PLAYER)
 
 
-def _limits(order: Order, characters: Iterable[Any]) -> str:
+def _limits(order: TypedCommand, characters: Iterable[Any]) -> str:
     """Format a table of the limits and what is used of them today."""
     used = {account.name: account for account in house.household().pipeline.snapshot().accounts}
     game = creation.config_with({}).budget
@@ -159,7 +159,7 @@ def _limit(limits: AllowanceConfig) -> str:
     return ", ".join(parts) or "as much as it wants"
 
 
-def usage(order: Order) -> Answer:
+def usage(order: TypedCommand) -> Answer:
     """Show what was spent in the last days, by one assistant or by all."""
     text = " ".join(filter(None, (order.left, order.right)))
     days, character = _DAYS, None
@@ -168,14 +168,14 @@ def usage(order: Order) -> Answer:
     elif text:
         character, rest = named_and_rest(text, "assistant/usage [NAME] [days]")
         if rest and not rest.isdigit():
-            raise Refused("Type: assistant/usage [NAME] [days]")
+            raise CommandRefused("Type: assistant/usage [NAME] [days]")
         days = int(rest) if rest else _DAYS
     if not 1 <= days <= _MOST_DAYS:
-        raise Refused(f"Give a number of days from 1 to {_MOST_DAYS}.")
+        raise CommandRefused(f"Give a number of days from 1 to {_MOST_DAYS}.")
     return _usage(order, character, days)
 
 
-async def _usage(order: Order, character: Any, days: int) -> str:
+async def _usage(order: TypedCommand, character: Any, days: int) -> str:
     """Format the tables of /usage. Raises JournalError."""
     rows = await house.household().usage(days)
     span = "today" if days == 1 else f"the last {days} days"
@@ -192,14 +192,14 @@ async def _usage(order: Order, character: Any, days: int) -> str:
     return "\n\n".join(parts)
 
 
-def _by_day(order: Order, rows: list[UsageRow], head: str) -> str:
+def _by_day(order: TypedCommand, rows: list[UsageRow], head: str) -> str:
     if not rows:
         return f"{head}: nothing was used."
     shown = [(row.day.isoformat(), number(row.calls), number(row.tokens), number(row.money)) for row in rows]
     return f"{head}:\n{table(('day', *_UNITS), shown, order.width)}"
 
 
-def _by_account(order: Order, rows: list[UsageRow], head: str) -> str:
+def _by_account(order: TypedCommand, rows: list[UsageRow], head: str) -> str:
     """Format one line for each account, those who used most first."""
     sums: dict[str, list[float]] = defaultdict(lambda: [0, 0, 0.0])
     for row in rows:

@@ -19,21 +19,21 @@ from assistant.worlds.evennia.commands import (
     web,
 )
 from assistant.worlds.evennia.commands.naming import meant
-from assistant.worlds.evennia.commands.order import Answer, Order
+from assistant.worlds.evennia.commands.order import Answer, TypedCommand
 from assistant.worlds.evennia.commands.showing import paragraph, table
 
 
 class Switch(NamedTuple):
     """One switch. `usage` is what to type after it; `bare` says what happens without "=" or without a name."""
 
-    does: Callable[[Order], Answer]
+    does: Callable[[TypedCommand], Answer]
     usage: str
     meaning: str
     bare: str
     example: str
 
 
-def helped(order: Order) -> Answer:
+def helped(order: TypedCommand) -> Answer:
     """Show what a switch does, or what an option means; without either, list all switches."""
     wanted = order.left.strip().lstrip("/").casefold()
     if not wanted:

@@ -19,7 +19,7 @@ from assistant.service.service import IN_THE_GAME
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.naming import meant, named
-from assistant.worlds.evennia.commands.order import WORK, Answer, Order, Refused
+from assistant.worlds.evennia.commands.order import WORK, Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import ANEW_IN_THE_GAME, cut, in_game_words, listed, sentence
 from llm import BadCredential
 
@@ -41,7 +41,7 @@ _SHORTEST_TO_HIDE = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ModelChange:
     """A change of the model's settings; None means no change. `key` is a reference."""
 
     provider: str | None = None
@@ -51,7 +51,7 @@ class Wanted:
     force: bool = False
 
 
-def parsed(text: str) -> Wanted:
+def parsed(text: str) -> ModelChange:
     """Read what the words of /provider ask for, in any order. Raises Refused."""
     words = text.split()
     force = bool(words) and words[-1].casefold() == FORCE
@@ -61,19 +61,19 @@ def parsed(text: str) -> Wanted:
     keys = [word for word in words if _REFERENCE.match(word) and word not in urls]
     rest = [word for word in words if word not in urls and word not in keys]
     if len(urls) > 1 or len(keys) > 1:
-        raise Refused(f"Give one address and one key at most: {USAGE}")
+        raise CommandRefused(f"Give one address and one key at most: {USAGE}")
     providers = sorted(known_names())
     if not rest:
-        raise Refused(f"Which provider: {listed(providers)}? Type: {USAGE}")
+        raise CommandRefused(f"Which provider: {listed(providers)}? Type: {USAGE}")
     exact = [word for word in rest if word.casefold() in providers]
     provider = meant((exact or rest)[0], providers, "provider")
     rest.remove((exact or rest)[0])
     if len(rest) > 1:
-        raise Refused(f"Give one model, without spaces in its name: {USAGE}")
-    return Wanted(provider, "".join(rest), "".join(urls), "".join(keys) or None, force)
+        raise CommandRefused(f"Give one model, without spaces in its name: {USAGE}")
+    return ModelChange(provider, "".join(rest), "".join(urls), "".join(keys) or None, force)
 
 
-def provider(order: Order) -> Answer:
+def provider(order: TypedCommand) -> Answer:
     """Show the provider and the choices, or change it."""
     character = named(order.left, USAGE)
     if order.right is None:
@@ -81,7 +81,7 @@ def provider(order: Order) -> Answer:
     return _change(order, character, parsed(order.right))
 
 
-def model(order: Order) -> Answer:
+def model(order: TypedCommand) -> Answer:
     """Show the model, or change to another one of the same provider."""
     usage = "assistant/model NAME = MODEL"
     character = named(order.left, usage)
@@ -92,11 +92,11 @@ def model(order: Order) -> Answer:
     words = words[:-1] if force else words
     refuse_keys(words)
     if len(words) > 1:
-        raise Refused(f"Give one model, without spaces in its name: {usage}")
-    return _change(order, character, Wanted(model="".join(words), force=force))
+        raise CommandRefused(f"Give one model, without spaces in its name: {usage}")
+    return _change(order, character, ModelChange(model="".join(words), force=force))
 
 
-def key(order: Order) -> Answer:
+def key(order: TypedCommand) -> Answer:
     """Show where the key is, or set it; a key itself is refused."""
     character = named(order.left, KEY_USAGE)
     if order.right is None:
@@ -107,10 +107,10 @@ def key(order: Order) -> Answer:
     reference = " ".join(words[:-1] if force else words)
     if reference:
         _check(reference, creation.config_of(character).model, character.key)
-    return _change(order, character, Wanted(key=reference, force=force))
+    return _change(order, character, ModelChange(key=reference, force=force))
 
 
-def reload(_: Order) -> Answer:
+def reload(_: TypedCommand) -> Answer:
     """Read all keys of assistants and web again. Servers that refused a key or lacked the model are asked anew."""
     house.household().settings_changed()
     count = creation.restart_all()
@@ -122,18 +122,18 @@ def check_reference_typed(reference: str, usage: str) -> None:
     bare = reference.partition(":")[2] if _REFERENCE.match(reference) else reference
     if bare == reference or _LIKE_A_KEY.fullmatch(bare):
         _hide(bare)
-        raise Refused(NO_LITERAL_KEY.format(usage=usage))
+        raise CommandRefused(NO_LITERAL_KEY.format(usage=usage))
     try:
         check_reference(reference)
     except KeyReferenceError as error:
-        raise Refused(f"{sentence(str(error))} Type: {usage}") from None
+        raise CommandRefused(f"{sentence(str(error))} Type: {usage}") from None
 
 
 def _check(reference: str, config: ModelConfig, name: str) -> None:
     """Raise Refused for what is no reference to a key, and for any key where none is needed."""
     check_reference_typed(reference, KEY_USAGE)
     if config.provider in {AUTO, EMBEDDED} and not config.url:
-        raise Refused(
+        raise CommandRefused(
             f"The provider {config.provider} takes no key. Name one that does, with its key in the same line: "
             f"{USAGE.replace('NAME', name)}"
         )
@@ -144,7 +144,7 @@ def refuse_keys(words: Sequence[str], usage: str = KEY_USAGE) -> None:
     if found := [word for word in words if _LIKE_A_KEY.fullmatch(word)]:
         for word in found:
             _hide(word)
-        raise Refused(NO_LITERAL_KEY.format(usage=usage))
+        raise CommandRefused(NO_LITERAL_KEY.format(usage=usage))
 
 
 def _hide(key: str) -> None:
@@ -164,7 +164,7 @@ def _current(character: Any) -> str:
     return cut(f"{character.key}: {', '.join(parts)}.{chosen}", 600)
 
 
-def _change(order: Order, character: Any, wanted: Wanted) -> Answer:
+def _change(order: TypedCommand, character: Any, wanted: ModelChange) -> Answer:
     """Keep the change at once when that is forced, else when the model has answered."""
     overrides = changed(creation.settings_of(character), creation.config_of(character).model, wanted)
     config = creation.config_with(overrides)
@@ -175,20 +175,20 @@ def _change(order: Order, character: Any, wanted: Wanted) -> Answer:
     return _tried(character, config.model, wanted)
 
 
-async def _tried(character: Any, config: ModelConfig, wanted: Wanted) -> str:
+async def _tried(character: Any, config: ModelConfig, wanted: ModelChange) -> str:
     """Ask the model; if it answers, keep the change and say so. Raises Refused with the cause if it does not."""
     try:
         answered = await house.household().try_model(config, wanted.key or "")
     except (NoModelError, KeyReferenceError, SettingsError) as error:
-        raise Refused(_told(error, character.key, config)) from error
+        raise CommandRefused(_told(error, character.key, config)) from error
     if not character.pk:
-        raise Refused("It answered, but the assistant was deleted meanwhile.")
+        raise CommandRefused("It answered, but the assistant was deleted meanwhile.")
     # Other settings that were changed while the model was asked are kept.
     overrides = changed(creation.settings_of(character), creation.config_of(character).model, wanted)
     return f"Kept: {answered}.{_keep(character, overrides, wanted)}"
 
 
-def _keep(character: Any, overrides: Mapping[str, Any], wanted: Wanted) -> str:
+def _keep(character: Any, overrides: Mapping[str, Any], wanted: ModelChange) -> str:
     """Keep the change, restart a living assistant, and return what the owner must know besides."""
     member = creation.change_settings(character, overrides, entered=wanted.key or "")
     if member is not None or not wanted.key:
@@ -200,7 +200,7 @@ def _keep(character: Any, overrides: Mapping[str, Any], wanted: Wanted) -> str:
     return f" {character.key} does not run now."
 
 
-def changed(overrides: Mapping[str, Any], now: ModelConfig, wanted: Wanted) -> dict[str, Any]:
+def changed(overrides: Mapping[str, Any], now: ModelConfig, wanted: ModelChange) -> dict[str, Any]:
     """Return the overrides with the change.
 
     A key given for one provider or address does not go to another one by itself. Options that the new provider does not
@@ -230,7 +230,7 @@ def _leave_behind(table: dict[str, Any], now: ModelConfig, provider: str) -> Non
             table[option] = unset
 
 
-def _is_elsewhere(now: ModelConfig, wanted: Wanted) -> bool:
+def _is_elsewhere(now: ModelConfig, wanted: ModelChange) -> bool:
     """Tell whether the present key would go to another server than now."""
     given = {name: getattr(wanted, name) for name in ("provider", "url") if getattr(wanted, name) is not None}
     before, after = binding_of(now), binding_of(now.model_copy(update=given))

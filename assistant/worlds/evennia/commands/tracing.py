@@ -8,9 +8,9 @@ from twisted.internet.interfaces import IReactorTime
 
 from assistant.events.outcome import Outcome
 from assistant.events.trace import StepTrace
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from assistant.service.showing import outcome_text, trace_text
-from assistant.worlds.evennia.commands.order import Order
+from assistant.worlds.evennia.commands.order import TypedCommand
 
 #: How long it is shown, in seconds.
 SECONDS = 3600.0
@@ -19,7 +19,7 @@ SECONDS = 3600.0
 class Watch:
     """Shows every run of one assistant to the player who asked, for an hour or until they leave the game."""
 
-    def __init__(self, order: Order, member: Member, clock: IReactorTime) -> None:
+    def __init__(self, order: TypedCommand, member: AssistantRunner, clock: IReactorTime) -> None:
         self._order = order
         self._member = member
         self._clock = clock
@@ -59,7 +59,7 @@ class Watch:
             self._order.say(f"{self._member.place.me.name}:\n{text}")
 
 
-def watch_of(account: Any, member: Member) -> Watch | None:
+def watch_of(account: Any, member: AssistantRunner) -> Watch | None:
     """Return the watch of this account on this assistant, None when there is none."""
     watch = _watches(account).get(member)
     if watch is not None and watch.is_over():
@@ -68,9 +68,9 @@ def watch_of(account: Any, member: Member) -> Watch | None:
     return watch
 
 
-def _watches(account: Any) -> dict[Member, Watch]:
+def _watches(account: Any) -> dict[AssistantRunner, Watch]:
     """Return what an account watches, kept in memory with it. Watches that are over are dropped."""
-    watches: dict[Member, Watch] = account.ndb.assistant_watches or {}
+    watches: dict[AssistantRunner, Watch] = account.ndb.assistant_watches or {}
     account.ndb.assistant_watches = {member: one for member, one in watches.items() if one in member.observers}
-    current: dict[Member, Watch] = account.ndb.assistant_watches
+    current: dict[AssistantRunner, Watch] = account.ndb.assistant_watches
     return current

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from assistant.checks.finding import Finding, State
+from assistant.checks.finding import Finding, FindingState
 from assistant.journal import JournalError
 from assistant.loop.billing import TOTAL
 from assistant.memory.entries import Entry
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from assistant.service.status import account_text, is_used_up, servers_text, trouble_text
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia import runners as lives
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.making import list_text, state_of
 from assistant.worlds.evennia.commands.naming import awake, member_of, named, named_and_rest
-from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import counted, cut, in_game_words, sentence
 from assistant.worlds.evennia.commands.tracing import Watch, watch_of
 from assistant.worlds.evennia.upkeep import doctor
@@ -29,7 +29,7 @@ _ENTRIES, _MOST_ENTRIES = 10, 100
 _LINE, _CAUSE = 300, 400
 
 
-def status(order: Order) -> Answer:
+def status(order: TypedCommand) -> Answer:
     """Show the state of one assistant, or of all of them with the servers of their models."""
     if order.left:
         return _one(named(order.left, "assistant/status [NAME]"))
@@ -54,7 +54,7 @@ async def _one(character: Any) -> str:
     return "\n".join([*lines, *_servers(member)])
 
 
-async def _of_mind(member: Member, name: str) -> list[str]:
+async def _of_mind(member: AssistantRunner, name: str) -> list[str]:
     """Say what waits, what is asked for, and what the journal reports; nothing while the assistant is not awake."""
     if member.assistant is None:
         return []
@@ -87,12 +87,12 @@ def _budgets(character: Any) -> list[str]:
     ]
 
 
-def _servers(member: Member | None) -> list[str]:
+def _servers(member: AssistantRunner | None) -> list[str]:
     """Describe the servers of one assistant's models, or of all. What was spent is left to /budget and /usage."""
     try:
         household = house.household()
         snapshot = household.pipeline.snapshot()
-    except house.HouseNotOpen as why:
+    except house.ServiceNotRunning as why:
         return [f"No assistant can live now: {why}."]
     web = [line for line in household.web.status().splitlines() if line]
     if member is None:
@@ -101,12 +101,12 @@ def _servers(member: Member | None) -> list[str]:
     return [*(servers_text(snapshot, origins) or [f"{one}: was not asked yet" for one in sorted(origins)]), *web]
 
 
-def history(order: Order) -> Answer:
+def history(order: TypedCommand) -> Answer:
     """Show the last entries that an assistant has in mind."""
     usage = "assistant/history NAME [how many]"
     character, rest = named_and_rest(" ".join(filter(None, (order.left, order.right))), usage)
     if rest and not rest.isdigit():
-        raise Refused(f"Type: {usage}")
+        raise CommandRefused(f"Type: {usage}")
     count = min(int(rest or _ENTRIES), _MOST_ENTRIES)
     entries = awake(character).mind.history.entries()
     shown = [line for entry in entries[-count:] for line in _entry(entry)] if count else []
@@ -128,7 +128,7 @@ def _message(message: Message) -> Iterator[str]:
         yield "  " + cut(f"= {result.text}", _LINE)
 
 
-def trace(order: Order) -> Answer:
+def trace(order: TypedCommand) -> Answer:
     """Show each step of an assistant's thinking as it happens, or stop showing it."""
     character = named(order.left, "assistant/trace NAME")
     member = member_of(character)
@@ -136,7 +136,7 @@ def trace(order: Order) -> Answer:
         watch.stop()
         return f"You are not shown any more how {character.key} thinks."
     if not order.account.sessions.count():
-        raise Refused("Nobody is there to be shown it.")
+        raise CommandRefused("Nobody is there to be shown it.")
     Watch(order, member, house.household().clock).start()
     return (
         f"You are shown how {character.key} thinks, for an hour or until you leave, or it is started anew. "
@@ -144,7 +144,7 @@ def trace(order: Order) -> Answer:
     )
 
 
-def examine(order: Order) -> Answer:
+def examine(order: TypedCommand) -> Answer:
     """Look for what is wrong with the game's installation and with one assistant."""
     is_meant = order.left or len(creation.assistants()) == 1
     character = named(order.left, "assistant/doctor [NAME]") if is_meant else None
@@ -152,13 +152,13 @@ def examine(order: Order) -> Answer:
     return _examine(order, character)
 
 
-async def _examine(order: Order, character: Any) -> str:
+async def _examine(order: TypedCommand, character: Any) -> str:
     """Show each finding as it comes, and return a sentence for the end."""
     wrong = 0
 
     def show(finding: Finding) -> None:
         nonlocal wrong
-        wrong += finding.state is State.WRONG
+        wrong += finding.state is FindingState.WRONG
         order.say(finding.line())
 
     for finding in await doctor.findings():

@@ -12,7 +12,7 @@ from assistant.worlds.evennia import creation
 from assistant.worlds.evennia import runners as lives
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.naming import meant
-from assistant.worlds.evennia.commands.order import Answer, Order, Refused
+from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.setting import option_text
 from assistant.worlds.evennia.commands.showing import cut, listed, paragraph, table
 from assistant.worlds.evennia.commands.thinking import check_reference_typed, refuse_keys
@@ -47,7 +47,7 @@ _LACKS_KEY = re.compile(r"(\w+) needs a key")
 _SPLIT = re.compile(r"[\s,]+")
 
 
-def web(order: Order) -> Answer:
+def web(order: TypedCommand) -> Answer:
     """Show the web of the game, or change it."""
     words = order.left.split()
     value = order.right
@@ -77,11 +77,11 @@ def _meant_option(text: str) -> str:
     names = [option.name for option in web_options(creation.config_with({}), {})]
     known = _WORDS.get(wanted) or meant(wanted, [*names, *_WORDS, _ON, _OFF, *_OF_PROVIDER], "setting of the web")
     if known in {_ON, _OFF, *_OF_PROVIDER}:
-        raise Refused(f"Type: {USAGE}")
+        raise CommandRefused(f"Type: {USAGE}")
     return _WORDS.get(known, known)
 
 
-def _one(order: Order, name: str) -> str:
+def _one(order: TypedCommand, name: str) -> str:
     option = next(one for one in _options() if one.name == name)
     return option_text(option, "assistant/web ", order.width)
 
@@ -90,7 +90,7 @@ def _options() -> list[Option]:
     return web_options(creation.config_with({}), game_overrides())
 
 
-def _shown(order: Order) -> str:
+def _shown(order: TypedCommand) -> str:
     """Show whether the web is on, with which providers, and how much of it is left."""
     household = house.household()
     config = household.web.config
@@ -156,7 +156,7 @@ def _of_provider(what: str, name: str, value: str) -> Answer:
     else:
         refuse_keys(value.split(), KEY_USAGE)
     if what == "key" and value and not usual_url(known) and not _has_url(known):
-        raise Refused(
+        raise CommandRefused(
             f"{known} takes no key, or needs the address of its server first: assistant/web url {known} = ..."
         )
     tables = game_overrides()
@@ -184,7 +184,7 @@ async def _changed(tables: dict[str, Any], what: str, entered: str = "") -> str:
         if not (lacking := _LACKS_KEY.search(str(error))):
             raise
         key = f"assistant/web key {lacking[1]} = env:{lacking[1].upper()}_API_KEY"
-        raise Refused(f"{lacking[1]} needs a key. Say first where it is, as in: {key}") from error
+        raise CommandRefused(f"{lacking[1]} needs a key. Say first where it is, as in: {key}") from error
     keep_game_overrides({**game_overrides(), "web": tables.get("web", {})})
     if before.get("web") != tables.get("web"):
         creation.restart_all()

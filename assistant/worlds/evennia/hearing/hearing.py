@@ -34,7 +34,7 @@ _LOOK = "look"
 _MOVES = {"move", "teleport", "traverse"}
 
 
-class Ears(Protocol):
+class EventListener(Protocol):
     """A listener that is told what a character perceives. Called on the reactor, must not wait."""
 
     def hear(self, make: MakeEvent) -> None:
@@ -61,10 +61,10 @@ class _Heard:
     given: list[Any] = field(default_factory=list)
 
 
-class Hearing:
+class EventSource:
     """The ears of one character. Attach them with `AssistantCharacter.attach`, and `close` them at the end."""
 
-    def __init__(self, character: Any, ears: Ears, clock: IReactorTime) -> None:
+    def __init__(self, character: Any, ears: EventListener, clock: IReactorTime) -> None:
         self._me = character
         self._ears = ears
         self._clock = clock

@@ -9,7 +9,7 @@ from evennia.typeclasses.tags import PermissionHandler
 from assistant.worlds.evennia.hearing.ladder import PLAYER, Ladder
 
 
-class Standing(PermissionHandler):  # type: ignore[misc]  # Evennia has no types
+class CharacterRights(PermissionHandler):  # type: ignore[misc]  # Evennia has no types
     """The permissions of an assistant's character.
 
     A step of the game's ladder that is stored on the character does not count: to give it one would give it to every

@@ -15,7 +15,7 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.config.settings import SettingsError
-from assistant.service.troubles import EVERYBODY, Kind, Trouble
+from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia import service as house
 from assistant.worlds.evennia.commands.showing import in_game_words, safe, sentence
@@ -23,13 +23,13 @@ from assistant.worlds.evennia.upkeep.game_wide import KEPT_ALERTS, kept_as
 
 #: What can be done in a game, by the kind of trouble.
 REMEDIES = {
-    Kind.EMERGENCY: "The log of the Server has the cause. To let it think again: assistant/reset {name}",
-    Kind.PARKED: "To see what was said, try it again or clear it: assistant/parked {name}",
-    Kind.NO_MODEL: "To look closer: assistant/doctor {name}. To use another model: assistant/provider {name}",
-    Kind.MODEL: "To look closer: assistant/doctor {name}. To use another model or key: assistant/provider {name}",
-    Kind.KEY: "To give it another key: assistant/key {name} = env:VARIABLE",
-    Kind.BUDGET: "It goes on at midnight. To lift it now: assistant/budget {whose} = none",
-    Kind.JOURNAL: "Make room on the disk, or see who may write there: the log of the Server says more.",
+    TroubleKind.EMERGENCY: "The log of the Server has the cause. To let it think again: assistant/reset {name}",
+    TroubleKind.PARKED: "To see what was said, try it again or clear it: assistant/parked {name}",
+    TroubleKind.NO_MODEL: "To look closer: assistant/doctor {name}. To use another model: assistant/provider {name}",
+    TroubleKind.MODEL: "To look closer: assistant/doctor {name}. For another model or key: assistant/provider {name}",
+    TroubleKind.KEY: "To give it another key: assistant/key {name} = env:VARIABLE",
+    TroubleKind.BUDGET: "It goes on at midnight. To lift it now: assistant/budget {whose} = none",
+    TroubleKind.JOURNAL: "Make room on the disk, or see who may write there: the log of the Server says more.",
 }
 #: The most records that are kept; the oldest are dropped first.
 _MOST = 20
@@ -136,13 +136,13 @@ def _tell(account: Any, records: list[dict[str, Any]]) -> None:
 
 
 def _trouble(record: Mapping[str, Any]) -> Trouble:
-    return Trouble(Kind(record["kind"]), record["subject"], record["name"], record["sentence"])
+    return Trouble(TroubleKind(record["kind"]), record["subject"], record["name"], record["sentence"])
 
 
 def _kept() -> list[dict[str, Any]]:
     """Return the stored records, without those of kinds that only another version knows."""
     kept = kept_as(KEPT_ALERTS)
-    known = {kind.value for kind in Kind}
+    known = {kind.value for kind in TroubleKind}
     return [one for one in kept if one.get("kind") in known] if isinstance(kept, list) else []
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from django.conf import settings
 
-from assistant.checks.finding import Finding, State
+from assistant.checks.finding import Finding, FindingState
 from assistant.models.counting import how_counted
-from assistant.service.runner import Member
+from assistant.service.runner import AssistantRunner
 from assistant.service.troubles import EVERYBODY
 from assistant.shadows import shadowed
 from assistant.worlds.evennia import service as house
@@ -31,18 +31,18 @@ async def findings() -> list[Finding]:
     return [packages(), whole_house(), reactor_in_use(), pragmas.finding(), *ports()]
 
 
-def counters(member: Member) -> Iterable[Finding]:
+def counters(member: AssistantRunner) -> Iterable[Finding]:
     """Report how the tokens of a running assistant's models are counted, and how far off that has been."""
     for chosen in member.models:
         said = f"those of {chosen.provider.model} are {how_counted(chosen.provider)}"
-        yield Finding("tokens", State.OK, said)
+        yield Finding("tokens", FindingState.OK, said)
 
 
 def packages() -> Finding:
     """Check whether another package hides one of ours."""
     in_the_way = shadowed()
     said = in_the_way or "none of mud-assistant's own is hidden by another"
-    return Finding("packages", State.WRONG if in_the_way else State.OK, said)
+    return Finding("packages", FindingState.WRONG if in_the_way else FindingState.OK, said)
 
 
 def whole_house() -> Finding:
@@ -51,10 +51,10 @@ def whole_house() -> Finding:
         trouble = house.household().trouble or "; ".join(
             one.sentence for one in house.household().troubles.of(EVERYBODY)
         )
-    except house.HouseNotOpen as error:
+    except house.ServiceNotRunning as error:
         trouble = str(error)
     said = trouble or f"open; what the assistants remember is in {house.household().home.journal}"
-    return Finding("household", State.WRONG if trouble else State.OK, said)
+    return Finding("household", FindingState.WRONG if trouble else FindingState.OK, said)
 
 
 def reactor_in_use() -> Finding:
@@ -63,8 +63,10 @@ def reactor_in_use() -> Finding:
 
     name = type(reactor).__name__
     if name == "AsyncioSelectorReactor":
-        return Finding("reactor", State.WRONG, "Evennia does not work on asyncio's reactor: start it without --reactor")
-    return Finding("reactor", State.OK, name)
+        return Finding(
+            "reactor", FindingState.WRONG, "Evennia does not work on asyncio's reactor: start it without --reactor"
+        )
+    return Finding("reactor", FindingState.OK, name)
 
 
 def ports() -> Iterable[Finding]:
@@ -74,4 +76,4 @@ def ports() -> Iterable[Finding]:
         open_to = [at for at in ([given] if isinstance(given, str) else given) if at not in _LOOPBACK]
         if open_to and (not switch or getattr(settings, switch, False)):
             said = f"{name} lets other machines in ({', '.join(open_to)}); for this one alone, set it to 127.0.0.1"
-            yield Finding("ports", State.UNKNOWN if name != "AMP_INTERFACE" else State.WRONG, said)
+            yield Finding("ports", FindingState.UNKNOWN if name != "AMP_INTERFACE" else FindingState.WRONG, said)

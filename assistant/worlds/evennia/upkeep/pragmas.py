@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import connection
 
-from assistant.checks.finding import Finding, State
+from assistant.checks.finding import Finding, FindingState
 
 CHECK = "the game's database"
 #: `PRAGMA synchronous` from FULL on: every small change of the game waits for the disk.
@@ -21,7 +21,7 @@ CURE = (
 def finding() -> Finding:
     """Check whether the pragmas in force suit a game. Asks the connection of the calling thread."""
     if connection.vendor != "sqlite":
-        return Finding(CHECK, State.OK, f"it is {connection.vendor}, which has no pragmas to lose")
+        return Finding(CHECK, FindingState.OK, f"it is {connection.vendor}, which has no pragmas to lose")
     return judged(_asked("journal_mode"), int(_asked("synchronous")))
 
 
@@ -31,11 +31,11 @@ def judged(mode: str, level: int) -> Finding:
     if level >= _FULL:
         return Finding(
             CHECK,
-            State.WRONG,
+            FindingState.WRONG,
             f"{in_force} are in force{_lost()}, so each change of an object holds the whole game up for 5 to 14 ms "
             f"instead of 1; put this line at the end of server/conf/settings.py and restart the game: {CURE}",
         )
-    return Finding(CHECK, State.OK, f"{in_force} are in force")
+    return Finding(CHECK, FindingState.OK, f"{in_force} are in force")
 
 
 def _lost() -> str:

@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 
 from tests.tools.web.extracting.processes import FakeWorkers
 from tools.testing import now
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.extracting import Extracted, ExtractLimits, Extractor, Flag
 
 LIMITS = ExtractLimits(most_waiting=3, pages_per_worker=5)
@@ -94,7 +94,7 @@ def test_a_page_that_takes_too_long_ends_with_its_worker_and_the_next_ones_are_r
     rig.clock.advance(0.1)
     error = error_of(bomb)
     assert (error.kind, error.message) == (
-        Kind.TIMEOUT,
+        ErrorKind.TIMEOUT,
         "the page at h.example (text/html, 12 kB) took longer than 5 s to read",
     )
     assert rig.workers.started[0].signals == ["KILL"]
@@ -121,7 +121,7 @@ def test_saying_ready_again_does_not_win_a_page_more_time(rig: Rig) -> None:
     rig.clock.advance(4)
     rig.ready()
     rig.clock.advance(1)
-    assert error_of(bomb).kind in {Kind.TIMEOUT, Kind.PARSE}
+    assert error_of(bomb).kind in {ErrorKind.TIMEOUT, ErrorKind.PARSE}
 
 
 def test_a_page_the_worker_dies_of_is_told_so_and_the_rest_is_read(rig: Rig) -> None:
@@ -130,7 +130,7 @@ def test_a_page_the_worker_dies_of_is_told_so_and_the_rest_is_read(rig: Rig) -> 
     rig.workers.latest.tells("begun")
     rig.workers.latest.dies()
     error = error_of(bomb)
-    assert error.kind is Kind.PARSE
+    assert error.kind is ErrorKind.PARSE
     assert "broke down over it" in error.message
     rig.ready()
     rig.workers.latest.reads()
@@ -144,7 +144,7 @@ def test_a_page_that_a_dying_worker_never_saw_is_read_by_the_next_but_not_for_ev
     rig.ready()
     assert rig.workers.latest.pages[0][1] == b"page"
     rig.workers.latest.dies(9)
-    assert error_of(done).kind is Kind.PARSE
+    assert error_of(done).kind is ErrorKind.PARSE
     assert len(rig.workers.started) == 2
 
 
@@ -169,7 +169,7 @@ def test_a_worker_that_does_not_start_is_not_started_over_and_over(
     act(rig)
     for each in done:
         error = error_of(each)
-        assert error.kind is Kind.SERVER
+        assert error.kind is ErrorKind.SERVER
         assert why in error.message
     assert len(rig.workers.started) == 1
     assert rig.clock.getDelayedCalls() == []
@@ -188,7 +188,7 @@ def test_the_queue_is_bounded(rig: Rig) -> None:
     done = [rig.read(b"%d" % number) for number in range(3)]
     error = error_of(rig.read())
     assert (error.kind, error.message) == (
-        Kind.RATE_LIMITED,
+        ErrorKind.RATE_LIMITED,
         "too many pages wait to be read; try again in a minute",
     )
     rig.ready()
@@ -208,7 +208,7 @@ def test_who_waits_too_long_is_told_and_the_others_keep_their_places(rig: Rig) -
     assert not second.called
     rig.clock.advance(0.1)
     error = error_of(second)
-    assert error.kind is Kind.TIMEOUT
+    assert error.kind is ErrorKind.TIMEOUT
     assert error.message == "the page at h.example (text/html, 6 bytes) waited 30 s for its turn to be read"
     rig.workers.latest.reads()
     rig.workers.latest.reads()
@@ -217,7 +217,7 @@ def test_who_waits_too_long_is_told_and_the_others_keep_their_places(rig: Rig) -
 
 def test_a_page_over_the_cap_never_reaches_the_worker(rig: Rig) -> None:
     error = error_of(rig.read(b"x" * (LIMITS.input_bytes + 1)))
-    assert (error.kind, rig.workers.started) == (Kind.PARSE, [])
+    assert (error.kind, rig.workers.started) == (ErrorKind.PARSE, [])
     assert error.message == "the page at h.example (text/html, 2,000 kB) is larger than 2,000 kB"
 
 
@@ -276,7 +276,7 @@ def test_stop_ends_the_worker_and_everything_that_waits(rig: Rig) -> None:
     rig.workers.latest.dies(9)
     now(stopped)
     assert rig.clock.getDelayedCalls() == []
-    assert error_of(rig.read()).kind is Kind.SERVER
+    assert error_of(rig.read()).kind is ErrorKind.SERVER
     now(rig.extractor.stop())
     assert len(rig.workers.started) == 1
 

@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from tests.tools.web.extracting.bombs import BOMBS, HTML, small_pdf
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.extracting import ExtractLimits, Extractor
 from tools.web.extracting.process import worker_command, worker_environment
 from tools.web.extracting.worker import answer, limits_of
@@ -135,7 +135,7 @@ async def test_a_bomb_is_killed_and_pages_behind_it_are_read(reactor: Any) -> No
         behind = [extractor.extract(b"page %d" % number, "text/plain", "", "http://h/") for number in range(3)]
         with pytest.raises(WebError, match=r"bomb.example \(application/pdf, 92 kB\) took longer than 1 s") as caught:
             await bomb
-        assert caught.value.kind is Kind.TIMEOUT
+        assert caught.value.kind is ErrorKind.TIMEOUT
         assert [(await each).markdown for each in behind] == ["page 0", "page 1", "page 2"]
         assert (extractor.counts.started, extractor.counts.killed) == (2, 1)
     finally:
@@ -149,7 +149,7 @@ async def test_a_page_that_wants_too_much_memory_is_refused(reactor: Any) -> Non
         body = b"<main>" + b"<p>some words of a page <a href=x>and a link</a></p>" * 35_000
         with pytest.raises(WebError) as caught:
             await extractor.extract(body, HTML, "", "http://h.example/")
-        assert caught.value.kind is Kind.PARSE
+        assert caught.value.kind is ErrorKind.PARSE
         assert (await extractor.extract(b"next", "text/plain", "", "http://h/")).markdown == "next"
         assert extractor.counts.started == 2
     finally:

@@ -8,7 +8,7 @@ from typing import Any
 
 from llm.testing.serving import serve
 from resilience import HttpExchange
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import Shared
 from tools.web.source.protocol import ReadProvider
 from tools.web.testing.serving import FakePage, FakeReader
@@ -33,7 +33,7 @@ class Judge:
     async def __call__(self, url: str) -> None:
         self.judged.append((url, len(self._fake.heard)))
         if "10.0.0.1" in url:
-            raise WebError(Kind.POLICY, "a private address")
+            raise WebError(ErrorKind.POLICY, "a private address")
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from tests.tools.web.readers.services import PAGES, URL, reading, refusal
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.read.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
 from tools.web.testing.crawl4ai import FakeCrawl4AI
 from tools.web.testing.serving import Failing
@@ -44,27 +44,27 @@ async def test_a_page_without_main_content_is_asked_for_whole(reactor: Any) -> N
 async def test_a_private_address_never_leaves(reactor: Any) -> None:
     fake = FakeCrawl4AI(Clock().seconds, PAGES)
     async with reading(fake, reactor, crawl4ai()) as (reader, _):
-        assert (await refusal(reader, "http://10.0.0.1/")).kind is Kind.POLICY
+        assert (await refusal(reader, "http://10.0.0.1/")).kind is ErrorKind.POLICY
     assert not fake.heard
 
 
 @pytest.mark.parametrize(
     ("failing", "kind", "words"),
     [
-        (Failing(403, {"detail": "Not authenticated"}), Kind.AUTH, "Not authenticated"),
-        (Failing(400, {"detail": "Invalid URL format."}), Kind.BAD_REQUEST, "Invalid URL"),
-        (Failing(422, {"detail": [{"msg": "Field required"}]}), Kind.BAD_REQUEST, "Field required"),
-        (Failing(429, {"error": "Rate limit exceeded: 10 per 1 minute"}), Kind.RATE_LIMITED, "10 per 1 minute"),
-        (Failing(500, {"detail": "Page.goto: net::ERR_CONNECTION_REFUSED"}), Kind.BLOCKED_OR_EMPTY, "net::ERR"),
-        (Failing(500, {"detail": "browser has been closed"}), Kind.SERVER, "closed"),
-        (Failing(502, b"<html>bad gateway"), Kind.SERVER, "502"),
-        (Failing(504, b""), Kind.TIMEOUT, "504"),
-        (Failing(200, {"status": "ok"}), Kind.PARSE, "no Crawl4AI server"),
-        (Failing(200, b"<html>"), Kind.PARSE, "JSON"),
-        (Failing(307, b"", {"Location": "http://10.0.0.1/"}), Kind.SERVER, "redirect"),
+        (Failing(403, {"detail": "Not authenticated"}), ErrorKind.AUTH, "Not authenticated"),
+        (Failing(400, {"detail": "Invalid URL format."}), ErrorKind.BAD_REQUEST, "Invalid URL"),
+        (Failing(422, {"detail": [{"msg": "Field required"}]}), ErrorKind.BAD_REQUEST, "Field required"),
+        (Failing(429, {"error": "Rate limit exceeded: 10 per 1 minute"}), ErrorKind.RATE_LIMITED, "10 per 1 minute"),
+        (Failing(500, {"detail": "Page.goto: net::ERR_CONNECTION_REFUSED"}), ErrorKind.BLOCKED_OR_EMPTY, "net::ERR"),
+        (Failing(500, {"detail": "browser has been closed"}), ErrorKind.SERVER, "closed"),
+        (Failing(502, b"<html>bad gateway"), ErrorKind.SERVER, "502"),
+        (Failing(504, b""), ErrorKind.TIMEOUT, "504"),
+        (Failing(200, {"status": "ok"}), ErrorKind.PARSE, "no Crawl4AI server"),
+        (Failing(200, b"<html>"), ErrorKind.PARSE, "JSON"),
+        (Failing(307, b"", {"Location": "http://10.0.0.1/"}), ErrorKind.SERVER, "redirect"),
     ],
 )
-async def test_what_the_server_says_instead(reactor: Any, failing: Failing, kind: Kind, words: str) -> None:
+async def test_what_the_server_says_instead(reactor: Any, failing: Failing, kind: ErrorKind, words: str) -> None:
     fake = FakeCrawl4AI(Clock().seconds, PAGES)
     fake.failures.append(failing)
     async with reading(fake, reactor, crawl4ai()) as (reader, _):
@@ -79,14 +79,17 @@ async def test_the_token_and_a_wrong_one(reactor: Any) -> None:
     async with reading(fake, reactor, crawl4ai("right")) as (reader, _):
         assert (await reader.read_url(URL)).title == "A page"
     async with reading(fake, reactor, crawl4ai()) as (reader, _):
-        assert (await refusal(reader)).kind is Kind.AUTH
+        assert (await refusal(reader)).kind is ErrorKind.AUTH
 
 
 @pytest.mark.parametrize(
     ("url", "kind"),
-    [("https://example.org/nowhere", Kind.BLOCKED_OR_EMPTY), ("https://example.org/empty", Kind.BLOCKED_OR_EMPTY)],
+    [
+        ("https://example.org/nowhere", ErrorKind.BLOCKED_OR_EMPTY),
+        ("https://example.org/empty", ErrorKind.BLOCKED_OR_EMPTY),
+    ],
 )
-async def test_a_page_that_is_none(reactor: Any, url: str, kind: Kind) -> None:
+async def test_a_page_that_is_none(reactor: Any, url: str, kind: ErrorKind) -> None:
     async with reading(FakeCrawl4AI(Clock().seconds, PAGES), reactor, crawl4ai()) as (reader, _):
         assert (await refusal(reader, url)).kind is kind
 
@@ -96,4 +99,4 @@ async def test_its_limit_a_minute(reactor: Any) -> None:
     fake.per_minute = 1
     async with reading(fake, reactor, crawl4ai()) as (reader, _):
         await reader.read_url(URL)
-        assert (await refusal(reader)).kind is Kind.RATE_LIMITED
+        assert (await refusal(reader)).kind is ErrorKind.RATE_LIMITED

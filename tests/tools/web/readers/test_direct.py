@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 
 from tools.testing import now
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.extracting import Extracted, Extractor, Flag
 from tools.web.read.direct import DirectReadProvider
 from tools.web.source.protocol import ReadProvider, ReadResult
@@ -86,17 +86,17 @@ def test_flags_become_notes_and_a_cut_page_is_truncated() -> None:
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (404, Kind.BAD_REQUEST),
-        (410, Kind.BAD_REQUEST),
-        (401, Kind.BLOCKED_OR_EMPTY),
-        (403, Kind.BLOCKED_OR_EMPTY),
-        (451, Kind.BLOCKED_OR_EMPTY),
-        (429, Kind.RATE_LIMITED),
-        (500, Kind.SERVER),
-        (503, Kind.SERVER),
+        (404, ErrorKind.BAD_REQUEST),
+        (410, ErrorKind.BAD_REQUEST),
+        (401, ErrorKind.BLOCKED_OR_EMPTY),
+        (403, ErrorKind.BLOCKED_OR_EMPTY),
+        (451, ErrorKind.BLOCKED_OR_EMPTY),
+        (429, ErrorKind.RATE_LIMITED),
+        (500, ErrorKind.SERVER),
+        (503, ErrorKind.SERVER),
     ],
 )
-def test_what_a_server_says_instead_of_a_page_is_an_error_with_its_status(status: int, kind: Kind) -> None:
+def test_what_a_server_says_instead_of_a_page_is_an_error_with_its_status(status: int, kind: ErrorKind) -> None:
     texts = Texts()
     with pytest.raises(WebError, match=str(status)) as caught:
         read(DirectReadProvider(Fetches(Fetched(status=status)), texts))
@@ -106,13 +106,13 @@ def test_what_a_server_says_instead_of_a_page_is_an_error_with_its_status(status
 def test_a_page_without_words_is_an_error() -> None:
     with pytest.raises(WebError, match="no text") as caught:
         read(DirectReadProvider(Fetches(), Texts(Extracted("T", " \n"))))
-    assert caught.value.kind is Kind.PARSE
+    assert caught.value.kind is ErrorKind.PARSE
 
 
 def test_errors_of_both_parts_come_through() -> None:
     class Refuses:
         def fetch(self, url: str) -> Awaitable[Fetched]:
-            return fail(WebError(Kind.POLICY, "not there"))
+            return fail(WebError(ErrorKind.POLICY, "not there"))
 
     with pytest.raises(WebError, match="not there"):
         read(DirectReadProvider(Refuses(), Texts()))

@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from tests.tools.web.readers.services import PAGES, URL, reading, refusal
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.read.jina import JinaReadProvider, JinaSettings
 from tools.web.testing.jina import FakeJina
 from tools.web.testing.serving import Failing
@@ -43,21 +43,21 @@ async def test_a_page_is_read_whole_and_cut(reactor: Any) -> None:
 async def test_a_private_address_never_leaves(reactor: Any) -> None:
     fake = FakeJina(Clock().seconds, PAGES)
     async with reading(fake, reactor, jina()) as (reader, _):
-        assert (await refusal(reader, "http://10.0.0.1/")).kind is Kind.POLICY
+        assert (await refusal(reader, "http://10.0.0.1/")).kind is ErrorKind.POLICY
     assert not fake.heard
 
 
 @pytest.mark.parametrize(
     ("url", "kind"),
     [
-        ("https://example.org/gone", Kind.BAD_REQUEST),
-        ("https://example.org/members", Kind.BLOCKED_OR_EMPTY),
-        ("https://example.org/empty", Kind.BLOCKED_OR_EMPTY),
-        ("https://example.org/unknown", Kind.BLOCKED_OR_EMPTY),
-        ("gopher://example.org/", Kind.BAD_REQUEST),
+        ("https://example.org/gone", ErrorKind.BAD_REQUEST),
+        ("https://example.org/members", ErrorKind.BLOCKED_OR_EMPTY),
+        ("https://example.org/empty", ErrorKind.BLOCKED_OR_EMPTY),
+        ("https://example.org/unknown", ErrorKind.BLOCKED_OR_EMPTY),
+        ("gopher://example.org/", ErrorKind.BAD_REQUEST),
     ],
 )
-async def test_a_page_that_is_none(reactor: Any, url: str, kind: Kind) -> None:
+async def test_a_page_that_is_none(reactor: Any, url: str, kind: ErrorKind) -> None:
     async with reading(FakeJina(Clock().seconds, PAGES), reactor, jina()) as (reader, _):
         error = await refusal(reader, url)
     assert (error.kind, error.provider) == (kind, "jina")
@@ -66,22 +66,22 @@ async def test_a_page_that_is_none(reactor: Any, url: str, kind: Kind) -> None:
 @pytest.mark.parametrize(
     ("failing", "kind", "words"),
     [
-        (Failing(401, envelope(401, "AuthenticationRequiredError", "need a key")), Kind.AUTH, "need a key"),
-        (Failing(402, envelope(402, "InsufficientBalanceError", "top up")), Kind.QUOTA, "top up"),
-        (Failing(403, envelope(403, "SecurityCompromiseError", "abuse")), Kind.BLOCKED_OR_EMPTY, "abuse"),
-        (Failing(403, b"<html>blocked by cloudflare"), Kind.SERVER, "403"),
-        (Failing(451, envelope(451, "SecurityCompromiseError", "blocked")), Kind.BLOCKED_OR_EMPTY, "blocked"),
-        (Failing(422, envelope(422, "AssertionFailureError", "goto")), Kind.BLOCKED_OR_EMPTY, "goto"),
-        (Failing(422, envelope(422, "ParamValidationError", "bad url")), Kind.BAD_REQUEST, "bad url"),
-        (Failing(500, envelope(500, "TypeError", "parentNode")), Kind.SERVER, "parentNode"),
-        (Failing(524, b"<html>timeout"), Kind.TIMEOUT, "524"),
-        (Failing(200, envelope(422, "AssertionFailureError", "goto")), Kind.BLOCKED_OR_EMPTY, "goto"),
-        (Failing(200, b"no json"), Kind.PARSE, "JSON"),
-        (Failing(200, {"code": 200, "data": None}), Kind.PARSE, "without a page"),
-        (Failing(401, envelope(401, "AuthenticationFailedError", f"bad {KEY}")), Kind.AUTH, "bad"),
+        (Failing(401, envelope(401, "AuthenticationRequiredError", "need a key")), ErrorKind.AUTH, "need a key"),
+        (Failing(402, envelope(402, "InsufficientBalanceError", "top up")), ErrorKind.QUOTA, "top up"),
+        (Failing(403, envelope(403, "SecurityCompromiseError", "abuse")), ErrorKind.BLOCKED_OR_EMPTY, "abuse"),
+        (Failing(403, b"<html>blocked by cloudflare"), ErrorKind.SERVER, "403"),
+        (Failing(451, envelope(451, "SecurityCompromiseError", "blocked")), ErrorKind.BLOCKED_OR_EMPTY, "blocked"),
+        (Failing(422, envelope(422, "AssertionFailureError", "goto")), ErrorKind.BLOCKED_OR_EMPTY, "goto"),
+        (Failing(422, envelope(422, "ParamValidationError", "bad url")), ErrorKind.BAD_REQUEST, "bad url"),
+        (Failing(500, envelope(500, "TypeError", "parentNode")), ErrorKind.SERVER, "parentNode"),
+        (Failing(524, b"<html>timeout"), ErrorKind.TIMEOUT, "524"),
+        (Failing(200, envelope(422, "AssertionFailureError", "goto")), ErrorKind.BLOCKED_OR_EMPTY, "goto"),
+        (Failing(200, b"no json"), ErrorKind.PARSE, "JSON"),
+        (Failing(200, {"code": 200, "data": None}), ErrorKind.PARSE, "without a page"),
+        (Failing(401, envelope(401, "AuthenticationFailedError", f"bad {KEY}")), ErrorKind.AUTH, "bad"),
     ],
 )
-async def test_what_jina_says_instead(reactor: Any, failing: Failing, kind: Kind, words: str) -> None:
+async def test_what_jina_says_instead(reactor: Any, failing: Failing, kind: ErrorKind, words: str) -> None:
     fake = FakeJina(Clock().seconds, PAGES)
     fake.failures.append(failing)
     async with reading(fake, reactor, jina(KEY)) as (reader, _):
@@ -98,7 +98,7 @@ async def test_without_a_key_twenty_a_minute_and_then_the_time_to_wait(reactor: 
             await reader.read_url(URL)
         before = reactor.seconds()
         error = await refusal(reader)
-    assert error.kind is Kind.RATE_LIMITED
+    assert error.kind is ErrorKind.RATE_LIMITED
     assert error.retry_at is not None
     assert 59 < error.retry_at - before < 62
 
@@ -109,7 +109,7 @@ async def test_with_a_key_more_and_with_a_wrong_one_none(reactor: Any) -> None:
         for _ in range(21):
             await reader.read_url(URL)
     async with reading(fake, reactor, jina("another")) as (reader, _):
-        assert (await refusal(reader)).kind is Kind.AUTH
+        assert (await refusal(reader)).kind is ErrorKind.AUTH
 
 
 async def test_nobody_there(reactor: Any) -> None:
@@ -120,7 +120,7 @@ async def test_nobody_there(reactor: Any) -> None:
         reader,
         _,
     ):
-        assert (await refusal(reader)).kind is Kind.NETWORK
+        assert (await refusal(reader)).kind is ErrorKind.NETWORK
 
 
 async def test_cancelling_ends_the_question(reactor: Any) -> None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from tests.tools.web.scripted import Heard, ScriptedReader, error
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.read.judging import JudgedReader
 
 
 def test_a_refused_url_never_reaches_the_reader() -> None:
     async def judge(url: str) -> None:
         if "10.0.0.1" in url:
-            raise error(Kind.POLICY)
+            raise error(ErrorKind.POLICY)
 
     reader = ScriptedReader("tavily", "0123456789")
     judged = JudgedReader(reader, judge)
-    assert Heard(judged.read_url("http://10.0.0.1/")).kind is Kind.POLICY
+    assert Heard(judged.read_url("http://10.0.0.1/")).kind is ErrorKind.POLICY
     assert not reader.asked
     assert Heard(judged.read_url("https://e.org/", offset=2, max_length=3)).value.content == "234"
     assert judged.name == "tavily"

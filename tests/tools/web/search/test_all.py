@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock, deferLater
 
 from tests.tools.web.search.calling import KEY, SERVED, WELL, error_of, served
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.source.protocol import SearchQuery, SearchResult
 from tools.web.testing.service import HITS, answer
 
@@ -40,18 +40,18 @@ async def test_nothing_found_is_no_error(name: str, reactor: Any) -> None:
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [
-        ("garbage", Kind.PARSE),
-        ("die", Kind.NETWORK),
-        ("huge", Kind.PARSE),
-        ("huge-error", Kind.SERVER),
-        ("redirect", Kind.SERVER),
-        ("server-error", Kind.SERVER),
-        ("unavailable", Kind.SERVER),
-        ("wrong-types", Kind.PARSE),
+        ("garbage", ErrorKind.PARSE),
+        ("die", ErrorKind.NETWORK),
+        ("huge", ErrorKind.PARSE),
+        ("huge-error", ErrorKind.SERVER),
+        ("redirect", ErrorKind.SERVER),
+        ("server-error", ErrorKind.SERVER),
+        ("unavailable", ErrorKind.SERVER),
+        ("wrong-types", ErrorKind.PARSE),
     ],
 )
 @pytest.mark.parametrize("name", NAMES)
-async def test_any_server_may_fail(name: str, fault: str, kind: Kind, reactor: Any) -> None:
+async def test_any_server_may_fail(name: str, fault: str, kind: ErrorKind, reactor: Any) -> None:
     make, fake_type = SERVED[name]
     fake = fake_type(reactor)
     fake.fail(fault)
@@ -71,7 +71,7 @@ async def test_a_wrong_key_is_told_without_the_key(name: str, reactor: Any) -> N
     make, fake_type = SERVED[name]
     async with served(fake_type(reactor, key="another"), reactor) as (shared, url):
         error = await error_of(make(shared, KEY, url).search(WELL))
-    assert error.kind is Kind.AUTH
+    assert error.kind is ErrorKind.AUTH
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -97,7 +97,7 @@ async def test_silence_ends_at_the_deadline_and_the_connection_with_it(name: str
         work = Deferred.fromCoroutine(error_of(make(shared, KEY, url).search(WELL)))
         await until(reactor, lambda: bool(fake.asked))
         clock.advance(15)
-        assert (await work).kind is Kind.TIMEOUT
+        assert (await work).kind is ErrorKind.TIMEOUT
         await until(reactor, lambda: bool(fake.abandoned))
     assert clock.getDelayedCalls() == []
 
@@ -127,7 +127,7 @@ async def test_a_closed_port_is_a_network_that_fails(name: str, reactor: Any) ->
         pass
     async with served(fake_type(reactor), reactor) as (shared, _):
         error = await error_of(make(shared, KEY, url).search(WELL))
-    assert error.kind is Kind.NETWORK
+    assert error.kind is ErrorKind.NETWORK
 
 
 async def until(reactor: Any, happened: Any) -> None:

@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
 from tests.tools.web.search.calling import KEY, WELL, Canned, canned, done, error_of, failed, served, shared
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.search.brave import BraveSearchProvider, used_up
 from tools.web.testing import FakeBrave
 
@@ -43,15 +43,15 @@ def test_two_windows_are_read_from_one_header(remaining: str, reset: str, closed
 @pytest.mark.parametrize(
     ("fault", "kind", "wait", "words"),
     [
-        ("bad-request", Kind.BAD_REQUEST, None, "Unable to validate"),
-        ("auth", Kind.AUTH, None, "token is invalid"),
-        ("forbidden", Kind.AUTH, None, "plan does not have"),
-        ("rate-limit", Kind.RATE_LIMITED, 1, "rate limit exceeded"),
-        ("month-used-up", Kind.QUOTA, 1_209_600, "no requests left"),
+        ("bad-request", ErrorKind.BAD_REQUEST, None, "Unable to validate"),
+        ("auth", ErrorKind.AUTH, None, "token is invalid"),
+        ("forbidden", ErrorKind.AUTH, None, "plan does not have"),
+        ("rate-limit", ErrorKind.RATE_LIMITED, 1, "rate limit exceeded"),
+        ("month-used-up", ErrorKind.QUOTA, 1_209_600, "no requests left"),
     ],
 )
 async def test_each_error_has_its_kind_and_its_words(
-    fault: str, kind: Kind, wait: float | None, words: str, reactor: Any
+    fault: str, kind: ErrorKind, wait: float | None, words: str, reactor: Any
 ) -> None:
     fake = FakeBrave(reactor)
     fake.fail(fault)
@@ -99,7 +99,7 @@ def test_a_longer_window_is_not_waited_for() -> None:
     provider = BraveSearchProvider(shared(exchange, clock), KEY)
     done(provider.search(WELL))
     error = failed(provider.search(WELL))
-    assert (error.kind, error.retry_at) == (Kind.RATE_LIMITED, 30)
+    assert (error.kind, error.retry_at) == (ErrorKind.RATE_LIMITED, 30)
 
 
 def test_an_empty_month_is_not_asked_again_until_it_is_over() -> None:
@@ -108,7 +108,7 @@ def test_an_empty_month_is_not_asked_again_until_it_is_over() -> None:
     done(provider.search(WELL))
     clock.advance(999)
     error = failed(provider.search(WELL))
-    assert (error.kind, error.retry_at) == (Kind.QUOTA, 1000)
+    assert (error.kind, error.retry_at) == (ErrorKind.QUOTA, 1000)
     assert len(exchange.asked) == 1
     clock.advance(1)
     done(provider.search(WELL))
@@ -117,4 +117,4 @@ def test_an_empty_month_is_not_asked_again_until_it_is_over() -> None:
 
 @pytest.mark.parametrize("web", [None, [], 3, {}, {"results": None}, {"results": {"title": "x"}}])
 def test_an_answer_of_another_shape_cannot_be_read(web: object) -> None:
-    assert failed(BraveSearchProvider(shared(canned({"web": web})), KEY).search(WELL)).kind is Kind.PARSE
+    assert failed(BraveSearchProvider(shared(canned({"web": web})), KEY).search(WELL)).kind is ErrorKind.PARSE

@@ -19,7 +19,7 @@ from twisted.internet.task import Clock, deferLater
 
 from resilience import HttpExchange
 from tests.tools.web.search.calling import WELL, error_of
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.search.api import Shared
 from tools.web.search.duckduckgo import Ddgs, DuckDuckGoOptions, DuckDuckGoSearchProvider
 from tools.web.search.threads import DaemonThreads
@@ -109,16 +109,16 @@ class TimeoutException(DDGSException):
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        (DDGSException("No results found."), Kind.BLOCKED_OR_EMPTY),
-        (RatelimitException("202"), Kind.RATE_LIMITED),
-        (TimeoutException("timed out"), Kind.TIMEOUT),
-        (DDGSException("ConnectError: http://user:secret@proxy"), Kind.NETWORK),
-        (KeyError("df"), Kind.PARSE),
-        (SystemExit(1), Kind.PARSE),
+        (DDGSException("No results found."), ErrorKind.BLOCKED_OR_EMPTY),
+        (RatelimitException("202"), ErrorKind.RATE_LIMITED),
+        (TimeoutException("timed out"), ErrorKind.TIMEOUT),
+        (DDGSException("ConnectError: http://user:secret@proxy"), ErrorKind.NETWORK),
+        (KeyError("df"), ErrorKind.PARSE),
+        (SystemExit(1), ErrorKind.PARSE),
     ],
 )
 async def test_the_librarys_errors_have_kinds_and_their_words_stay_out(
-    error: BaseException, kind: Kind, reactor: Any
+    error: BaseException, kind: ErrorKind, reactor: Any
 ) -> None:
     with provided(reactor, raising(error)) as provider:
         failure = await error_of(provider.search(WELL))
@@ -129,19 +129,19 @@ async def test_the_librarys_errors_have_kinds_and_their_words_stay_out(
 @pytest.mark.parametrize("found", [[], [None, 3, {}, {"title": "no address"}]])
 async def test_nothing_is_blocked_or_empty(found: object, reactor: Any) -> None:
     with provided(reactor, lambda *_: found) as provider:
-        assert (await error_of(provider.search(WELL))).kind is Kind.BLOCKED_OR_EMPTY
+        assert (await error_of(provider.search(WELL))).kind is ErrorKind.BLOCKED_OR_EMPTY
 
 
 async def test_what_is_no_list_cannot_be_read(reactor: Any) -> None:
     with provided(reactor, lambda *_: None) as provider:
-        assert (await error_of(provider.search(WELL))).kind is Kind.PARSE
+        assert (await error_of(provider.search(WELL))).kind is ErrorKind.PARSE
 
 
 async def test_a_missing_package_is_told_with_what_to_do(reactor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ddgs", None)
     with provided(reactor, Ddgs(DuckDuckGoOptions())) as provider:
         error = await error_of(provider.search(WELL))
-    assert error.kind is Kind.AUTH
+    assert error.kind is ErrorKind.AUTH
     assert error.message == "duckduckgo needs the package ddgs: pip install 'mud-assistant[web]'"
 
 
@@ -157,7 +157,7 @@ async def test_our_own_deadline_holds_and_a_late_answer_is_dropped(reactor: Any)
         work = Deferred.fromCoroutine(error_of(provider.search(WELL)))
         begun.wait(5)
         clock.advance(12)
-        assert (await work).kind is Kind.TIMEOUT
+        assert (await work).kind is ErrorKind.TIMEOUT
         go.set()
         assert len(await provider.search(WELL)) == 1
     assert clock.getDelayedCalls() == []
@@ -186,7 +186,7 @@ async def test_too_many_at_once_are_refused(reactor: Any) -> None:
     with provided(reactor, lambda *_: go.wait(5) and FOUND) as provider:
         running = [Deferred.fromCoroutine(provider.search(WELL)) for _ in range(18)]
         error = await error_of(provider.search(WELL))
-        assert error.kind is Kind.RATE_LIMITED
+        assert error.kind is ErrorKind.RATE_LIMITED
         for work in running:
             work.addErrback(lambda _: None).cancel()
         go.set()
@@ -249,9 +249,9 @@ async def test_the_real_library_finds_what_the_page_shows(reactor: Any) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "kind"),
-    [("blocked", Kind.BLOCKED_OR_EMPTY), ("empty", Kind.BLOCKED_OR_EMPTY), ("refuse", Kind.NETWORK)],
+    [("blocked", ErrorKind.BLOCKED_OR_EMPTY), ("empty", ErrorKind.BLOCKED_OR_EMPTY), ("refuse", ErrorKind.NETWORK)],
 )
-async def test_the_real_library_fails_in_kinds(mode: str, kind: Kind, reactor: Any) -> None:
+async def test_the_real_library_fails_in_kinds(mode: str, kind: ErrorKind, reactor: Any) -> None:
     async with serve_proxy(SearchPages(mode=mode), reactor) as (url, _):
         with provided(reactor, real(url)) as provider:
             assert (await error_of(provider.search(WELL))).kind is kind
@@ -261,7 +261,7 @@ async def test_the_real_library_says_at_once_that_a_port_is_closed(reactor: Any)
     async with serve_proxy(SearchPages(), reactor) as (url, _):
         pass
     with provided(reactor, real(url)) as provider:
-        assert (await error_of(provider.search(WELL))).kind is Kind.NETWORK
+        assert (await error_of(provider.search(WELL))).kind is ErrorKind.NETWORK
 
 
 _STOP = """

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.tools.web.search.calling import KEY, WELL, error_of, served
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.search.perplexity import PerplexitySearchProvider
 from tools.web.testing import FakePerplexity
 
@@ -15,15 +15,15 @@ from tools.web.testing import FakePerplexity
 @pytest.mark.parametrize(
     ("fault", "kind", "wait", "words"),
     [
-        ("bad-request", Kind.BAD_REQUEST, None, "Invalid request body"),
-        ("invalid", Kind.BAD_REQUEST, None, "must be below 21"),
-        ("auth", Kind.AUTH, None, "Invalid API key"),
-        ("forbidden", Kind.AUTH, None, "Access denied"),
-        ("rate-limit", Kind.RATE_LIMITED, 2, "Rate limit exceeded"),
+        ("bad-request", ErrorKind.BAD_REQUEST, None, "Invalid request body"),
+        ("invalid", ErrorKind.BAD_REQUEST, None, "must be below 21"),
+        ("auth", ErrorKind.AUTH, None, "Invalid API key"),
+        ("forbidden", ErrorKind.AUTH, None, "Access denied"),
+        ("rate-limit", ErrorKind.RATE_LIMITED, 2, "Rate limit exceeded"),
     ],
 )
 async def test_each_error_has_its_kind_and_its_words(
-    fault: str, kind: Kind, wait: float | None, words: str, reactor: Any
+    fault: str, kind: ErrorKind, wait: float | None, words: str, reactor: Any
 ) -> None:
     fake = FakePerplexity(reactor)
     fake.fail(fault)

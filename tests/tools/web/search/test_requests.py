@@ -8,7 +8,7 @@ import pytest
 
 from resilience import ConnectionLost
 from tests.tools.web.search.calling import KEY, SERVED, Canned, canned, done, failed, shared
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.search.brave import BraveOptions, BraveSearchProvider
 from tools.web.search.perplexity import PerplexityOptions, PerplexitySearchProvider
 from tools.web.search.searxng import SearxngOptions, SearxngSearchProvider
@@ -163,8 +163,8 @@ def test_limits_stay_within_what_the_services_take(limit: int, sent: int) -> Non
 def test_what_is_no_domain_is_refused_before_anything_is_sent(name: str, domain: str) -> None:
     exchange = canned()
     provider = made(name, exchange)
-    assert failed(provider.search(SearchQuery("well", allowed_domains=(domain,)))).kind is Kind.BAD_REQUEST
-    assert failed(provider.search(SearchQuery(" \n "))).kind is Kind.BAD_REQUEST
+    assert failed(provider.search(SearchQuery("well", allowed_domains=(domain,)))).kind is ErrorKind.BAD_REQUEST
+    assert failed(provider.search(SearchQuery(" \n "))).kind is ErrorKind.BAD_REQUEST
     assert exchange.asked == []
 
 
@@ -207,7 +207,7 @@ def test_a_key_that_would_break_out_of_its_header_is_refused_without_telling_it(
 def test_an_error_that_breaks_off_is_still_that_error() -> None:
     exchange = Canned(b'{"error": "slow down', 429, {"Retry-After": "3"}, ConnectionLost("cut"))
     error = failed(PerplexitySearchProvider(shared(exchange), KEY).search(SearchQuery("well")))
-    assert (error.kind, error.retry_at) == (Kind.RATE_LIMITED, 3)
+    assert (error.kind, error.retry_at) == (ErrorKind.RATE_LIMITED, 3)
 
 
 def made(name: str, exchange: object) -> SearchProvider:

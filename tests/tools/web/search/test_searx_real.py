@@ -18,7 +18,7 @@ from twisted.web.resource import Resource
 from llm.testing.serving import serve
 from resilience import HttpExchange
 from tests.tools.web.search.calling import error_of
-from tools.web.errors import Kind, WebError
+from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import Shared
 from tools.web.search.searxng import SearxngSearchProvider
 from tools.web.source.protocol import SearchQuery, TimeRange
@@ -116,7 +116,7 @@ async def _up(reactor: Any, child: subprocess.Popen[bytes], provider: Any, folde
         try:
             await provider.search(SearchQuery("up"))
         except WebError as error:
-            if error.kind is not Kind.NETWORK:
+            if error.kind is not ErrorKind.NETWORK:
                 return
         else:
             return
@@ -139,5 +139,5 @@ async def test_the_real_thing_answers_through_our_provider(reactor: Any, tmp_pat
 
         backend.status = 429
         error = await error_of(provider.search(SearchQuery("well")))
-        assert error.kind is Kind.BLOCKED_OR_EMPTY
+        assert error.kind is ErrorKind.BLOCKED_OR_EMPTY
         assert "loopback" in error.message

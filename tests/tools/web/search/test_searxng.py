@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.tools.web.search.calling import WELL, canned, done, error_of, failed, served, shared
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.search.searxng import SearxngSearchProvider
 from tools.web.source.protocol import SearchQuery
 from tools.web.testing import FakeSearxng
@@ -20,12 +20,16 @@ MANY = tuple(Hit(f"Well {number}", f"https://w.example.org/{number}", "deep") fo
 @pytest.mark.parametrize(
     ("fault", "kind", "words"),
     [
-        ("bad-request", Kind.BAD_REQUEST, "No query"),
-        ("limiter", Kind.RATE_LIMITED, "Too Many Requests"),
-        ("engines-failed", Kind.BLOCKED_OR_EMPTY, "duckduckgo: Suspended: too many requests, brave: HTTP connection"),
+        ("bad-request", ErrorKind.BAD_REQUEST, "No query"),
+        ("limiter", ErrorKind.RATE_LIMITED, "Too Many Requests"),
+        (
+            "engines-failed",
+            ErrorKind.BLOCKED_OR_EMPTY,
+            "duckduckgo: Suspended: too many requests, brave: HTTP connection",
+        ),
     ],
 )
-async def test_each_error_has_its_kind_and_its_words(fault: str, kind: Kind, words: str, reactor: Any) -> None:
+async def test_each_error_has_its_kind_and_its_words(fault: str, kind: ErrorKind, words: str, reactor: Any) -> None:
     fake = FakeSearxng(reactor)
     fake.fail(fault)
     async with served(fake, reactor) as (shared, url):
@@ -39,13 +43,13 @@ async def test_json_that_is_off_is_told_with_what_to_do(reactor: Any) -> None:
     fake.fail("json-off")
     async with served(fake, reactor) as (shared, url):
         error = await error_of(SearxngSearchProvider(shared, "", url).search(WELL))
-    assert error.kind is Kind.AUTH
+    assert error.kind is ErrorKind.AUTH
     assert error.message == ("searxng answers no JSON (403): JSON is off: add json to search.formats in settings.yml")
 
 
 def test_a_403_in_json_is_something_else() -> None:
     error = failed(SearxngSearchProvider(shared(canned({"error": "go away"}, 403)), "", URL).search(WELL))
-    assert error.kind is Kind.AUTH
+    assert error.kind is ErrorKind.AUTH
     assert "go away" in error.message
 
 

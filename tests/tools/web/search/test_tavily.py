@@ -8,7 +8,7 @@ import pytest
 
 from llm.testing.answer import Answer
 from tests.tools.web.search.calling import KEY, WELL, canned, done, error_of, failed, served, shared
-from tools.web.errors import Kind
+from tools.web.errors import ErrorKind
 from tools.web.search.tavily import TavilyOptions, TavilyProvider
 from tools.web.testing import FakeTavily
 
@@ -18,18 +18,18 @@ PAGE = "https://wells.example.org/1"
 @pytest.mark.parametrize(
     ("fault", "kind", "wait", "words"),
     [
-        ("bad-request", Kind.BAD_REQUEST, None, "Query is too long"),
-        ("auth", Kind.AUTH, None, "missing or invalid"),
-        ("forbidden", Kind.BLOCKED_OR_EMPTY, None, "not supported"),
-        ("rate-limit", Kind.RATE_LIMITED, 7, "excessive requests"),
-        ("plan-used-up", Kind.QUOTA, None, "plan's set usage limit"),
-        ("pay-as-you-go-used-up", Kind.QUOTA, None, "pay-as-you-go"),
-        ("keyless-minute", Kind.RATE_LIMITED, 42, "this minute"),
-        ("keyless-month", Kind.QUOTA, 864_000, "this month"),
+        ("bad-request", ErrorKind.BAD_REQUEST, None, "Query is too long"),
+        ("auth", ErrorKind.AUTH, None, "missing or invalid"),
+        ("forbidden", ErrorKind.BLOCKED_OR_EMPTY, None, "not supported"),
+        ("rate-limit", ErrorKind.RATE_LIMITED, 7, "excessive requests"),
+        ("plan-used-up", ErrorKind.QUOTA, None, "plan's set usage limit"),
+        ("pay-as-you-go-used-up", ErrorKind.QUOTA, None, "pay-as-you-go"),
+        ("keyless-minute", ErrorKind.RATE_LIMITED, 42, "this minute"),
+        ("keyless-month", ErrorKind.QUOTA, 864_000, "this month"),
     ],
 )
 async def test_each_error_has_its_kind_and_its_words(
-    fault: str, kind: Kind, wait: float | None, words: str, reactor: Any
+    fault: str, kind: ErrorKind, wait: float | None, words: str, reactor: Any
 ) -> None:
     fake = FakeTavily(reactor)
     fake.fail(fault)
@@ -44,7 +44,7 @@ async def test_each_error_has_its_kind_and_its_words(
 def test_a_keyless_cap_without_a_sensible_wait_is_a_rate_limit(wait: object) -> None:
     exchange = canned({"error": {"code": 1, "message": None, "retry_after_seconds": wait}}, 429)
     error = failed(TavilyProvider(shared(exchange)).search(WELL))
-    assert (error.kind, error.retry_at) == (Kind.RATE_LIMITED, None)
+    assert (error.kind, error.retry_at) == (ErrorKind.RATE_LIMITED, None)
 
 
 async def test_credits_are_added_up(reactor: Any) -> None:
@@ -87,7 +87,7 @@ async def test_a_page_is_read_in_parts(reactor: Any) -> None:
 async def test_a_page_it_cannot_read_is_told_with_its_reason(reactor: Any) -> None:
     async with served(FakeTavily(reactor), reactor) as (shared, url):
         error = await error_of(TavilyProvider(shared, KEY, url).read_url(PAGE))
-    assert error.kind is Kind.BLOCKED_OR_EMPTY
+    assert error.kind is ErrorKind.BLOCKED_OR_EMPTY
     assert error.message == "tavily could not read the page: Failed to fetch url"
 
 
@@ -98,7 +98,7 @@ def test_pages_are_matched_by_address_and_not_by_place() -> None:
     ]
     provider = TavilyProvider(shared(canned({"results": entries, "failed_results": []})), KEY)
     assert done(provider.read_url(PAGE)).content == "mine"
-    assert failed(provider.read_url("https://wells.example.org/2")).kind is Kind.BLOCKED_OR_EMPTY
+    assert failed(provider.read_url("https://wells.example.org/2")).kind is ErrorKind.BLOCKED_OR_EMPTY
 
 
 @pytest.mark.parametrize("content", [None, 3, "", "  \n", ["a"], {"a": 1}])
@@ -106,20 +106,22 @@ def test_pages_are_matched_by_address_and_not_by_place() -> None:
 def test_a_page_without_text_is_none(content: object, failures: object) -> None:
     record = {"results": [None, 5, {}, {"url": PAGE, "raw_content": content}], "failed_results": failures}
     error = failed(TavilyProvider(shared(canned(record)), KEY).read_url(PAGE))
-    assert (error.kind, error.message) == (Kind.BLOCKED_OR_EMPTY, "tavily could not read the page")
+    assert (error.kind, error.message) == (ErrorKind.BLOCKED_OR_EMPTY, "tavily could not read the page")
 
 
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
-        (b'{"detail":{"error":"This URL is not supported."}}', Kind.BLOCKED_OR_EMPTY),
-        (b"<!DOCTYPE html><html><title>Just a moment...</title></html>", Kind.SERVER),
-        (b"error code: 1020", Kind.SERVER),
-        (b'{"detail":{"error":"Not available in your region"}}', Kind.SERVER),
-        (b'{"detail":{"error":"Forbidden"}}', Kind.AUTH),
+        (b'{"detail":{"error":"This URL is not supported."}}', ErrorKind.BLOCKED_OR_EMPTY),
+        (b"<!DOCTYPE html><html><title>Just a moment...</title></html>", ErrorKind.SERVER),
+        (b"error code: 1020", ErrorKind.SERVER),
+        (b'{"detail":{"error":"Not available in your region"}}', ErrorKind.SERVER),
+        (b'{"detail":{"error":"Forbidden"}}', ErrorKind.AUTH),
     ],
 )
-async def test_a_403_is_the_keys_only_when_it_speaks_of_nothing_else(body: bytes, kind: Kind, reactor: Any) -> None:
+async def test_a_403_is_the_keys_only_when_it_speaks_of_nothing_else(
+    body: bytes, kind: ErrorKind, reactor: Any
+) -> None:
     fake = FakeTavily(reactor)
     fake.fail_with(Answer(403, {"Content-Type": "text/plain"}, (body,)))
     async with served(fake, reactor) as (shared, url):
