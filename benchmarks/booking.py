@@ -43,7 +43,7 @@ class Life:
     async def turn(self) -> None:
         """A question to all of them, and what it leaves to be written down."""
         began = time.thread_time()
-        asked = [Deferred.fromCoroutine(house.ask(QUESTION)) for house in self._village.houses]
+        asked = [Deferred.fromCoroutine(server.ask(QUESTION)) for server in self._village.houses]
         await gatherResults(asked, consumeErrors=True)
         await self._village.pipeline.kept()
         self.cpu += time.thread_time() - began

@@ -44,17 +44,17 @@ PLAYERS = 200
 async def ask(pipeline: Pipeline, reactor: Any, allowance: Allowance, until: float, waits: list[float]) -> None:
     """Call one after the other; the seconds from each call to its request go to `waits`."""
     account = Account("all", allowance)
-    order = Call(
+    call = Call(
         CallTarget("http://a"), lambda error: Verdict(str(error)), Caller("x", accounts=(account,)), upstream=MANY
     )
 
-    async def attempt(passage: Attempt) -> None:
+    async def attempt(attempt: Attempt) -> None:
         waits.append(time.perf_counter() - began)
-        passage.used = Amount(1, 500, 0.001)
+        attempt.used = Amount(1, 500, 0.001)
         await deferLater(reactor, 0.0)
 
     while (began := time.perf_counter()) < until:
-        await pipeline.call(attempt, order, Deadline.after(reactor, 60.0))
+        await pipeline.call(attempt, call, Deadline.after(reactor, 60.0))
 
 
 async def measure(reactor: Any, path: Path, callers: int, allowance: Allowance, seconds: float) -> None:

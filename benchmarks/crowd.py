@@ -42,21 +42,21 @@ async def _product(reactor: Any, url: str, questions: int) -> tuple[float, Block
     """Seconds until everybody has all answers."""
     village = Village(reactor, ASSISTANTS)
     houses = [await village.settle(number, Tenant(url, ENDLESS, stream=past(20))) for number in range(ASSISTANTS)]
-    for house in houses:
-        await house.assistant.settled()
+    for server in houses:
+        await server.assistant.settled()
     settle_heap()
     began = time.perf_counter()
     with Blocks(reactor) as blocks:
-        await gatherResults([Deferred.fromCoroutine(_talk(house, questions)) for house in houses], consumeErrors=True)
+        await gatherResults([Deferred.fromCoroutine(_talk(server, questions)) for server in houses], consumeErrors=True)
     wall = time.perf_counter() - began
     await village.close()
     return wall, blocks
 
 
-async def _talk(house: House, questions: int) -> None:
+async def _talk(server: House, questions: int) -> None:
     for _ in range(questions):
-        await house.ask(QUESTION)
-    assert " ".join(house.heard) == " ".join([ANSWER] * questions), house.heard
+        await server.ask(QUESTION)
+    assert " ".join(server.heard) == " ".join([ANSWER] * questions), server.heard
 
 
 async def _treq(reactor: Any, url: str, questions: int) -> tuple[float, Blocks]:

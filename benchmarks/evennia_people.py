@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import evennia
 from evennia.utils import create
 
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import server
 from assistant.worlds.evennia.creation import create_assistant
 
 PASSWORD = "long password"  # noqa: S105  (of a game that lives for two minutes)
@@ -38,12 +38,12 @@ def make_assistants(names: Sequence[str], first: int, rooms: int) -> None:
 
 def awake() -> int:
     """How many assistants live."""
-    return sum(member.state.value == "awake" for member in house.household().members.values())
+    return sum(runner.state.value == "awake" for runner in server.service().runners.values())
 
 
 def waiting() -> int:
     """Events that no run has dealt with though they want an answer, of all assistants."""
-    database = sqlite3.connect(f"file:{house.household().home.journal}?mode=ro", uri=True)
+    database = sqlite3.connect(f"file:{server.service().home.journal}?mode=ro", uri=True)
     try:
         asked = "SELECT count(*) FROM events WHERE state = 'pending' AND verdict = 'trigger'"
         return int(database.execute(asked).fetchone()[0])

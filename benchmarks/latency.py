@@ -45,14 +45,14 @@ async def figures(reactor: Any, *, full: bool) -> list[Figure]:
 
 async def _to_the_wire(reactor: Any, village: Village, url: str, count: int) -> list[float]:
     """Milliseconds from each word to the arrival of its request at the server, on the clock that both share."""
-    house = await village.settle(0, Tenant(f"{url}/whole/plain/v1"))
-    await house.ask("Sage, good morning!")
+    server = await village.settle(0, Tenant(f"{url}/whole/plain/v1"))
+    await server.ask("Sage, good morning!")
     await _arrivals(reactor, url)
     waits = []
     for number in range(count):
         await deferLater(reactor, PAUSE)
         began = time.monotonic()  # noqa: TID251  (composition root)
-        await house.ask(f"Sage, what about #{number}?")
+        await server.ask(f"Sage, what about #{number}?")
         waits.append(1000 * ((await _arrivals(reactor, url))[0] - began))
     return waits
 
@@ -61,12 +61,12 @@ async def _first_sentence(village: Village, url: str, count: int) -> tuple[list[
     """When the first was heard, as a share of the time until all was, and the median of that time in seconds."""
     heard: list[tuple[float, str]] = []
     tenant = Tenant(f"{url}/talk=1/drip=12/v1")
-    house = await village.settle(1, tenant, hears=lambda text: heard.append((time.perf_counter(), text)))
+    server = await village.settle(1, tenant, hears=lambda text: heard.append((time.perf_counter(), text)))
     shares, lengths = [], []
     for number in range(count):
         heard.clear()
         began = time.perf_counter()
-        await house.ask(f"Sage, tell me of #{number}.")
+        await server.ask(f"Sage, tell me of #{number}.")
         said = " ".join(text for _, text in heard)
         assert said.split() == telling(f"#{number}").split(), said
         lengths.append(heard[-1][0] - began)

@@ -58,10 +58,10 @@ async def figures(reactor: Any, *, full: bool) -> list[Figure]:
 async def _after(reactor: Any, village: Village, ticks: int) -> Held:
     """What is held when so many more ticks are over and nothing goes on."""
     for _ in range(ticks // ASSISTANTS):
-        asked = [Deferred.fromCoroutine(house.ask(QUESTION)) for house in village.houses]
+        asked = [Deferred.fromCoroutine(server.ask(QUESTION)) for server in village.houses]
         await gatherResults(asked, consumeErrors=True)
-        for house in village.houses:
-            house.heard.clear()
+        for server in village.houses:
+            server.heard.clear()
     await deferLater(reactor, 0.3)
     descriptors = len(list(Path("/proc/self/fd").iterdir()))  # noqa: ASYNC240  (no disk is asked)
     return Held(resident(), descriptors, len(reactor.getDelayedCalls()), threading.active_count())

@@ -64,19 +64,19 @@ class Load:
         if token is not None:
             self.heard_at.setdefault(token[0], []).append(time.perf_counter())
 
-    async def say(self, house: House) -> None:
+    async def say(self, server: House) -> None:
         """A player says something with a number of its own."""
-        token = f"#{len(self.said_at)}x{house.number}"
+        token = f"#{len(self.said_at)}x{server.number}"
         self.said_at[token] = time.perf_counter()
-        self.said_to[house.number].append(token)
-        await house.player.say(f"What do you think of {token}?")
+        self.said_to[server.number].append(token)
+        await server.player.say(f"What do you think of {token}?")
 
     def look(self) -> None:
         """Note how many requests are on their way and wait, and how many runs wait to begin."""
         states = self.village.pipeline.snapshot().upstreams
         self.most_in_flight = max(self.most_in_flight, sum(state.in_flight for state in states))
         self.most_waiting = max(self.most_waiting, sum(state.waiting for state in states))
-        self.most_turns = max(self.most_turns, self.village.turnstile.waiting)
+        self.most_turns = max(self.most_turns, self.village.scheduler.waiting)
 
     def repeated(self) -> int:
         """Answers heard more than once."""
@@ -126,8 +126,8 @@ async def _settled(load: Load, urls: list[str], first_byte: float) -> None:
     model = {"first_byte_seconds": first_byte, "idle_seconds": first_byte, "max_in_flight": 32, "max_attempts": 2}
     for number in range(ASSISTANTS):
         tenant = Tenant(f"{urls[number % len(urls)]}{KINDS[kind_of(number)]}/v1", model, {"join_seconds": 0.25})
-        house = await load.village.settle(number, tenant, hears=load.hears)
-        await house.assistant.settled()
+        server = await load.village.settle(number, tenant, hears=load.hears)
+        await server.assistant.settled()
 
 
 async def _run(reactor: Any, load: Load, seconds: float) -> None:
@@ -146,9 +146,9 @@ async def _run(reactor: Any, load: Load, seconds: float) -> None:
                 await load.say(houses[burst % ASSISTANTS])
                 burst += 1
         await deferLater(reactor, 0.0 if 0 < burst < BURST else 0.01)
-    good = [house for house in houses if kind_of(house.number) in GOOD]
+    good = [server for server in houses if kind_of(server.number) in GOOD]
     until = time.perf_counter() + GRACE
-    while time.perf_counter() < until and any([await house.assistant.mind.journal.pending() for house in good]):
+    while time.perf_counter() < until and any([await server.assistant.context.journal.pending() for server in good]):
         await deferLater(reactor, 0.5)
     watch.stop()
     await watching

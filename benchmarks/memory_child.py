@@ -36,13 +36,13 @@ async def main(reactor: Any) -> None:
     village = Village(reactor, int(count))
     before = resident()
     for number in range(int(count)):
-        house = await village.settle(number, Tenant(url[0] if url else "", ENDLESS, stream=past(int(messages))))
-        await house.assistant.settled()
+        server = await village.settle(number, Tenant(url[0] if url else "", ENDLESS, stream=past(int(messages))))
+        await server.assistant.settled()
     after = resident()
     told = [(after - before) / int(count) / 1024, 0.0]
     if what == "busy":
-        for house in village.houses:
-            await house.player.say("Sage, are you there?")
+        for server in village.houses:
+            await server.player.say("Sage, are you there?")
         # Looked at and not asked for: the first to ask decides how many may be in flight.
         while sum(server.in_flight for server in village.pipeline.snapshot().upstreams) < int(count):
             await deferLater(reactor, 0.05)

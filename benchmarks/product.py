@@ -104,21 +104,21 @@ class Steps:
     async def volley(self) -> int:
         """One question to each assistant; each answer is looked at."""
         houses = self.village.houses
-        for house in houses:
-            house.heard.clear()
-        asked = [Deferred.fromCoroutine(house.ask(QUESTION)) for house in houses]
+        for server in houses:
+            server.heard.clear()
+        asked = [Deferred.fromCoroutine(server.ask(QUESTION)) for server in houses]
         await gatherResults(asked, consumeErrors=True)
-        for house in houses:
-            assert " ".join(" ".join(house.heard).split()) == self._says, house.heard
-            assert all(status is Status.DONE for status in house.statuses()), house.statuses()
+        for server in houses:
+            assert " ".join(" ".join(server.heard).split()) == self._says, server.heard
+            assert all(status is Status.DONE for status in server.statuses()), server.statuses()
         return len(houses)
 
     async def reset(self) -> None:
         """Assistants with the same history as at the beginning."""
         await self.village.move_out(list(self.village.houses))
         for number in range(self._callers):
-            house = await self.village.settle(number, self._tenant)
-            await house.assistant.settled()
+            server = await self.village.settle(number, self._tenant)
+            await server.assistant.settled()
 
     async def close(self) -> None:
         """End everybody."""

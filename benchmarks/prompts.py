@@ -54,14 +54,14 @@ async def _estimates(reactor: Any, url: str, count: int) -> list[float]:
     """CPU microseconds of a step, which is half of a question here; twice as many steps where they are too noisy."""
     village = Village(reactor, 1)
     provider = Timed(f"{url}/whole/call/v1", MODEL)
-    house = await village.settle(0, Tenant("", ENDLESS, stream=past(count), provider=provider))
-    await house.assistant.settled()
-    await house.ask(QUESTION)
+    server = await village.settle(0, Tenant("", ENDLESS, stream=past(count), provider=provider))
+    await server.assistant.settled()
+    await server.ask(QUESTION)
     each: list[float] = []
     while not each or (len(each) == 3 * QUESTIONS and is_noisy(each)):
         for _ in range(3 * QUESTIONS):
             provider.spent = 0.0
-            await house.ask(QUESTION)
+            await server.ask(QUESTION)
             each.append(1e6 * provider.spent / 2)
     await village.close()
     return each
@@ -70,11 +70,11 @@ async def _estimates(reactor: Any, url: str, count: int) -> list[float]:
 async def _prefixes(reactor: Any, url: str) -> tuple[int, int]:
     """How many requests begin with all of the request before, and how many have one before."""
     village = Village(reactor, 1)
-    house = await village.settle(0, Tenant(f"{url}/whole/call/v1", ENDLESS, stream=past(20)))
-    await house.assistant.settled()
+    server = await village.settle(0, Tenant(f"{url}/whole/call/v1", ENDLESS, stream=past(20)))
+    await server.assistant.settled()
     await _kept(reactor, url)
     for _ in range(QUESTIONS):
-        await house.ask(QUESTION)
+        await server.ask(QUESTION)
     bodies = await _kept(reactor, url)
     await village.close()
     pairs = list(pairwise(bodies))

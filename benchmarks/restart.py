@@ -79,11 +79,11 @@ async def _again(reactor: Any, folder: Path, url: str) -> tuple[Blocks, float]:
     began = time.perf_counter()
     with Blocks(reactor) as blocks:
         home = ServiceConfig(config, folder, {}, wall, Secrets(), folder / "journal")
-        household = AssistantService(reactor, home, Random(1))  # noqa: S311  (jitter)
-        household.open()
-        members = [household.start(Embodiment(_who(number), body), config) for number, body in enumerate(homes)]
-        await gatherResults([Deferred.fromCoroutine(member.settled()) for member in members], consumeErrors=True)
+        service = AssistantService(reactor, home, Random(1))  # noqa: S311  (jitter)
+        service.open()
+        runners = [service.start(Embodiment(_who(number), body), config) for number, body in enumerate(homes)]
+        await gatherResults([Deferred.fromCoroutine(runner.settled()) for runner in runners], consumeErrors=True)
     took = time.perf_counter() - began
-    await household.close()
+    await service.close()
     assert all(" ".join(texts) == ANSWER for texts in heard.values()), heard
     return blocks, took

@@ -146,7 +146,7 @@ def _shown_examples(stage: Stage) -> list[str]:
     """What the examples of the prompt let the character say."""
     return [
         str(value)
-        for message in stage.assistant.mind.front
+        for message in stage.assistant.context.front
         for call in message.tool_calls
         for key, value in call.arguments.items()
         if key == "text"

@@ -103,7 +103,7 @@ class House:
 
     def statuses(self) -> list[Status]:
         """How the tool calls of the last run ended; for a house whose journal is in memory."""
-        journal = self.assistant.mind.journal
+        journal = self.assistant.context.journal
         assert isinstance(journal, MemoryJournal)
         return [done.status for done in journal.finished[-1].results.values()]
 
@@ -132,7 +132,7 @@ class Village:
         self.pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall) if ledger else None)  # noqa: S311
         self.file = JournalFile(journal, reactor, wall, JournalConfig(file=str(journal))) if journal else None
         self.houses: list[House] = []
-        self.turnstile = Scheduler(reactor)
+        self.scheduler = Scheduler(reactor)
         self._launcher = Launcher()
         self._capabilities = Capabilities()
         self._registry = Registry(GAME_TOOLS)
@@ -156,9 +156,9 @@ class Village:
         )
         home.ears = AssistantListener(assistant, me, self.reactor, home.alone_with, self._launcher, storage.life)
         assistant.start()
-        house = House(number, assistant, home, player, heard)
-        self.houses.append(house)
-        return house
+        server = House(number, assistant, home, player, heard)
+        self.houses.append(server)
+        return server
 
     async def close(self) -> None:
         """End everybody, and the connections."""
@@ -167,14 +167,14 @@ class Village:
                 stack.push_async_callback(self.file.close)
             stack.push_async_callback(self._exchange_closed)
             stack.push_async_callback(self._launcher.stop)
-            for house in self.houses:
-                stack.push_async_callback(house.assistant.stop)
+            for server in self.houses:
+                stack.push_async_callback(server.assistant.stop)
 
     async def move_out(self, houses: Sequence[House]) -> None:
         """These live no more."""
-        for house in houses:
-            await house.assistant.stop()
-            self.houses.remove(house)
+        for server in houses:
+            await server.assistant.stop()
+            self.houses.remove(server)
 
     async def _exchange_closed(self) -> None:
         await self.exchange.close()
@@ -203,7 +203,7 @@ class Village:
             clock=self.reactor,
             observer=observer or NobodyWatches(),
             budget=BudgetConfig(),
-            turnstile=self.turnstile,
+            scheduler=self.scheduler,
         )
         return build_assistant(
             AssistantConfig(**{"join_seconds": 0, "max_run_tokens": 10_000_000, **tenant.settings}), [chosen], around

@@ -26,7 +26,7 @@ from llm.prices import Prices
 from llm.providers.provider import LLMProvider
 from llm.response import RateLimitInfo
 from llm.wire.accumulate import Accumulator
-from llm.wire.rate_limits import Moment, heed, retry_wish
+from llm.wire.rate_limits import Moment, apply, retry_wish
 from resilience import (
     Amount,
     Attempt,
@@ -73,28 +73,28 @@ class Attempting:
     prices: Prices | None = None
     wall: Callable[[], float] | None = None
 
-    async def __call__(self, passage: Attempt) -> Read:
+    async def __call__(self, attempt: Attempt) -> Read:
         """Return the complete answer. Raises LLMError; do not retry an error raised after the listener acted."""
         sink, is_whole = self.new_sink(), False
         try:
-            await self._perform(sink, passage)
+            await self._perform(sink, attempt)
             answer = await self._read(sink)
             is_whole = True
-            return Read(answer, self._told(sink, passage))
+            return Read(answer, self._told(sink, attempt))
         except LLMError as error:
             error.message = self.provider.redacted(error.message)
             if isinstance(error, ModelNotFound):
                 error.message = without_model(self.provider, error.message)
             if sink.was_acted_upon:
                 error.should_retry = False
-            self._told(sink, passage)
+            self._told(sink, attempt)
             raise
         finally:
-            passage.used = self._used(sink, is_whole=is_whole)
+            attempt.used = self._used(sink, is_whole=is_whole)
 
-    async def _perform(self, sink: AnswerSink, passage: Attempt) -> None:
+    async def _perform(self, sink: AnswerSink, attempt: Attempt) -> None:
         try:
-            await self.exchange.perform(self.request, _Heard(sink, passage), self.limits)
+            await self.exchange.perform(self.request, _Heard(sink, attempt), self.limits)
         except ResilienceError as error:
             raise failed_exchange(error, self.provider, sink) from error
 
@@ -105,17 +105,17 @@ class Attempting:
         except LLMError as error:
             error.partial = error.partial or sink.accumulator.text
             if sink.status != HTTP_OK:
-                heed(error, sink.headers, self._moment())
+                apply(error, sink.headers, self._moment())
             if error.retry_at is None and error.wishes:
                 told = Headers({name: [value] for name, value in error.wishes.items()})
                 error.retry_at = retry_wish(told, self._moment())
             raise
 
-    def _told(self, sink: AnswerSink, passage: Attempt) -> RateLimitInfo | None:
+    def _told(self, sink: AnswerSink, attempt: Attempt) -> RateLimitInfo | None:
         """Return what the headers say of limits, and pass it on to the pacing of later requests."""
         info = self.provider.parse_rate_limit_headers(sink.headers, self._moment())
         if info is not None:
-            passage.told(
+            attempt.told(
                 _limit(info.remaining_requests, info.limit_requests, info.reset_requests_at),
                 _limit(info.remaining_tokens, info.limit_tokens, info.reset_tokens_at),
             )
@@ -146,9 +146,9 @@ class _Heard:
 
     __slots__ = ("_passage", "_sink")
 
-    def __init__(self, sink: AnswerSink, passage: Attempt) -> None:
+    def __init__(self, sink: AnswerSink, attempt: Attempt) -> None:
         self._sink = sink
-        self._passage = passage
+        self._passage = attempt
 
     def head(self, status: int, headers: Headers) -> None:
         self._passage.heard()

@@ -18,13 +18,13 @@ from llm.fallback.find import find_calls
 from llm.messages import Block, Message, Reasoning, Role, Text, ToolSpec
 from llm.modes import call_record
 from llm.modes.capabilities import Capabilities, ModelRecord
-from llm.modes.mode import RequestMode, learned
+from llm.modes.mode import RequestMode, learn_from
 from llm.modes.structured import checked
 from llm.options import CallOptions, ToolChoice
-from llm.paused import whole_turn
+from llm.paused import complete_turn
 from llm.prices import Prices
 from llm.providers.provider import LLMProvider
-from llm.request import ChatRequest, inputs_of, worded
+from llm.request import ChatRequest, apply_mode, inputs_of
 from llm.response import FinishReason, LLMResponse, Usage
 from llm.stream import Listener, acting
 from llm.verdicts import verdict_of
@@ -125,7 +125,7 @@ class UnifiedLLMClient:
         def again(messages: Sequence[Message]) -> Awaitable[LLMResponse]:
             return self._complete(ask if messages is ask.messages else replace(ask, messages=messages), deadline)
 
-        response = await whole_turn(again, ask.messages)
+        response = await complete_turn(again, ask.messages)
         return response if ask.options.schema is None else checked(response, ask.options.schema)
 
     async def _complete(self, ask: ChatRequest, deadline: Deadline) -> LLMResponse:
@@ -145,7 +145,7 @@ class UnifiedLLMClient:
                     return rescued
                 acted = ask.listener is not None and ask.listener.acted
                 in_vain = acted or (ask.caller.gives_way and isinstance(error, OutputUnreadable))
-                better = None if in_vain else learned(error, way, record, self.provider)
+                better = None if in_vain else learn_from(error, way, record, self.provider)
                 if better is None:
                     raise
                 way = better
@@ -167,7 +167,7 @@ class UnifiedLLMClient:
     async def _ask(self, ask: ChatRequest, deadline: Deadline, way: RequestMode, record: ModelRecord) -> LLMResponse:
         """Make one exchange: encode, send, read, and find the calls in the answer."""
         provider = self.provider
-        messages, tools, options = worded(ask, way)
+        messages, tools, options = apply_mode(ask, way)
         choice = ask.tool_choice if tools else None
         body = provider.build_request(
             messages, tools, choice, options, tools_as_text=way.as_text, amendments=way.amendments

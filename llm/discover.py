@@ -47,7 +47,7 @@ async def looked(
     if known is None:
         return await look(provider, exchange, deadline)
     if known.holds(deadline.clock.seconds()):
-        raise BadCredential(known.barred, provider.name, provider.model)
+        raise BadCredential(known.revoked, provider.name, provider.model)
     known.asked()
     try:
         return await look(provider, exchange, deadline)

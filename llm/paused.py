@@ -18,7 +18,7 @@ MAX_CONTINUATIONS = 8
 Ask = Callable[[Sequence[Message]], Awaitable[LLMResponse]]
 
 
-async def whole_turn(ask: Ask, messages: Sequence[Message]) -> LLMResponse:
+async def complete_turn(ask: Ask, messages: Sequence[Message]) -> LLMResponse:
     """Return the answer to these messages, its parts joined and their usage added up.
 
     If the provider refuses because a server tool's call has no result, such calls are left out and it is asked once

@@ -28,7 +28,7 @@ class ChatRequest:
     caller: Caller
 
 
-def worded(ask: ChatRequest, way: RequestMode) -> tuple[Sequence[Message], Sequence[ToolSpec], CallOptions]:
+def apply_mode(ask: ChatRequest, way: RequestMode) -> tuple[Sequence[Message], Sequence[ToolSpec], CallOptions]:
     """Return the messages, native tools and options to send. What cannot be requested natively is put into words."""
     messages, tools, options = ask.messages, ask.tools, ask.options
     schema = options.json_schema

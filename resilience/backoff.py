@@ -15,7 +15,7 @@ class RetryConfig:
 
     The delay after attempt n is random, between 0 and `base_delay * exponential_base ** (n - 1)`, at most `max_delay`
     (full jitter). The judge of the call retries failures whose HTTP status is in `retryable_status_codes`. A wait that
-    the server asked for is the least that is waited; when it asks for more than `max_wish`, the call is not retried.
+    the server asked for is the least that is waited. When it asks for more than `max_retry_after`, no retry is made.
     """
 
     max_attempts: int = 3
@@ -23,7 +23,7 @@ class RetryConfig:
     max_delay: float = 30.0
     exponential_base: float = 2.0
     retryable_status_codes: frozenset[int] = RETRYABLE
-    max_wish: float = 60.0
+    max_retry_after: float = 60.0
 
 
 def ceiling(attempt: int, config: RetryConfig) -> float:
@@ -32,11 +32,12 @@ def ceiling(attempt: int, config: RetryConfig) -> float:
     return float(min(config.max_delay, config.base_delay * config.exponential_base**exponent))
 
 
-def delay(attempt: int, config: RetryConfig, random: random_module.Random, wish: float = 0.0) -> float:
+def delay(attempt: int, config: RetryConfig, random: random_module.Random, retry_after: float = 0.0) -> float:
     """Return the seconds to wait after attempt number `attempt`.
 
-    `wish` is the wait in seconds that the server asked for. The random delay is added to it: callers that were refused
-    together do not come back together, and none comes back before it was asked to. When a server throttles without
-    naming a wait, the caller must pass a `wish` of its own (full jitter alone would often come back at once).
+    `retry_after` is the wait in seconds that the server asked for. The random delay is added to it: callers that were
+    refused together do not come back together, and none comes back before it was asked to. When a server throttles
+    without naming a wait, the caller must pass a `retry_after` of its own: full jitter alone would often come back at
+    once.
     """
-    return wish + random.uniform(0.0, ceiling(attempt, config))
+    return retry_after + random.uniform(0.0, ceiling(attempt, config))

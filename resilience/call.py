@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from resilience.admission.server import Attempt, UpstreamConfig
+from resilience.admission.upstream import Attempt, UpstreamConfig
 from resilience.amounts import Account, Amount
 from resilience.backoff import RetryConfig
 from resilience.verdict import Judge

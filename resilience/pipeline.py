@@ -29,7 +29,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from resilience.admission.quota import Credential, Quota
-from resilience.admission.server import Upstream, UpstreamConfig
+from resilience.admission.upstream import Upstream, UpstreamConfig
 from resilience.budget.learned_cost import LearnedCost
 from resilience.budget.ledger import Ledger
 from resilience.budget.reservation import CallReservation
@@ -66,43 +66,43 @@ class Pipeline:
         self._quotas: dict[CallTarget, Quota] = {}
         self._costs: dict[tuple[str, str], LearnedCost] = {}
 
-    async def call(self, attempt: AttemptFunction[T], order: Call, deadline: Deadline) -> T:
-        """Return the result of `attempt`, repeated as long as it is worth it within `deadline`.
+    async def call(self, make: AttemptFunction[T], call: Call, deadline: Deadline) -> T:
+        """Return the result of `make`, repeated as long as it is worth it within `deadline`.
 
         Raises DeadlineExceeded when time is up, NotAdmitted when the call is not made, else the last attempt's error.
         Cancelling cancels everything under way and is not counted as a failure of the server.
         """
-        if order.caller.gives_way:
-            return await self._in_between(attempt, order, deadline)
-        origin = order.target.origin
+        if call.caller.gives_way:
+            return await self._in_between(make, call, deadline)
+        origin = call.target.origin
         self._calls[origin] += 1
         if (give_way := self._giving_way.pop(origin, None)) is not None:
             give_way()
         try:
-            return await self._call(attempt, order, deadline)
+            return await self._call(make, call, deadline)
         finally:
             self._calls[origin] -= 1
 
-    async def _call(self, attempt: AttemptFunction[T], order: Call, deadline: Deadline) -> T:
+    async def _call(self, make: AttemptFunction[T], call: Call, deadline: Deadline) -> T:
         """Return the result of a call that does not give way."""
-        upstream = self.upstream(order.target.origin, order.upstream)
-        quota = self.quota(order.target)
+        upstream = self.upstream(call.target.origin, call.upstream)
+        quota = self.quota(call.target)
         if self.ledger is None:
-            made = RetriedCall(order, deadline, upstream, quota, self.random)
-            return await deadline.bound(Deferred.fromCoroutine(made.result(attempt)), made.end)
-        payment = CallReservation(self.ledger, self._keeping, order, self._learned_cost(order.target))
-        made = RetriedCall(order, deadline, upstream, quota, self.random, payment=payment)
-        return await deadline.bound(Deferred.fromCoroutine(_paid(attempt, made, payment)), made.end)
+            made = RetriedCall(call, deadline, upstream, quota, self.random)
+            return await deadline.bound(Deferred.fromCoroutine(made.result(make)), made.end)
+        reservation = CallReservation(self.ledger, self._keeping, call, self._learned_cost(call.target))
+        made = RetriedCall(call, deadline, upstream, quota, self.random, reservation=reservation)
+        return await deadline.bound(Deferred.fromCoroutine(_paid(make, made, reservation)), made.end)
 
-    async def _in_between(self, attempt: AttemptFunction[T], order: Call, deadline: Deadline) -> T:
+    async def _in_between(self, make: AttemptFunction[T], call: Call, deadline: Deadline) -> T:
         """Return the result of a call that gives way. Raises GaveWay as soon as another call wants the server."""
-        origin = order.target.origin
+        origin = call.target.origin
         refusal = GaveWay(f"{origin} is wanted for something else")
         if self._calls[origin] or origin in self._giving_way:
             raise refusal
-        upstream, quota = self.upstream(origin, order.upstream), self.quota(order.target)
-        made = RetriedCall(order, deadline, upstream, quota, self.random)
-        work = deadline.bound(Deferred.fromCoroutine(made.result(attempt)), made.end)
+        upstream, quota = self.upstream(origin, call.upstream), self.quota(call.target)
+        made = RetriedCall(call, deadline, upstream, quota, self.random)
+        work = deadline.bound(Deferred.fromCoroutine(made.result(make)), made.end)
         gave_way = False
 
         def give_way() -> None:
@@ -176,10 +176,10 @@ class Pipeline:
         )
 
 
-async def _paid(attempt: AttemptFunction[T], call: RetriedCall, payment: CallReservation) -> T:
+async def _paid(make: AttemptFunction[T], retried: RetriedCall, reservation: CallReservation) -> T:
     """Make the call, with its estimate reserved before anything else and its real use booked at the end."""
     try:
-        await payment.ready(call.used)
-        return await call.result(attempt)
+        await reservation.ready(retried.used)
+        return await retried.result(make)
     finally:
-        payment.end(call.used)
+        reservation.end(retried.used)

@@ -13,7 +13,7 @@ from twisted.logger import Logger
 
 from resilience.admission.queue_entry import AdmissionRequest
 from resilience.admission.quota import Quota
-from resilience.admission.server import Attempt, Upstream
+from resilience.admission.upstream import Attempt, Upstream
 from resilience.amounts import Amount
 from resilience.backoff import ceiling, delay
 from resilience.budget.reservation import CallReservation
@@ -27,27 +27,27 @@ _log = Logger()
 
 
 class RetriedCall:
-    """One call to one server. `used` is what all its attempts used; `payment` pays for them, None for a free call."""
+    """One call to one server. `used` is what all its attempts used; `reservation` pays for them, None if it is free."""
 
     def __init__(
         self,
-        order: Call,
+        call: Call,
         deadline: Deadline,
         upstream: Upstream,
         quota: Quota,
         random: random_module.Random,
         *,
-        payment: CallReservation | None = None,
+        reservation: CallReservation | None = None,
     ) -> None:
         self.used = Amount()
-        self.order = order
+        self.call = call
         self._deadline = deadline
         self._upstream = upstream
         self._quota = quota
         self._random = random
-        self._payment = payment
-        #: The payment when it may stop the call.
-        self._limit = payment if payment is not None and payment.is_limited else None
+        self._reservation = reservation
+        #: The reservation when it may stop the call.
+        self._limit = reservation if reservation is not None and reservation.is_limited else None
         self._clock: IReactorTime = deadline.clock
         self._nobody_waits = False
         #: Whether a failure of this call was counted against the server's health: only the first one is.
@@ -57,84 +57,84 @@ class RetriedCall:
         """Note that no caller waits any more: the attempt under way is the last, and the server is not blamed."""
         self._nobody_waits = True
 
-    async def result(self, attempt: AttemptFunction[T]) -> T:
+    async def result(self, make: AttemptFunction[T]) -> T:
         """Return the result of an attempt. Raises the last attempt's error, or NotAdmitted when there was none."""
         self._upstream.retries.called()
         failure: Exception | None = None
         for number in count(1):
             try:
-                if self._payment is not None:
-                    await self._payment.ready(self.used)
-                passage = await self._upstream.enter(self._errand())
+                if self._reservation is not None:
+                    await self._reservation.ready(self.used)
+                attempt = await self._upstream.enter(self._errand())
             except NotAdmitted as refusal:
                 raise failure or refusal from refusal
             try:
-                answer = await (attempt(passage) if self._limit is None else self._limited(attempt, passage))
+                answer = await (make(attempt) if self._limit is None else self._limited(make, attempt))
             except (CancelledError, BudgetSpent):
-                passage.give_back()
+                attempt.give_back()
                 raise
             except Exception as error:
-                seconds = self._failed(error, passage, number)
+                seconds = self._failed(error, attempt, number)
                 if seconds is None:
                     raise
                 failure = error
             else:
-                passage.succeeded()
+                attempt.succeeded()
                 return answer
             finally:
-                self.used += passage.used
+                self.used += attempt.used
             await deferLater(self._clock, seconds)
         raise AssertionError("the loop ends by returning or raising")
 
-    async def _limited(self, attempt: AttemptFunction[T], passage: Attempt) -> T:
+    async def _limited(self, make: AttemptFunction[T], attempt: Attempt) -> T:
         """Make an attempt that is not made, or is stopped, when what it was admitted for was used up meanwhile."""
         assert self._limit is not None
         self._limit.check()
-        answer = await self._limit.guarded(attempt(passage))
-        self._limit.answered(self.used + passage.used)  # before the next call is admitted
+        answer = await self._limit.guarded(make(attempt))
+        self._limit.answered(self.used + attempt.used)  # before the next call is admitted
         return answer
 
-    def _failed(self, error: Exception, passage: Attempt, number: int) -> float | None:
+    def _failed(self, error: Exception, attempt: Attempt, number: int) -> float | None:
         """End the passage. Return the seconds until the next attempt, None when there is to be none.
 
         Raises CancelledError when no caller waits: what a cancelled attempt fails with is no failure.
         """
         if self._nobody_waits:
-            passage.give_back()
+            attempt.give_back()
             raise CancelledError from error
         try:
-            verdict = self.order.judge(error)
+            verdict = self.call.judge(error)
         except BaseException:
-            passage.give_back()
+            attempt.give_back()
             raise
         self._heed(verdict, number)
-        passage.failed(verdict)
+        attempt.failed(verdict)
         seconds = self._pause(verdict, number)
         if seconds is None and verdict.in_vain_seconds:
             self._quota.cool(self._clock.seconds() + verdict.in_vain_seconds, verdict.cause)
         return seconds
 
     def _errand(self) -> AdmissionRequest:
-        order = self.order
+        call = self.call
         return AdmissionRequest(
-            order.caller.name,
+            call.caller.name,
             self._quota,
-            order.estimate.tokens,
-            min(self._deadline.at, self._clock.seconds() + order.retry.max_wish),
+            call.estimate.tokens,
+            min(self._deadline.at, self._clock.seconds() + call.retry.max_retry_after),
             self._deadline.at,
-            is_urgent=order.caller.is_urgent,
+            is_urgent=call.caller.is_urgent,
             is_repeat=self._was_counted,
         )
 
     def _heed(self, verdict: Verdict, number: int) -> None:
         """Note what the failure says of the credential and of waiting, for every call that shares them."""
         self._was_counted = self._was_counted or verdict.is_failure
-        target, quota, wish = self.order.target, self._quota, verdict.not_before
-        if wish is None and verdict.throttled:
-            wish = self._clock.seconds() + ceiling(number, self.order.retry)
+        target, quota, retry_after = self.call.target, self._quota, verdict.not_before
+        if retry_after is None and verdict.throttled:
+            retry_after = self._clock.seconds() + ceiling(number, self.call.retry)
         if verdict.bars or verdict.is_missing:
             self._bar(verdict)
-        is_cooled = wish is not None and quota.cool(wish, verdict.cause)
+        is_cooled = retry_after is not None and quota.cool(retry_after, verdict.cause)
         if is_cooled:
             _log.warn(
                 "{origin} wants {lane} left alone for {seconds:.1f} s: {cause}",
@@ -149,7 +149,7 @@ class RetriedCall:
 
     def _bar(self, verdict: Verdict) -> None:
         """Stop using a refused key, or asking for a missing model, for a while."""
-        target, now = self.order.target, self._clock.seconds()
+        target, now = self.call.target, self._clock.seconds()
         bar = self._quota.credential if verdict.bars else self._quota.missing
         if not bar.refused(verdict.cause, now):
             return
@@ -165,19 +165,23 @@ class RetriedCall:
 
     def _pause(self, verdict: Verdict, number: int) -> float | None:
         """Return the seconds until the next attempt, which is then paid for; None when there is to be none."""
-        retry = self.order.retry
+        retry = self.call.retry
         most = min(retry.max_attempts, verdict.most_attempts or retry.max_attempts)
         if verdict.bars or verdict.is_missing or not verdict.may_retry or number >= most:
             return None
         floor = self._quota.cool_until if verdict.throttled else verdict.not_before
-        wish = 0.0 if floor is None else max(0.0, floor - self._clock.seconds())
-        seconds = delay(number, retry, self._random, wish)
-        if wish > retry.max_wish or seconds >= self._deadline.remaining() or not self._upstream.retries.spend():
+        retry_after = 0.0 if floor is None else max(0.0, floor - self._clock.seconds())
+        seconds = delay(number, retry, self._random, retry_after)
+        if (
+            retry_after > retry.max_retry_after
+            or seconds >= self._deadline.remaining()
+            or not self._upstream.retries.spend()
+        ):
             return None
         _log.info(
             "{origin} is asked again in {seconds:.1f} s: {cause}",
             log_event="retry",
-            origin=self.order.target.origin,
+            origin=self.call.target.origin,
             seconds=seconds,
             attempt=number,
             cause=verdict.cause,

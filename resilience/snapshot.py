@@ -7,7 +7,7 @@ from math import isfinite
 
 from resilience.admission.circuit import CircuitState, PermitEnd
 from resilience.admission.quota import Quota
-from resilience.admission.server import Upstream
+from resilience.admission.upstream import Upstream
 from resilience.budget.ledger import AccountState
 
 
@@ -37,7 +37,7 @@ class QuotaState:
     origin: str
     credential: str
     lane: str
-    barred: str
+    revoked: str
     cools_for: float
     cool_why: str
     requests_left: int | None
@@ -84,17 +84,17 @@ def quota_state(origin: str, quota: Quota) -> QuotaState:
         origin,
         quota.credential.name,
         quota.name,
-        quota.credential.barred,
+        quota.credential.revoked,
         cools_for,
         quota.cool_why if cools_for else "",
         quota.requests.left_at(now),
         quota.tokens.left_at(now),
-        quota.missing.barred,
+        quota.missing.revoked,
         _seconds_left(quota, now),
     )
 
 
 def _seconds_left(quota: Quota, now: float) -> float:
     """Return how many seconds a refusal still holds, 0 when none does or its end is not known."""
-    ends = [bar.until - now for bar in (quota.credential, quota.missing) if bar.barred and isfinite(bar.until)]
+    ends = [bar.until - now for bar in (quota.credential, quota.missing) if bar.revoked and isfinite(bar.until)]
     return max(0.0, *ends) if ends else 0.0

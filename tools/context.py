@@ -107,7 +107,7 @@ class Scene:
     behind: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
-    def lowest(self) -> int | None:
+    def min_level(self) -> int | None:
         """The level of the least trusted text of the whole scene, None when all of it is the game's own."""
         others: tuple[Person | Thing, ...] = (*self.people, *self.things, *self.carried)
         levels = (self.authority, *(one.authority for one in others))
@@ -202,7 +202,7 @@ class World(Protocol):
 class ToolContext:
     """Everything a tool may use. `requester` is the principal the run answers, None when the run was not asked for.
 
-    `sight` is what the run has in view. `allowed` is what the call was found to need when it was allowed: a tool that
+    `trust` is what the run has in view. `allowed` is what the call was found to need when it was allowed: a tool that
     looks its target up again must do nothing when the target has become another one.
     """
 
@@ -211,7 +211,7 @@ class ToolContext:
     notes: Notes
     requester: Principal | None = None
     run_id: str = ""
-    sight: ContextTrust = field(default_factory=ContextTrust)
+    trust: ContextTrust = field(default_factory=ContextTrust)
     allowed: Requirement | None = None
     #: What this turn knows of the web, None where there is no web.
     web: WebTurn | None = None

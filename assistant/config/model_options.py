@@ -163,8 +163,8 @@ def _check_json(value: object, depth: int = 0) -> None:
     if depth > _MAX_DEPTH:
         raise ValueError("it is nested too deep")
     if isinstance(value, Mapping):
-        for member in value.values():
-            _check_json(member, depth + 1)
+        for runner in value.values():
+            _check_json(runner, depth + 1)
     elif isinstance(value, list | tuple):
         for item in value:
             _check_json(item, depth + 1)

@@ -150,7 +150,9 @@ class AssistantConfig(MannerConfig):
     #: How many unreadable tool calls in a row end a run.
     max_format_errors: int = Field(default=3, ge=1, le=10)
     #: Done, as an emote, when the model cannot be reached or loses its thread; at most once in `excuse_every_seconds`.
-    excuse: str = Field(default="looks lost in thought and does not answer just now.", min_length=1, max_length=200)
+    fallback_line: str = Field(
+        default="looks lost in thought and does not answer just now.", min_length=1, max_length=200
+    )
     #: How much time lies between two of its excuses at least.
     excuse_every_seconds: Seconds = 60.0
     #: Done, as an emote, when somebody waits longer than `waking_after_seconds` while the model is loaded or reads its

@@ -3,7 +3,7 @@
     trigger, idle                     -> run now
     trigger, a run is going           -> run again when it is over
     trigger, join_seconds not over    -> run when they are
-    many of the process at once       -> a few milliseconds later, when it is its turn (`turnstile.py`)
+    many of the process at once       -> a few milliseconds later, when it is its turn (`scheduler.py`)
     timer (awake 5 s, asleep 60 s)    -> run, which takes in what was only overheard
     the model could not be asked      -> pause: 5 s, doubling to 60 s, randomly up to a half shorter, or until a
                                          little after the time the provider named; then run
@@ -49,7 +49,7 @@ class TickPace:
 class Tick:
     """The scheduler of one assistant's runs, which calls `run`. All its timers are on `clock`.
 
-    `turnstile` is shared with the other ticks of the process.
+    `scheduler` is shared with the other ticks of the process.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Tick:
         name: str,
         random: Random,
         *,
-        turnstile: Scheduler,
+        scheduler: Scheduler,
     ) -> None:
         self._random = random
         self._run = run
@@ -68,7 +68,7 @@ class Tick:
         self._pace = pace
         self._name = name
         self._launcher = Launcher()
-        self._turnstile = turnstile
+        self._turnstile = scheduler
         #: The timer for the next run, then its turn. None during a run, and when no run is to come.
         self._next: IDelayedCall | None = None
         self._turn: Slot | None = None

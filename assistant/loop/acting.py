@@ -22,16 +22,16 @@ from tools.text.names import plain
 REPEATED = "You know this already: answer now with say."
 
 
-async def act(mind: RunContext, run: Run, answer: RecoveredAnswer, prompt_tokens: int) -> tuple[Executed, ...]:
+async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tokens: int) -> tuple[Executed, ...]:
     """Run every call of the answer, in order, and append the answer with its results to the stream.
 
     Of a call that was begun early, only the rest is run. The stream shows it as one whole call.
     """
     calls, message = answer.calls, answer.response.message
     if not message.tool_calls:
-        calls = _calls_of_text(mind, run, answer)
+        calls = _calls_of_text(context, run, answer)
         message = assistant_message(*calls)
-    if (fitting := _in_manner(mind, run, calls)) != calls:
+    if (fitting := _in_manner(context, run, calls)) != calls:
         calls, message = fitting, assistant_message(*fitting)
     run.nudge = not calls
     if not calls:
@@ -39,21 +39,21 @@ async def act(mind: RunContext, run: Run, answer: RecoveredAnswer, prompt_tokens
         return ()
     if run.said is None:
         run.went_on = False
-        executed = await carry_out(mind, run, run.written, calls, answer.past)
+        executed = await carry_out(context, run, run.written, calls, answer.past)
     else:
-        executed = await _go_on(mind, run, rest_of(calls, answer.past, run.said, answer.response.content), calls)
-    warn_of_unknown(mind.me.name, run.id, executed)
+        executed = await _go_on(context, run, rest_of(calls, answer.past, run.said, answer.response.content), calls)
+    warn_of_unknown(context.me.name, run.id, executed)
     run.meter.count_format(wrong=any(done.status is Status.FORMAT_ERROR for done in executed))
     results = [done.result for done in executed]
     is_new = _is_new(run, executed)
     run.meter.count_progress(new=is_new)
-    advice = run.meter.advice(prompt_tokens, mind.model.context_tokens)
+    advice = run.meter.advice(prompt_tokens, context.model.context_tokens)
     if advice := advice or ("" if is_new else REPEATED):
         results[-1] = replace(results[-1], text=f"{results[-1].text}\n({advice})")
     authority = min(done.authority for done in executed)
-    audience, others_see = _audience(mind, run, executed)
+    audience, others_see = _audience(context, run, executed)
     sources = run.people.union(*(done.sources for done in executed))
-    mind.history.acted(
+    context.history.acted(
         (message, tool_results(results)),
         authority=authority,
         sources=sources,
@@ -65,39 +65,39 @@ async def act(mind: RunContext, run: Run, answer: RecoveredAnswer, prompt_tokens
     return executed
 
 
-async def answer_by_rule(mind: RunContext, run: Run, call: ToolCall) -> RecoveredAnswer:
+async def answer_by_rule(context: RunContext, run: Run, call: ToolCall) -> RecoveredAnswer:
     """Record a call that no model made as a step of its own, and return it as the answer to act on."""
     response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "")
     run.meter.count_step(response.usage, 0)
-    await mind.journal.record_response(run.id, run.next_step(), response)
+    await context.journal.record_response(run.id, run.next_step(), response)
     return RecoveredAnswer(response, response.tool_calls, NOTHING_YET)
 
 
-def _in_manner(mind: RunContext, run: Run, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+def _in_manner(context: RunContext, run: Run, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
     """Adapt each call to the manner in which the assistant was spoken to."""
     event = run.trigger.event if run.trigger else None
-    is_here = event is not None and mind.world.hears(event.who)
-    return tuple(in_manner(call, event, mind.rules.grant, mind.me.name, is_here=is_here) for call in calls)
+    is_here = event is not None and context.world.hears(event.who)
+    return tuple(in_manner(call, event, context.rules.grant, context.me.name, is_here=is_here) for call in calls)
 
 
-def can_answer(mind: RunContext, run: Run) -> bool:
+def can_answer(context: RunContext, run: Run) -> bool:
     """Tell whether the run can answer where it was spoken to. What was said in private is never answered aloud."""
     if run.hearers is None:
         return True
     event = run.trigger.event if run.trigger else None
     reaches = {Reach.CHANNEL} if isinstance(event, ChannelSaid) else {Reach.PERSON, Reach.NEARBY}
-    granted = (mind.registry.get(name) for name in mind.rules.grant)
+    granted = (context.registry.get(name) for name in context.rules.grant)
     return any(tool is not None and tool.heard_by in reaches for tool in granted)
 
 
-def _audience(mind: RunContext, run: Run, executed: Sequence[Executed]) -> tuple[Audience, str]:
+def _audience(context: RunContext, run: Run, executed: Sequence[Executed]) -> tuple[Audience, str]:
     """Return who may be told of a step, and what others see of it.
 
     Words said to one person are for that person only.
     """
-    audience, others_see = run.sight.audience, []
+    audience, others_see = run.trust.audience, []
     for done in executed:
-        tool = mind.registry.get(done.call.name)
+        tool = context.registry.get(done.call.name)
         if tool is None or done.status not in MAYBE_HEARD:
             continue
         target = str(done.call.arguments.get("target", ""))
@@ -111,19 +111,19 @@ def _audience(mind: RunContext, run: Run, executed: Sequence[Executed]) -> tuple
 
 
 async def carry_out(
-    mind: RunContext, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past
+    context: RunContext, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past
 ) -> tuple[Executed, ...]:
     """Run the calls and return what came of each. Records an intent before each call and its result after it."""
-    mind.waking.answered()
-    return await run.dispatcher.answer_all(calls, _context(mind, run), log=_Written(mind, run, step), past=past)
+    context.waking.answered()
+    return await run.dispatcher.answer_all(calls, _context(context, run), log=_Written(context, run, step), past=past)
 
 
-def keep_said(mind: RunContext, run: Run) -> None:
+def keep_said(context: RunContext, run: Run) -> None:
     """Append speech that was begun early to the stream, when the rest of the answer never came."""
     if (said := run.said) is not None:
         authority = said.executed.authority
         messages = (said.message, tool_results([said.executed.result]))
-        mind.history.acted(messages, authority=authority, sources=run.people, audience=run.sight.audience)
+        context.history.acted(messages, authority=authority, sources=run.people, audience=run.trust.audience)
         run.said = None
 
 
@@ -141,48 +141,48 @@ def outcome_of(run: Run, executed: Sequence[Executed]) -> Outcome | None:
     return Answered(spoken) if spoken else NothingToDo()
 
 
-def _calls_of_text(mind: RunContext, run: Run, answer: RecoveredAnswer) -> tuple[ToolCall, ...]:
+def _calls_of_text(context: RunContext, run: Run, answer: RecoveredAnswer) -> tuple[ToolCall, ...]:
     """Return the call that the answer's plain text stands for.
 
     Calls already made of that text are completed with all of it.
     """
     if answer.calls:
         return tuple(whole_text(call, answer.response.content) for call in answer.calls)
-    call = _text_as_call(mind, run, answer.response)
+    call = _text_as_call(context, run, answer.response)
     return () if call is None else (call,)
 
 
-async def _go_on(mind: RunContext, run: Run, rest: Rest, calls: tuple[ToolCall, ...]) -> tuple[Executed, ...]:
+async def _go_on(context: RunContext, run: Run, rest: Rest, calls: tuple[ToolCall, ...]) -> tuple[Executed, ...]:
     """Run the rest of an answer that was begun early, and return what came of its calls.
 
     The call that was begun counts once, as a whole. Its result is recorded here when nothing of it is left to run.
     """
     run.went_on = rest.index is not None
     if rest.index is not None:
-        if (tool := mind.registry.get(SAY)) is not None:
-            run.dispatcher.gate.goes_on(calls[rest.index], tool)
+        if (tool := context.registry.get(SAY)) is not None:
+            run.dispatcher.session.goes_on(calls[rest.index], tool)
         if rest.settled is not None:
-            await mind.journal.record_result(run.id, run.written, rest.index, rest.settled)
-    executed = await carry_out(mind, run, run.written, rest.calls, rest.past)
+            await context.journal.record_result(run.id, run.written, rest.index, rest.settled)
+    executed = await carry_out(context, run, run.written, rest.calls, rest.past)
     return tuple(replace(done, call=call) for done, call in zip(executed, calls, strict=True))
 
 
-def _context(mind: RunContext, run: Run) -> ToolContext:
+def _context(context: RunContext, run: Run) -> ToolContext:
     """Return the context for the calls of a step."""
     event = run.trigger.event if run.trigger else None
     return ToolContext(
-        mind.me,
-        mind.world,
-        mind.notes,
+        context.me,
+        context.world,
+        context.notes,
         run.requester,
         run.id,
-        run.sight,
+        run.trust,
         web=run.web,
         askers=run.askers,
-        answer_by=answer_by(event, mind.rules.grant),
+        answer_by=answer_by(event, context.rules.grant),
         granted=run.granted if run.making_granted else None,
-        room_turn=mind.room_turn,
-        following=mind.following,
+        room_turn=context.room_turn,
+        following=context.following,
     )
 
 
@@ -202,15 +202,15 @@ def _known(done: Executed) -> str:
     return f"{done.call.name} {done.call.arguments} {came_to}"
 
 
-def _text_as_call(mind: RunContext, run: Run, response: LLMResponse) -> ToolCall | None:
+def _text_as_call(context: RunContext, run: Run, response: LLMResponse) -> ToolCall | None:
     """Return the call that plain text stands for under the owner's setting, or None."""
     trigger = run.trigger
     return call_for_text(
         response.content,
-        mind.settings.plain_text,
+        context.settings.plain_text,
         trigger.event if trigger else None,
         addressed=trigger is not None and trigger.attention.addressed,
-        grant=mind.rules.grant,
+        grant=context.rules.grant,
         call_id=f"{run.id}.{run.meter.steps}.text",
     )
 
@@ -219,16 +219,16 @@ def _text_as_call(mind: RunContext, run: Run, response: LLMResponse) -> ToolCall
 class _Written:
     """Writes an intent before each call and its result after it."""
 
-    mind: RunContext
+    context: RunContext
     run: Run
     step: int
 
     async def intent(self, index: int, call: ToolCall) -> None:
         """Record that the call is about to run."""
-        tool = self.mind.registry.get(call.name)
+        tool = self.context.registry.get(call.name)
         effect = tool is None or not tool.category.reads
-        await self.mind.journal.record_intent(self.run.id, self.step, index, call, effect=effect)
+        await self.context.journal.record_intent(self.run.id, self.step, index, call, effect=effect)
 
     async def done(self, index: int, executed: Executed) -> None:
         """Record that the call is over."""
-        await self.mind.journal.record_result(self.run.id, self.step, index, executed)
+        await self.context.journal.record_result(self.run.id, self.step, index, executed)

@@ -44,81 +44,81 @@ class Completion:
     response: LLMResponse
 
 
-async def ask(mind: RunContext, run: Run) -> Completion | None:
+async def ask(context: RunContext, run: Run) -> Completion | None:
     """Ask for the next answer within the run's remaining time; return None when the run has nothing left to do.
 
     Raises LLMError. Cancelling closes the connection.
     """
-    _count_asker(mind, run)
-    mind.window.fit(run)
-    if not mind.is_asked_plainly:
-        return await _ask_with_tools(mind, run)
-    asked = await ask_plainly(mind, run)
-    return None if asked is None else Completion(asked[0], asked[1], discreet(mind, asked[2]))
+    _count_asker(context, run)
+    context.window.fit(run)
+    if not context.is_asked_plainly:
+        return await _ask_with_tools(context, run)
+    asked = await ask_plainly(context, run)
+    return None if asked is None else Completion(asked[0], asked[1], discreet(context, asked[2]))
 
 
-def discreet(mind: RunContext, response: LLMResponse) -> LLMResponse:
+def discreet(context: RunContext, response: LLMResponse) -> LLMResponse:
     """Return the answer as it is recorded and acted on."""
-    most_chars = max(MIN_KEPT_CHARS, CHARS_A_TOKEN * mind.model.max_answer_tokens)
-    return kept(response, mind.scrub, most_chars, mind.pieces)
+    most_chars = max(MIN_KEPT_CHARS, CHARS_A_TOKEN * context.model.max_answer_tokens)
+    return kept(response, context.scrub, most_chars, context.pieces)
 
 
-async def _ask_with_tools(mind: RunContext, run: Run) -> Completion:
+async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
     """Ask once, and once more when the answer only repeats. A second repetition is not said.
 
     The first sentence may have been spoken before the answer is complete (`early.py`); it was checked before that.
     """
-    asked = await _answer(mind, run)
+    asked = await _answer(context, run)
     heard, did = run.texts, bool(run.executed)
     said = words_said(asked.response)
-    if mind.settings.may_repeat or not said:
+    if context.settings.may_repeat or not said:
         return asked
-    if not run.spoke_early and (repeat := mind.repeats.found_in(said, heard, did=did)) is not None:
-        _log.info("{name} only repeated {what}; it is asked again", name=mind.me.name, what=repeat.value)
-        again = await _answer(mind, run, AGAIN.format(what=repeat.value))
+    if not run.spoke_early and (repeat := context.repeats.found_in(said, heard, did=did)) is not None:
+        _log.info("{name} only repeated {what}; it is asked again", name=context.me.name, what=repeat.value)
+        again = await _answer(context, run, AGAIN.format(what=repeat.value))
         usage = asked.response.usage + again.response.usage
         response = replace(again.response, usage=usage)
         said = words_said(response)
-        if mind.repeats.found_in(said, heard, did=did) is not None:
+        if context.repeats.found_in(said, heard, did=did) is not None:
             said = words_for_nothing(" ".join(heard), run.written)
-            response = _saying(mind, run, response, said)
+            response = _saying(context, run, response, said)
         asked = replace(again, response=response)
-    mind.repeats.add(said, heard)
+    context.repeats.add(said, heard)
     return asked
 
 
-def _saying(mind: RunContext, run: Run, response: LLMResponse, said: str) -> LLMResponse:
+def _saying(context: RunContext, run: Run, response: LLMResponse, said: str) -> LLMResponse:
     """Return the answer with these words in place of all that it says."""
     deeds = [call for call in response.tool_calls if call.name not in SPEECH]
-    words = spoken_call(mind, run, said)
+    words = spoken_call(context, run, said)
     calls = [*deeds, words] if words is not None else deeds
     return replace(response, message=assistant_message(*calls))
 
 
-async def _answer(mind: RunContext, run: Run, again: str = "") -> Completion:
+async def _answer(context: RunContext, run: Run, again: str = "") -> Completion:
     """Make one model call. `again` says why it is a second one; nothing of a second one is spoken early."""
     nudges = [user(text) for text in (NUDGE if run.nudge else "", again) if text]
-    prompt = Joined([*parts_of(mind.front), *mind.history.parts(run.hearers), *nudges])
-    ears = None if again else early_ears(mind, run)
+    prompt = Joined([*parts_of(context.front), *context.history.parts(run.hearers), *nudges])
+    ears = None if again else early_ears(context, run)
     freer = {"temperature": FREER} if again else {}
-    answer = mind.client.chat_completion(
+    answer = context.client.chat_completion(
         prompt,
-        mind.registry.specs(mind.window.front.tools),
+        context.registry.specs(context.window.front.tools),
         deadline=run.meter.deadline,
         listener=ears,
-        caller=mind.purse.caller(mind.me, run.requester),
+        caller=context.billing.caller(context.me, run.requester),
         vary=bool(again),
         **freer,
     )
     response = await (answer if ears is None else heard_out(ears, answer))
-    mind.waking.answered()  # its server has read the beginning of every prompt by now, so no warming is needed
-    return Completion(prompt, mind.window.fixed_tokens() + mind.history.tokens, discreet(mind, response))
+    context.waking.answered()  # its server has read the beginning of every prompt by now, so no warming is needed
+    return Completion(prompt, context.window.fixed_tokens() + context.history.tokens, discreet(context, response))
 
 
-def _count_asker(mind: RunContext, run: Run) -> None:
+def _count_asker(context: RunContext, run: Run) -> None:
     """Count one answer for the person the run is for, once. Raises BudgetReached when they ask too often."""
     requester = run.requester
     if requester is not None and run.counted != requester.id:
-        if why := mind.purse.too_often(requester):
+        if why := context.billing.too_often(requester):
             raise BudgetReached(why, account=requester.id, what=A_MINUTE)
         run.counted = requester.id

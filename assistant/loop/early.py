@@ -154,60 +154,60 @@ async def heard_out(ears: Early, answer: Deferred[LLMResponse]) -> LLMResponse:
     return response
 
 
-def early_ears(mind: RunContext, run: Run) -> Early | None:
+def early_ears(context: RunContext, run: Run) -> Early | None:
     """Return the listener for the next answer of this run, None when only the whole answer may be spoken."""
-    tool, asks = mind.registry.get(SAY), run.requester
-    if not mind.settings.speak_early or tool is None or tool.name not in mind.rules.grant:
+    tool, asks = context.registry.get(SAY), run.requester
+    if not context.settings.speak_early or tool is None or tool.name not in context.rules.grant:
         return None
-    if base_need(tool, mind.rules.needs) > 0 or (asks is not None and asks.kind is Kind.ASSISTANT):
+    if base_need(tool, context.rules.needs) > 0 or (asks is not None and asks.kind is Kind.ASSISTANT):
         return None  # an approval is for the whole, and only the whole shows whether it is an echo
     if len(run.web.citations) > 0 or run.hearers is not None or _is_elsewhere(run):
         return None  # an answer to another place is never said aloud, not even its beginning
 
     async def say(sentence: str) -> bool:
-        return await _say(mind, run, sentence)
+        return await _say(context, run, sentence)
 
-    return Early(say, lambda sentence: _is_fit(mind, run, sentence), lambda: _text_speaks(mind, run))
+    return Early(say, lambda sentence: _is_fit(context, run, sentence), lambda: _text_speaks(context, run))
 
 
 def _is_elsewhere(run: Run) -> bool:
     return run.trigger is not None and isinstance(run.trigger.event, ChannelSaid)
 
 
-async def _say(mind: RunContext, run: Run, sentence: str) -> bool:
+async def _say(context: RunContext, run: Run, sentence: str) -> bool:
     """Say the sentence as a step of its own; return whether it may have been heard."""
     step = run.next_step()
     call = ToolCall(f"{run.id}.{step}.early", SAY, {"text": sentence})
     message = assistant_message(call)
     response = LLMResponse(message, FinishReason.TOOL_CALLS, Usage(), "", "", is_beginning=True)
-    await mind.journal.record_response(run.id, step, response)
-    [executed] = await carry_out(mind, run, step, (call,), NOTHING_YET)
+    await context.journal.record_response(run.id, step, response)
+    [executed] = await carry_out(context, run, step, (call,), NOTHING_YET)
     if executed.status not in MAYBE_HEARD:
         return False
-    mind.pieces.scrub(sentence)
+    context.pieces.scrub(sentence)
     run.said, run.spoke_early = RecoveredSpeech(sentence, message, executed), True
     return True
 
 
-def _is_fit(mind: RunContext, run: Run, sentence: str) -> bool:
+def _is_fit(context: RunContext, run: Run, sentence: str) -> bool:
     """Tell whether the sentence can be spoken as it stands, whatever comes after it."""
-    if not mind.settings.may_repeat and mind.repeats.found_in(sentence, run.texts, did=bool(run.executed)):
+    if not context.settings.may_repeat and context.repeats.found_in(sentence, run.texts, did=bool(run.executed)):
         return False
-    own_name = re.match(rf"{re.escape(mind.me.name)}\b", sentence, re.IGNORECASE)
+    own_name = re.match(rf"{re.escape(context.me.name)}\b", sentence, re.IGNORECASE)
     marked = _WHOLE_FIRST.match(sentence) or _MARKED.search(sentence)
-    return not own_name and not marked and sentence.isprintable() and _holds_no_key(mind, sentence)
+    return not own_name and not marked and sentence.isprintable() and _holds_no_key(context, sentence)
 
 
-def _holds_no_key(mind: RunContext, sentence: str) -> bool:
+def _holds_no_key(context: RunContext, sentence: str) -> bool:
     """Tell whether the sentence holds no part of a key, not even one that only the whole answer would show."""
-    return mind.scrub(sentence) == sentence and mind.pieces.is_free(sentence)
+    return context.scrub(sentence) == sentence and context.pieces.is_free(sentence)
 
 
-def _text_speaks(mind: RunContext, run: Run) -> bool:
+def _text_speaks(context: RunContext, run: Run) -> bool:
     """Tell whether plain text is said aloud under the owner's setting."""
     trigger = run.trigger
     event, addressed = (trigger.event, trigger.attention.addressed) if trigger else (None, False)
     call = call_for_text(
-        "words", mind.settings.plain_text, event, addressed=addressed, call_id="", grant=mind.rules.grant
+        "words", context.settings.plain_text, event, addressed=addressed, call_id="", grant=context.rules.grant
     )
     return call is not None and call.name == SAY

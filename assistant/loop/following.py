@@ -30,35 +30,35 @@ _THE_WORLD = Principal("world", "the world", Kind.WORLD, permission=0)
 _log = Logger()
 
 
-def walking_after(mind: RunContext, event: Event, attention: Attention) -> tuple[Event, Attention]:
+def walking_after(context: RunContext, event: Event, attention: Attention) -> tuple[Event, Attention]:
     """Make the departure of the person whom the character follows a trigger to walk after them.
 
     Any other event is returned unchanged. Following ends when they left by no exit that the character sees. It
     also ends when they are an assistant, because assistants do not follow each other.
     """
-    if not isinstance(event, Left) or not mind.following.leads(event.who.id):
+    if not isinstance(event, Left) or not context.following.leads(event.who.id):
         return event, attention
     if not event.direction or event.who.kind is Kind.ASSISTANT:
-        mind.following.end()
+        context.following.end()
         return event, attention
-    by_rule = ByRule(MOVE, {"direction": event.direction}, mind.following.asker)
+    by_rule = ByRule(MOVE, {"direction": event.direction}, context.following.asker)
     return replace(event, by_rule=by_rule), Attention(Classification.TRIGGER, _IMPORTANCE)
 
 
-async def act_by_rule(mind: RunContext, run: Run, by_rule: ByRule) -> Outcome:
+async def act_by_rule(context: RunContext, run: Run, by_rule: ByRule) -> Outcome:
     """Make the call that the run is for, if it is still to be made. A call that a dead process began counts as made."""
     assert run.trigger is not None
     if run.written:
         return Answered((by_rule.tool,))
     event = run.trigger.event
-    if not (mind.following.leads(event.who.id) if by_rule.tool == MOVE else mind.world.is_left_alone()):
+    if not (context.following.leads(event.who.id) if by_rule.tool == MOVE else context.world.is_left_alone()):
         return NothingToDo()
     call = ToolCall(event.id, by_rule.tool, by_rule.arguments)
-    [done] = await act(mind, run, await answer_by_rule(mind, run, call), 0)
+    [done] = await act(context, run, await answer_by_rule(context, run, call), 0)
     if done.status is Status.DONE:
         return Answered((by_rule.tool,))
-    mind.following.end()
-    _log.info("{name} did not {tool}: {why}", name=mind.me.name, tool=by_rule.tool, why=done.result.text)
+    context.following.end()
+    _log.info("{name} did not {tool}: {why}", name=context.me.name, tool=by_rule.tool, why=done.result.text)
     return NothingToDo()
 
 
@@ -68,8 +68,8 @@ class Homing:
     It is asked at every tick, so that no assistant needs another timer.
     """
 
-    def __init__(self, mind: RunContext) -> None:
-        self._mind = mind
+    def __init__(self, context: RunContext) -> None:
+        self._mind = context
         self._since: float | None = None
 
     async def look(self) -> None:
@@ -77,9 +77,9 @@ class Homing:
 
         Raises JournalError.
         """
-        mind = self._mind
-        now, seconds = mind.clock.seconds(), mind.settings.go_home_minutes * A_MINUTE
-        if not seconds or HOME not in mind.rules.grant or not mind.world.is_left_alone():
+        context = self._mind
+        now, seconds = context.clock.seconds(), context.settings.go_home_minutes * A_MINUTE
+        if not seconds or HOME not in context.rules.grant or not context.world.is_left_alone():
             self._since = None
             return
         if self._since is None:
@@ -87,9 +87,9 @@ class Homing:
         if now - self._since < seconds:
             return
         self._since = now  # if it does not go, it tries again after the same time
-        id_ = f"{mind.me.id}.home.{mind.random.getrandbits(64):x}"
+        id_ = f"{context.me.id}.home.{context.random.getrandbits(64):x}"
         event = Noticed(id=id_, at=now, who=_THE_WORLD, text=LEFT_ALONE, by_rule=ByRule(HOME, {}))
         try:
-            await mind.journal.accept(event, Attention(Classification.TRIGGER, _IMPORTANCE))
+            await context.journal.accept(event, Attention(Classification.TRIGGER, _IMPORTANCE))
         except InboxFullError as full:
-            _log.warn("{name} does not go home yet: {why}", name=mind.me.name, why=str(full))
+            _log.warn("{name} does not go home yet: {why}", name=context.me.name, why=str(full))

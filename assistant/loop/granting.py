@@ -21,26 +21,26 @@ _MAX_REASON = 300
 _MAX_SHOWN = 200
 
 
-async def make_granted(mind: RunContext, run: Run) -> None:
+async def make_granted(context: RunContext, run: Run) -> None:
     """Make the approved call of the run as its first step. No model is asked whether it still wants to."""
     granted = run.granted
     if granted is None or run.granted_begun or run.trigger is None:
         return
     call = ToolCall(run.trigger.event.id, granted.tool, granted.arguments)
-    await act_on_granted(mind, run, await answer_by_rule(mind, run, call))
+    await act_on_granted(context, run, await answer_by_rule(context, run, call))
 
 
-async def act_on_granted(mind: RunContext, run: Run, answer: RecoveredAnswer) -> tuple[Executed, ...]:
+async def act_on_granted(context: RunContext, run: Run, answer: RecoveredAnswer) -> tuple[Executed, ...]:
     """Run the approved call, with its approval. The players who asked and approved are told when it was not done."""
     run.granted_begun = run.making_granted = True
     try:
-        executed = await act(mind, run, answer, 0)
+        executed = await act(context, run, answer, 0)
     finally:
         run.making_granted = False
     if run.granted is not None:
         for done in executed:
             if done.status is not Status.DONE:
-                tell_void(mind, run.granted, done.result.text)
+                tell_void(context, run.granted, done.result.text)
     return executed
 
 
@@ -51,17 +51,17 @@ def is_granted_step(run: Run, step: InterruptedStep) -> bool:
     return any(call.id == run.trigger.event.id for call in left_of(step).calls)
 
 
-def why_void(mind: RunContext, given: Pending) -> str:
+def why_void(context: RunContext, given: Pending) -> str:
     """Say why the approved call is no longer what was asked for, without a full stop; empty when it still is.
 
     When the game needs time to tell, the answer is empty: the run looks again.
     """
-    tool = mind.registry.get(given.tool)
+    tool = context.registry.get(given.tool)
     if tool is None:
         return "there is no such tool any more"
     call = ToolCall("", given.tool, given.arguments)
-    context = ToolContext(mind.me, mind.world, mind.notes, given.requester)
-    looking = Deferred.fromCoroutine(requirement_now(tool, call, context))
+    around = ToolContext(context.me, context.world, context.notes, given.requester)
+    looking = Deferred.fromCoroutine(requirement_now(tool, call, around))
     found: list[Requirement | Failure] = []
     looking.addBoth(found.append)
     if not found:
@@ -83,14 +83,14 @@ def request_text(name: str, pending: Pending) -> str:
     return f"{asks} {pending.because}".rstrip()
 
 
-def tell_void(mind: RunContext, pending: Pending, why: str, but: Principal | None = None) -> None:
+def tell_void(context: RunContext, pending: Pending, why: str, but: Principal | None = None) -> None:
     """Tell the players who asked and approved that the call was not done, in one sentence.
 
     `but` is left out, because they know it already.
     """
     reason = one_line(why, max_chars=_MAX_REASON).rstrip(".")
-    sentence = f"{mind.me.name} did not do what was asked for as number {pending.number}: {reason}."
+    sentence = f"{context.me.name} did not do what was asked for as number {pending.number}: {reason}."
     told = {who.id: who for who in (pending.requester, pending.approved_by) if who is not None}
     for who in told.values():
         if but is None or who.id != but.id:
-            mind.notify(who, sentence)
+            context.notify(who, sentence)

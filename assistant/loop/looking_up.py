@@ -56,19 +56,19 @@ _EMPTY = (
 _MIN_WORD_CHARS = 3
 
 
-async def look_up_first(mind: RunContext, run: Run) -> None:
+async def look_up_first(context: RunContext, run: Run) -> None:
     """Search for what woke the run, as a step of its own, when the settings and the question ask for it."""
     trigger = run.trigger
-    if not mind.model.search_first or trigger is None or run.written or SEARCH not in mind.rules.grant:
+    if not context.model.search_first or trigger is None or run.written or SEARCH not in context.rules.grant:
         return
     event = trigger.event
-    if event.who.kind not in {Kind.PLAYER, Kind.OPERATOR} or mind.registry.get(SEARCH) is None:
+    if event.who.kind not in {Kind.PLAYER, Kind.OPERATOR} or context.registry.get(SEARCH) is None:
         return
-    query = query_of(spoken_text(event), (mind.me.name, *mind.settings.aliases), run.scene)
+    query = query_of(spoken_text(event), (context.me.name, *context.settings.aliases), run.scene)
     if query is None:
         return
     call = ToolCall(f"{run.id}.search", SEARCH, {"query": query})
-    await act(mind, run, await answer_by_rule(mind, run, call), 0)
+    await act(context, run, await answer_by_rule(context, run, call), 0)
 
 
 def query_of(text: str, names: tuple[str, ...], scene: Scene | None) -> str | None:

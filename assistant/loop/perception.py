@@ -28,24 +28,24 @@ _UNSEEN: tuple[str, Sequence[Label]] = ("", ())
 _log = Logger()
 
 
-async def perceive(mind: RunContext, run: Run) -> None:
+async def perceive(context: RunContext, run: Run) -> None:
     """Append the new events and scene, fit the stream into the model's window, and note what is in view."""
-    mind.history.begin()
-    fresh = _fresh(mind, run)
-    scene, labels = await _scene(mind, run) if run.trigger is not None else _UNSEEN
+    context.history.begin()
+    fresh = _fresh(context, run)
+    scene, labels = await _scene(context, run) if run.trigger is not None else _UNSEEN
     for heard in fresh:
-        mind.voices.heard(heard.event.who, mind.rules.world_text)
+        context.voices.heard(heard.event.who, context.rules.world_text)
         if heard.event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
-            mind.seen.add_text(spoken_text(heard.event))
+            context.seen.add_text(spoken_text(heard.event))
     groups = _groups(run, fresh)
     if scene and None not in groups:
-        mind.history.perceive([], [], 1, scene, labels=labels)
+        context.history.perceive([], [], 1, scene, labels=labels)
     lengths = [sum(len(told(heard.event)) for heard in group) for group in groups.values()]
     for (audience, group), length in zip(groups.items(), lengths, strict=True):
         shown = scene if audience is None else ""
-        _append(mind, group, shown, labels if shown else (), length / sum(lengths))
-    mind.window.fit(run)
-    _look(mind, run)
+        _append(context, group, shown, labels if shown else (), length / sum(lengths))
+    context.window.fit(run)
+    _look(context, run)
 
 
 def _groups(run: Run, fresh: Sequence[Accepted]) -> dict[Audience, list[Accepted]]:
@@ -59,36 +59,38 @@ def _groups(run: Run, fresh: Sequence[Accepted]) -> dict[Audience, list[Accepted
     return groups
 
 
-def _fresh(mind: RunContext, run: Run) -> list[Accepted]:
+def _fresh(context: RunContext, run: Run) -> list[Accepted]:
     """Return the events that no earlier run put into the stream, and those to be answered whose words were lost."""
-    known = {heard.event.id: heard for heard in run.events if mind.history.knows(heard.event.id)}
+    known = {heard.event.id: heard for heard in run.events if context.history.knows(heard.event.id)}
     asked = {
         id_: told(heard.event) for id_, heard in known.items() if heard.attention.verdict is Classification.TRIGGER
     }
-    lost = mind.history.lost(asked)
+    lost = context.history.lost(asked)
     return [heard for heard in run.events if heard.event.id not in known or heard.event.id in lost]
 
 
-async def _scene(mind: RunContext, run: Run) -> tuple[str, Sequence[Label]]:
+async def _scene(context: RunContext, run: Run) -> tuple[str, Sequence[Label]]:
     """Return the scene, cut to a share of the window, with its labels; empty when the stream already shows it."""
     try:
-        seen = await mind.world.look()
+        seen = await context.world.look()
     except ToolFailed as failed:
-        _log.info("{name} cannot see where it is: {why}", name=mind.me.name, why=str(failed))
+        _log.info("{name} cannot see where it is: {why}", name=context.me.name, why=str(failed))
         return _UNSEEN
     run.scene = seen
-    mind.voices.seen(seen)
+    context.voices.seen(seen)
     scene = scene_line(seen)
-    room = int(mind.history.budget * PERCEIVED_SHARE)
+    room = int(context.history.budget * PERCEIVED_SHARE)
     if len(scene.encode()) > room:  # a token is a byte at least
-        tokens = mind.history.count((user(scene),))
+        tokens = context.history.count((user(scene),))
         scene = f"{scene[: len(scene) * room // tokens]} ...]" if tokens > room else scene
-    return _UNSEEN if mind.history.shows(scene) else (scene, scene_labels(seen, mind.rules.world_text))
+    return _UNSEEN if context.history.shows(scene) else (scene, scene_labels(seen, context.rules.world_text))
 
 
-def _append(mind: RunContext, group: Sequence[Accepted], scene: str, scene_is: Sequence[Label], share: float) -> None:
+def _append(
+    context: RunContext, group: Sequence[Accepted], scene: str, scene_is: Sequence[Label], share: float
+) -> None:
     """Append events for the same audience as one entry. `share` is their part of all text that was heard."""
-    history, world_text = mind.history, mind.rules.world_text
+    history, world_text = context.history, context.rules.world_text
     events = [heard.event for heard in group]
     lines = [told(event) for event in events]
     overheard = [
@@ -117,13 +119,13 @@ def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:
     return [*(label_of(heard.event.who, world_text) for heard in group), *things]
 
 
-def _look(mind: RunContext, run: Run) -> None:
+def _look(context: RunContext, run: Run) -> None:
     """Note for the policy what the model will be shown."""
-    history, sight = mind.history, run.sight
+    history, trust = context.history, run.trust
     asker = run.requester.id if run.requester else ""
-    sight.look_up = lambda level: mind.voices.lowered_by(history, level, asker)
-    sight.lower(history.lowest())
-    sight.narrow(run.hearers)
+    trust.look_up = lambda level: context.voices.lowered_by(history, level, asker)
+    trust.lower(history.min_level())
+    trust.narrow(run.hearers)
 
     def sources(text: str) -> frozenset[str]:
         seen_events = [one.event for one in run.events if _is_seen(run, one)]
@@ -135,7 +137,7 @@ def _look(mind: RunContext, run: Run) -> None:
         is_heard = bool(entry.event_ids) and run_ids.issuperset(entry.event_ids)
         return not is_heard and may_hear(entry.audience, run.hearers)
 
-    sight.sources_of = sources
+    trust.sources_of = sources
 
 
 def _is_seen(run: Run, heard: Accepted) -> bool:

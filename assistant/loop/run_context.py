@@ -75,19 +75,19 @@ class RunContext:
     model: ModelConfig
     clock: IReactorTime
     #: Shared with the other assistants of the process: a run waits here to begin, and to go on after each answer.
-    turnstile: Scheduler
+    scheduler: Scheduler
     random: Random
     observer: Observer
-    purse: Billing
+    billing: Billing
     #: The addresses that may be opened: those that stood in a search result or in a player's words.
     seen: SeenUrls
     #: Returns a text without the keys in it.
     scrub: Callable[[str], str]
     #: Keeps it from telling a key piece by piece.
     pieces: KeyPieces
-    #: What the character does when the model cannot be asked (`excuse`), when the budget of the day is used up
+    #: What the character does when the model cannot be asked (`fallback_line`), when the budget of the day is used up
     #: (`tired`), and when a player asks too often (`hurried`).
-    excuse: FallbackLine
+    fallback_line: FallbackLine
     tired: FallbackLine
     hurried: FallbackLine
     #: Told that a player waits while the model has never answered yet.
@@ -131,7 +131,7 @@ class Run:
     meter: Meter
     dispatcher: Dispatcher
     #: The lowest trust label of all that the model is shown.
-    sight: ContextTrust
+    trust: ContextTrust
     #: What the run knows of the web.
     web: WebTurn
     #: The ids of the people whose events the run deals with: what it adds to the stream may speak of them.

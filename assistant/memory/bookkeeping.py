@@ -39,20 +39,20 @@ class Unsaved:
         """Forget the unsaved keys: every entry gets a new key, and the unsaved ones are added again."""
         self._new = {}
 
-    def change(self, shelf: PackedEntries, last_key: int) -> StreamChange:
+    def change(self, packed_entries: PackedEntries, last_key: int) -> StreamChange:
         """Return what is to be written. Until `saved` is called, the next change holds all of it again."""
         self._saving = (tuple(self._new), tuple(self._gone))
         first = min(self._new, default=last_key + 1)
-        new = tuple(to_store(entry) for key, entry in shelf.items(first) if key in self._new)
+        new = tuple(to_store(entry) for key, entry in packed_entries.items(first) if key in self._new)
         return StreamChange(new, self._saving[1]) if new or self._gone else NO_CHANGE
 
-    def saved(self, seqs: Sequence[int], shelf: PackedEntries, last_key: int) -> None:
+    def saved(self, seqs: Sequence[int], packed_entries: PackedEntries, last_key: int) -> None:
         """Give the entries of the last change their numbers.
 
         Mark those that have left the stream since for deletion.
         """
         (keys, forgotten), self._saving = self._saving, ((), ())
-        entries = shelf.opened(min(keys, default=last_key + 1))
+        entries = packed_entries.opened(min(keys, default=last_key + 1))
         for key, seq in zip(keys, seqs, strict=True):
             if key in entries:
                 entries[key].seq = seq
@@ -107,6 +107,6 @@ class Levels:
         self._counts[level] += entries
 
     @property
-    def lowest(self) -> int:
+    def min_level(self) -> int:
         """The lowest level with at least one entry, `TOP` when there is none."""
         return next((level for level, entries in enumerate(self._counts) if entries), TOP)

@@ -89,9 +89,9 @@ class History:
         """Tell whether this scene is the last one the stream shows, and still in it."""
         return self._scene is not None and self._scene[0] == scene
 
-    def lowest(self) -> int:
+    def min_level(self) -> int:
         """Return the lowest authority in the stream, `TOP` when it is empty. The cost does not grow with length."""
-        return self._authority.lowest
+        return self._authority.min_level
 
     def parts(self, hearers: Audience = None) -> list[Part]:
         """Return the stream for a prompt whose answer `hearers` hear, oldest first. Packed parts stay packed."""
@@ -149,7 +149,7 @@ class History:
         `authority` is the lowest of the results. The whole step also gets no more than the lowest authority of what
         others wrote in the stream: a model that repeats a stranger's words must not lend them its own name.
         """
-        whole = min(authority, self._foreign.lowest)
+        whole = min(authority, self._foreign.min_level)
         step = StreamEntry(
             tuple(messages), importance, (), whole, tuple(sources), audience=audience, others_see=others_see
         )

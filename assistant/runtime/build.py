@@ -71,7 +71,7 @@ class Dependencies:
     #: Seconds since 1970, for dates that servers send; None when the wall clock must not be read.
     wall: Callable[[], float] | None = None
     #: Schedules the steps of runs, one for all assistants of the process; None for an assistant that is alone.
-    turnstile: Scheduler | None = None
+    scheduler: Scheduler | None = None
     #: The approvals it asked for earlier in this process, None for none.
     approvals: Approvals | None = None
     #: Tells a player one sentence outside the story.
@@ -97,9 +97,9 @@ def build_assistant(
     """
     withheld = frozenset[str]() if models[0].asked_plainly else models[0].withheld
     grant = around.registry.same(granted(settings, around.registry) - withheld)
-    mind = _mind(settings, models, around, grant)
-    rights = Rights(mind.history, mind.notes, around.storage.mutes, mind.journal)
-    return Assistant(mind, manners_of(settings, around.me), rights, _compactor(mind), on_failure)
+    context = _mind(settings, models, around, grant)
+    rights = Rights(context.history, context.notes, around.storage.mutes, context.journal)
+    return Assistant(context, manners_of(settings, around.me), rights, _compactor(context), on_failure)
 
 
 def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
@@ -161,14 +161,14 @@ def _mind(
         settings=settings,
         model=model,
         clock=around.clock,
-        turnstile=Scheduler(around.clock) if around.turnstile is None else around.turnstile,
+        scheduler=Scheduler(around.clock) if around.scheduler is None else around.scheduler,
         random=around.pipeline.random,
         observer=around.observer,
-        purse=Billing(around.budget, around.minutes or MinuteCounts(now)),
+        billing=Billing(around.budget, around.minutes or MinuteCounts(now)),
         scrub=around.scrub,
         pieces=around.pieces,
         seen=SeenUrls(),
-        excuse=FallbackLine(around.world, around.clock, settings.excuse, every),
+        fallback_line=FallbackLine(around.world, around.clock, settings.fallback_line, every),
         tired=FallbackLine(around.world, around.clock, settings.budget_excuse, every),
         notify=around.notify,
         hurried=FallbackLine(around.world, around.clock, settings.rate_excuse, every),
@@ -250,24 +250,24 @@ def _rules(
     )
 
 
-def _compactor(mind: RunContext) -> Compactor:
+def _compactor(context: RunContext) -> Compactor:
     """Return a compactor that summarises old memories with the assistant's own model.
 
     The assistant pays for it, and every waiting player comes first.
     """
 
     async def ask(messages: Sequence[Message]) -> str:
-        response = await mind.client.chat_completion(
+        response = await context.client.chat_completion(
             messages,
             tool_choice="auto",
             server_tools=(),
-            max_tokens=2 * summary_tokens(mind.history.budget),
-            deadline=Deadline.after(mind.clock, SUMMARY_SECONDS),
-            caller=mind.purse.caller(mind.me, None),
+            max_tokens=2 * summary_tokens(context.history.budget),
+            deadline=Deadline.after(context.clock, SUMMARY_SECONDS),
+            caller=context.billing.caller(context.me, None),
         )
-        return mind.scrub(response.content)
+        return context.scrub(response.content)
 
-    return Compactor(mind.history, ask, mind.clock.seconds, mind.me.name)
+    return Compactor(context.history, ask, context.clock.seconds, context.me.name)
 
 
 def _link(chosen: ChosenModel, around: Dependencies) -> Link:

@@ -38,22 +38,22 @@ class Assistant:
 
     def __init__(
         self,
-        mind: RunContext,
+        context: RunContext,
         manners: Manners,
         rights: Rights,
         compactor: Compactor,
         on_failure: OnFailure | None = None,
     ) -> None:
-        settings = mind.settings
-        self.mind = mind
+        settings = context.settings
+        self.context = context
         self.rights = rights
         self._compactor = compactor
-        self._homing = Homing(mind)
+        self._homing = Homing(context)
         self._manners = manners
         self._on_failure = on_failure
         self._bot_exchanges = 0
-        self._company = Company(mind, manners)
-        self._cooldown = Cooldown(mind.clock, settings.wake_seconds)
+        self._company = Company(context, manners)
+        self._cooldown = Cooldown(context.clock, settings.wake_seconds)
         #: The number of events being recorded, and those who wait until there are none.
         self._on_the_way_in = 0
         self._waiting: list[Deferred[None]] = []
@@ -61,7 +61,7 @@ class Assistant:
         #: Held by a run, and by whatever must not happen during one.
         self._alone = DeferredLock()
         pace = TickPace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
-        self.tick = Tick(self._one_run, mind.clock, pace, settings.name, mind.random, turnstile=mind.turnstile)
+        self.tick = Tick(self._one_run, context.clock, pace, settings.name, context.random, scheduler=context.scheduler)
 
     def start(self) -> None:
         """Start the assistant, with what an earlier life left pending."""
@@ -70,7 +70,7 @@ class Assistant:
     async def stop(self) -> None:
         """Cancel all work, and return when nothing runs any more. Pending events stay in the journal."""
         await self.tick.stop()
-        await self.mind.waking.stop()
+        await self.context.waking.stop()
         await self._company.stop()
         await self._launcher.stop()
 
@@ -81,12 +81,12 @@ class Assistant:
         no more triggers, and JournalUnwritable when the disk does not; overheard events are then ignored instead.
         Raises Fenced when another process lives as this character by now.
         """
-        talk = self.mind.talk
+        talk = self.context.talk
         goes_on, is_rested = talk.goes_on(event), self._cooldown.is_over(event)
         attention = classify(event, self._manners, self._bot_exchanges, goes_on=goes_on, is_rested=is_rested)
         if attention.verdict is Classification.IGNORE or event.who.id in self.rights.muted:
             return Attention(Classification.IGNORE, attention.importance)
-        event, attention = walking_after(self.mind, event, attention)
+        event, attention = walking_after(self.context, event, attention)
         self._count_bots(event, attention)
         talk.heard(event, attention)
         self._cooldown.heard(event, attention)
@@ -101,8 +101,8 @@ class Assistant:
         """Record the event, and wake the assistant when it is a trigger."""
         try:
             if is_left_open := self._company.is_for_one_of_many(event, attention):
-                self.mind.talk.held[event.id] = None
-            await self.mind.journal.accept(event, attention)
+                self.context.talk.held[event.id] = None
+            await self.context.journal.accept(event, attention)
         except Fenced:
             self.tick.halt()
             raise
@@ -125,7 +125,7 @@ class Assistant:
         if self.tick.paused:
             self._launcher.launch(self._excused(), "excuse")
         else:
-            self.mind.waking.asked(event)
+            self.context.waking.asked(event)
         self.tick.wake()
 
     async def _perhaps(self, event: Event) -> None:
@@ -169,42 +169,42 @@ class Assistant:
         What the call would act on is looked up again. If it has changed, the request is void, and
         the players who asked and approved are told.
         """
-        approvals = self.mind.approvals
+        approvals = self.context.approvals
         known = approvals.waits(number)
         answer = approvals.approve(number, who)
         given = approvals.take(number) if isinstance(answer, Given) else None
         if given is None:
             return answer if known or isinstance(answer, Given) else Denied(f"{answer.reason} {ENDS}")
-        if why := why_void(self.mind, given):
-            tell_void(self.mind, given, why, but=who)
+        if why := why_void(self.context, given):
+            tell_void(self.context, given, why, but=who)
             return Denied(f"Request {number} is void: {why}. Nothing was done.")
         self._launcher.launch(self._allowed(given, who), "telling of an approval")
         return Given(given)
 
     def decline(self, number: int, who: Principal) -> Declined | Denied:
         """Refuse the request of this number."""
-        return self.mind.approvals.decline(number, who)
+        return self.context.approvals.decline(number, who)
 
     async def _allowed(self, given: Pending, who: Principal) -> None:
         """Wake the assistant with the news. A run then makes the call by itself, for the player who asked for it.
 
         The words of the call are in the stream already, with the label they came with. The news repeats none of them.
         """
-        mind = self.mind
+        context = self.context
         event = Noticed(
-            id=f"{mind.me.id}.allowed.{mind.random.getrandbits(64):x}",
-            at=mind.clock.seconds(),
+            id=f"{context.me.id}.allowed.{context.random.getrandbits(64):x}",
+            at=context.clock.seconds(),
             who=given.requester or who,
             text=ALLOWED.format(who=who.name, number=given.number),
             granted=given,
         )
         self._on_the_way_in += 1
         try:
-            await mind.journal.accept(event, Attention(Classification.TRIGGER, 10))
+            await context.journal.accept(event, Attention(Classification.TRIGGER, 10))
             self.tick.wake()
         except (Fenced, InboxFullError, JournalUnwritable) as refused:
-            _log.warn("{name} cannot do what was allowed: {why}", name=mind.me.name, why=str(refused))
-            tell_void(mind, given, "it could not be written down")
+            _log.warn("{name} cannot do what was allowed: {why}", name=context.me.name, why=str(refused))
+            tell_void(context, given, "it could not be written down")
         finally:
             self._taken_in()
 
@@ -215,7 +215,7 @@ class Assistant:
                 if self._is_summary_due:
                     await self._compactor.maybe(hard=True)
                 await self._homing.look()
-                outcome = await react(self.mind, self.tick.wake)
+                outcome = await react(self.context, self.tick.wake)
         except Fenced as shut_out:  # another process is this character now: not even the fallback line is said
             self.tick.halt()
             return self._told(Failed(str(shut_out), lasting=True))
@@ -229,7 +229,7 @@ class Assistant:
     @property
     def _is_summary_due(self) -> bool:
         """Whether old memories should be summarised. A model asked in plain turns sees only the latest turns anyway."""
-        return self._compactor.is_due and not self.mind.is_asked_plainly
+        return self._compactor.is_due and not self.context.is_asked_plainly
 
     async def _summarise(self) -> None:
         """Summarise old memories when they fill much of the window, once no player waits for an answer."""
@@ -244,13 +244,13 @@ class Assistant:
             _log.warn("{name}: {cause}", log_event="budget", name=self._manners.name, cause=outcome.cause)
             if self._on_failure is not None:
                 self._on_failure(outcome)
-            await self.mind.tired.make()
+            await self.context.tired.make()
         elif isinstance(outcome, LimitReached) and outcome.limit is Limit.RATE:
             if self._on_failure is not None:
                 self._on_failure(outcome)
-            await self.mind.hurried.make()
+            await self.context.hurried.make()
         elif isinstance(outcome, Failed | LimitReached):
-            await self.mind.excuse.make()
+            await self.context.fallback_line.make()
         return outcome
 
     def _told(self, failed: Failed) -> Failed:
@@ -261,4 +261,4 @@ class Assistant:
         return failed
 
     async def _excused(self) -> None:
-        await self.mind.excuse.make()
+        await self.context.fallback_line.make()

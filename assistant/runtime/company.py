@@ -33,8 +33,8 @@ _log = Logger()
 class Company:
     """Handles greetings, hints and lines to everybody for one assistant."""
 
-    def __init__(self, mind: RunContext, manners: Manners) -> None:
-        self._mind = mind
+    def __init__(self, context: RunContext, manners: Manners) -> None:
+        self._mind = context
         self._manners = manners
         #: The ids of the players who know how to talk with it.
         self._know: dict[str, None] = {}
@@ -50,20 +50,20 @@ class Company:
 
     def is_for_one_of_many(self, event: Event, attention: Attention) -> bool:
         """Tell whether the event is a line to everybody that another assistant of the process may answer."""
-        others = self._mind.floor is not None and self._mind.turnstile.living > 1
+        others = self._mind.floor is not None and self._mind.scheduler.living > 1
         return others and attention.verdict is Classification.TRIGGER and is_for_everybody(event, self._manners)
 
     async def answers(self, event: Event) -> bool:
         """Tell whether this assistant answers the line. Decides a little later, by chance."""
-        mind = self._mind
-        await deferLater(mind.clock, mind.random.uniform(0, LONGEST_DELAY))
+        context = self._mind
+        await deferLater(context.clock, context.random.uniform(0, LONGEST_DELAY))
         words = event.text if isinstance(event, Said) else ""
-        floor = mind.floor
-        is_free = event.id in mind.talk.held
-        if is_free and (floor is None or floor.claim(("all", event.who.id, words), mind.me.id, CLAIM_SECONDS)):
-            mind.talk.held.pop(event.id, None)
+        floor = context.floor
+        is_free = event.id in context.talk.held
+        if is_free and (floor is None or floor.claim(("all", event.who.id, words), context.me.id, CLAIM_SECONDS)):
+            context.talk.held.pop(event.id, None)
             return True
-        mind.talk.leave(event.id)
+        context.talk.leave(event.id)
         return False
 
     def heard(self, event: Event, attention: Attention) -> None:
@@ -86,30 +86,30 @@ class Company:
 
     async def _greet(self, event: Arrived) -> None:
         """Greet the player who came in, unless they were greeted lately or have left again."""
-        mind, now = self._mind, self._mind.clock.seconds()
+        context, now = self._mind, self._mind.clock.seconds()
         if now < self._greeted.get(event.who.id, now):
             return
-        self._greeted[event.who.id] = now + mind.settings.greet_hours * _HOUR
+        self._greeted[event.who.id] = now + context.settings.greet_hours * _HOUR
         while len(self._greeted) > MAX_KEPT:
             del self._greeted[next(iter(self._greeted))]
-        if (turn := mind.room_turn()) is not None:
+        if (turn := context.room_turn()) is not None:
             await turn
-        if not mind.world.hears(event.who):
+        if not context.world.hears(event.who):
             return
         try:
-            await mind.world.say(mind.settings.greeting.replace("{name}", one_line(event.who.name)))
+            await context.world.say(context.settings.greeting.replace("{name}", one_line(event.who.name)))
         except ToolFailed as failed:
-            _log.info("{name} could not greet: {why}", name=mind.me.name, why=str(failed))
+            _log.info("{name} could not greet: {why}", name=context.me.name, why=str(failed))
 
     async def _hint(self, event: Said, line: int) -> None:
         """Tell the speaker how to talk with the assistant, unless somebody has answered them."""
-        mind = self._mind
-        await deferLater(mind.clock, HINT_AFTER)
-        is_first = mind.floor is None or mind.floor.claim(("hint", event.who.id), mind.me.id, HINT_SECONDS)
+        context = self._mind
+        await deferLater(context.clock, HINT_AFTER)
+        is_first = context.floor is None or context.floor.claim(("hint", event.who.id), context.me.id, HINT_SECONDS)
         if line != self._last[1] or not is_first:
             return
         try:
-            mind.notify(event.who, HINT.format(name=mind.me.name))
+            context.notify(event.who, HINT.format(name=context.me.name))
         except CancelledError:
             raise
         except Exception:  # noqa: BLE001  (the border to any game: nothing hangs on the sentence)

@@ -28,38 +28,38 @@ class Warmer:
     def __init__(self) -> None:
         self._read: set[bytes] = set()
 
-    async def warm(self, mind: RunContext, chosen: ChosenModel) -> None:
+    async def warm(self, context: RunContext, chosen: ChosenModel) -> None:
         """Have the model read the front of this assistant's prompts, unless it did or a first real call does it.
 
         Nothing is recorded, and no account pays for it. Cancelling closes the connection.
         """
-        beginning, tools = await beginning_of(mind)
+        beginning, tools = await beginning_of(context)
         front = chosen.provider.build_request(beginning, tools, None, CallOptions())
         key = blake2b(b"\n".join((chosen.provider.api_url.encode(), front)), digest_size=16).digest()
-        if chosen.may_be_warmed and key not in self._read and await read_ahead(mind, beginning, tools):
+        if chosen.may_be_warmed and key not in self._read and await read_ahead(context, beginning, tools):
             self._read.add(key)
 
 
-async def beginning_of(mind: RunContext) -> tuple[Sequence[Message], Sequence[ToolSpec]]:
+async def beginning_of(context: RunContext) -> tuple[Sequence[Message], Sequence[ToolSpec]]:
     """Return the messages that begin every prompt of this assistant, and the tools that are offered with them."""
-    if mind.is_asked_plainly:
-        return await front_of(mind), ()
-    return mind.front, mind.registry.specs(mind.window.front.tools)
+    if context.is_asked_plainly:
+        return await front_of(context), ()
+    return context.front, context.registry.specs(context.window.front.tools)
 
 
-async def read_ahead(mind: RunContext, beginning: Sequence[Message], tools: Sequence[ToolSpec]) -> bool:
+async def read_ahead(context: RunContext, beginning: Sequence[Message], tools: Sequence[ToolSpec]) -> bool:
     """Have the model read the beginning of prompts, unless its first real call comes first. Return whether it did.
 
     Any other call to the server has precedence: this one is then ended, and made again later. A failure costs only
     speed, and is logged. Cancelling closes the connection.
     """
-    while not mind.waking.has_answered:
+    while not context.waking.has_answered:
         try:
-            await mind.client.warm(beginning, tools, name=mind.me.id, seconds=LOCAL_SECONDS)
+            await context.client.warm(beginning, tools, name=context.me.id, seconds=LOCAL_SECONDS)
         except Busy:
-            await deferLater(mind.clock, AGAIN_SECONDS)
+            await deferLater(context.clock, AGAIN_SECONDS)
         except LLMError as error:
-            _log.info("the model of {name} was not warmed: {why}", name=mind.me.name, why=mind.scrub(str(error)))
+            _log.info("the model of {name} was not warmed: {why}", name=context.me.name, why=context.scrub(str(error)))
             return False  # the first real call will say what is wrong
         else:
             return True

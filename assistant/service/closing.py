@@ -40,14 +40,14 @@ def _told(failure: Failure, what: str) -> None:
         _log.failure("{what} failed", failure, what=what)
 
 
-def tell_who_waits(members: Sequence[AssistantRunner], approvals: Mapping[str, Approvals]) -> None:
+def tell_who_waits(runners: Sequence[AssistantRunner], approvals: Mapping[str, Approvals]) -> None:
     """Tell each player whose request waits for approval that it ends with this process. Raises only CancelledError."""
-    for member in members:
-        me = member.place.me
+    for runner in runners:
+        me = runner.place.me
         for pending in approvals[me.id].pending() if me.id in approvals else ():
             try:
                 if pending.requester is not None:
-                    member.place.notify(pending.requester, GONE.format(name=me.name, number=pending.number))
+                    runner.place.notify(pending.requester, GONE.format(name=me.name, number=pending.number))
             except CancelledError:
                 raise
             except Exception:  # noqa: BLE001  (the host's code may raise anything: all else must still be closed)

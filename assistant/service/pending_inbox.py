@@ -16,16 +16,16 @@ _log = Logger()
 class PendingInbox:
     """The inbox of an assistant that cannot think yet.
 
-    Players who want an answer are told that it is waking up, or see the `excuse` once no model can be used.
+    Players who want an answer are told that it is waking up, or see the `fallback_line` once no model can be used.
     """
 
     def __init__(
-        self, storage: Storage, manners: Manners, muted: frozenset[str], excuse: FallbackLine, waking: Waking
+        self, storage: Storage, manners: Manners, muted: frozenset[str], fallback_line: FallbackLine, waking: Waking
     ) -> None:
         self._journal = storage.journal
         self._manners = manners
         self._muted = muted
-        self._excuse = excuse
+        self._excuse = fallback_line
         self._waking = waking
         self._is_excused = False
         self._somebody_waits = False

@@ -67,7 +67,7 @@ class SharedParts(Protocol):
         ...
 
     @property
-    def turnstile(self) -> Scheduler:
+    def scheduler(self) -> Scheduler:
         """The scheduler that lets the members work in turn."""
         ...
 
@@ -76,7 +76,7 @@ class SharedParts(Protocol):
         """The observer that notes troubles of all assistants."""
         ...
 
-    async def storage_of(self, member: str, inbox_limit: int, name: str) -> Storage:
+    async def storage_of(self, runner: str, inbox_limit: int, name: str) -> Storage:
         """Return the storage of this member. Raises JournalError."""
         ...
 
@@ -84,7 +84,7 @@ class SharedParts(Protocol):
         """Return the models it thinks with. Raises NoModelError, KeyReferenceError and JournalError."""
         ...
 
-    async def surroundings(self, place: Embodiment, config: Config, storage: Storage, watch: Observers) -> Dependencies:
+    async def dependencies(self, place: Embodiment, config: Config, storage: Storage, watch: Observers) -> Dependencies:
         """Return what it is built from. Raises SettingsError and KeyReferenceError."""
         ...
 
@@ -244,12 +244,16 @@ class AssistantRunner:
         if self._storage is None:
             storage = await shared.storage_of(self.place.me.id, settings.inbox_limit, self.place.me.name)
             muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
-            excuse = FallbackLine(self.place.world, shared.clock, settings.excuse, settings.excuse_every_seconds)
-            self._doorstep = PendingInbox(storage, manners_of(settings, self.place.me), muted, excuse, self._waking)
+            fallback_line = FallbackLine(
+                self.place.world, shared.clock, settings.fallback_line, settings.excuse_every_seconds
+            )
+            self._doorstep = PendingInbox(
+                storage, manners_of(settings, self.place.me), muted, fallback_line, self._waking
+            )
             self._open_door(storage)
         assert self._storage is not None
         await self._turn()  # the whole game may be starting
-        around = await shared.surroundings(self.place, self.config, self._storage, self.observers)
+        around = await shared.dependencies(self.place, self.config, self._storage, self.observers)
         self.models = self.models or tuple(await shared.choose(self.config, self._entered))
         await self._turn()  # many may have waited for one model
         around = replace(around, waking=self._waking)
@@ -266,10 +270,10 @@ class AssistantRunner:
         self.alarms.awake(assistant)
         _log.info("{name} thinks with {why}", name=self.place.me.name, why=shared.scrub(self.models[0].why))
         self._tell_waiting()
-        self._living.launch(around.warmer.warm(assistant.mind, self.models[0]), "warming the model")
+        self._living.launch(around.warmer.warm(assistant.context, self.models[0]), "warming the model")
 
     async def _turn(self) -> None:
-        if (turn := self._shared.turnstile.turn()) is not None:
+        if (turn := self._shared.scheduler.turn()) is not None:
             await turn
 
     def _open_door(self, storage: Storage) -> None:

@@ -62,7 +62,7 @@ class AssistantService:
     def __init__(self, reactor: Any, home: ServiceConfig, random: Random, make: MakeServed | None = None) -> None:
         """Take `make`, which makes the server of an embedded model; without it, a real server is made."""
         self.home = home
-        self.members: dict[str, AssistantRunner] = {}
+        self.runners: dict[str, AssistantRunner] = {}
         self.troubles = Troubles()
         #: Why no assistant can run, in one sentence; empty when all is well.
         self.trouble = ""
@@ -75,7 +75,7 @@ class AssistantService:
         self._spending = UsageStore(self._ledger, self._journal.usage)
         self.pipeline = Pipeline(reactor, random, self._ledger, self._spending.keep)
         self.lookout = Lookout(self.troubles, self.scrub, self.pipeline)
-        self.turnstile = Scheduler(reactor)
+        self.scheduler = Scheduler(reactor)
         self._minutes = MinuteCounts(reactor.seconds)
         self._warmer = Warmer()
         self._floor = Floor(reactor)
@@ -105,28 +105,28 @@ class AssistantService:
 
         `entered` is the reference of a key that the owner gave just now: that key may go to a new server.
         """
-        previous = self.members.get(place.me.id)
+        previous = self.runners.get(place.me.id)
         if previous is not None or entered:
             self.settings_changed()
-        member = AssistantRunner(self, place, config, entered=entered, previous=previous)
-        self.members[place.me.id] = member
-        member.start()
-        return member
+        runner = AssistantRunner(self, place, config, entered=entered, previous=previous)
+        self.runners[place.me.id] = runner
+        runner.start()
+        return runner
 
     def settings_changed(self) -> None:
         """Ask servers again that refused a key or lacked a model, and read the web's keys: settings or keys are new."""
         self.pipeline.configuration_changed()
-        for member in self.members.values():
-            if member.assistant is not None:
-                member.assistant.tick.resume()
+        for runner in self.runners.values():
+            if runner.assistant is not None:
+                runner.assistant.tick.resume()
         self._launcher.launch(self.web.settings_changed(), "reading the keys of the web again")
 
     async def stop(self, member_id: str) -> None:
         """Stop an assistant and wait until it has stopped. Return at once when it was not running."""
-        member = self.members.pop(member_id, None)
+        runner = self.runners.pop(member_id, None)
         self.troubles.forget(member_id)
-        if member is not None:
-            await member.stop()
+        if runner is not None:
+            await runner.stop()
             self._journal.release(member_id)
 
     async def erase(self, member_id: str) -> None:
@@ -137,9 +137,9 @@ class AssistantService:
 
     async def close(self) -> None:
         """Stop all members and all they share within half a second. What does not end by then is abandoned."""
-        members = list(self.members.values())
-        tell_who_waits(members, self._approvals)
-        await within(self.clock, MEMBERS_SECONDS, [member.stop() for member in members], "stopping the assistants")
+        runners = list(self.runners.values())
+        tell_who_waits(runners, self._approvals)
+        await within(self.clock, MEMBERS_SECONDS, [runner.stop() for runner in runners], "stopping the assistants")
         rest = [self.pipeline.kept(), self._launcher.stop(), self._exchange.close(), self.web.stop()]
         await within(self.clock, REST_SECONDS / 2, rest, "ending connections")
         await within(self.clock, REST_SECONDS / 2, [self._journal.close()], "closing the journal")
@@ -194,18 +194,18 @@ class AssistantService:
         await self._ready()
         return await usage_rows(self._journal.usage, self._ledger.day - days + 1)
 
-    async def doctor(self, member: AssistantRunner, show: Callable[[Finding], None]) -> bool:
+    async def doctor(self, runner: AssistantRunner, show: Callable[[Finding], None]) -> bool:
         """Check this member's settings, showing each finding as it comes. Return True when nothing is wrong."""
-        journal = member.config.journal.model_copy(update={"file": str(self.home.journal)})
+        journal = runner.config.journal.model_copy(update={"file": str(self.home.journal)})
         visit = DoctorRequest(
-            member.config.model_copy(update={"journal": journal}),
+            runner.config.model_copy(update={"journal": journal}),
             self.home.folder,
             self.home.environment,
             self.home.wall,
             show,
             lambda _: None,
             self.home.secrets,
-            web=bool(member.config.web.search_provider),
+            web=bool(runner.config.web.search_provider),
         )
         return await examine(self._reactor, visit) == 0
 
@@ -213,12 +213,12 @@ class AssistantService:
         """Return the text without keys."""
         return self.home.secrets.scrub(text)
 
-    async def storage_of(self, member: str, inbox_limit: int, name: str) -> Storage:
+    async def storage_of(self, runner: str, inbox_limit: int, name: str) -> Storage:
         """Return the storage of this member. Raises JournalError."""
         await self._ready()
         if self.trouble:
             raise JournalRefused(self.trouble)
-        return await self._journal.storage_of(member, inbox_limit, name)
+        return await self._journal.storage_of(runner, inbox_limit, name)
 
     async def choose(self, config: Config, entered: str) -> list[ChosenModel]:
         """Return the models a member thinks with. Raises NoModelError, KeyReferenceError and JournalError."""
@@ -229,7 +229,7 @@ class AssistantService:
 
         return await self._chooser(self._bound).choose_all(config.model, config.fallback, left_out)
 
-    async def surroundings(self, place: Embodiment, config: Config, storage: Storage, watch: Observers) -> Dependencies:
+    async def dependencies(self, place: Embodiment, config: Config, storage: Storage, watch: Observers) -> Dependencies:
         """Return what a member is built from. Raises SettingsError and KeyReferenceError."""
         found = await self.web.tools(place.me.id, self._bound)
         return Dependencies(
@@ -246,7 +246,7 @@ class AssistantService:
             scrub=self.scrub,
             pieces=self.home.secrets.pieces(),
             wall=self.home.wall,
-            turnstile=self.turnstile,
+            scheduler=self.scheduler,
             approvals=self._approvals.setdefault(place.me.id, Approvals(self.clock.seconds)),
             notify=lambda who, sentence: place.notify(who, self.scrub(sentence)),
             minutes=self._minutes,
@@ -286,7 +286,7 @@ class AssistantService:
         """Allow new keys to go where the settings say, and remember it. The keys of all members are considered."""
         folder = self.home.folder
         game = self.home.config.model_copy(update={"web": self.web.config})
-        configs = [config, game, *(member.config for member in self.members.values())]
+        configs = [config, game, *(runner.config for runner in self.runners.values())]
         wanted = dict.fromkeys(binding for each in configs for binding in bindings_of(each, folder))
         self._bound.admit(list(wanted), self._anchored(entered))
         await self._journal.bindings.remember(self._bound.remembered)

@@ -42,7 +42,7 @@ def servers_text(snapshot: Snapshot, origins: Collection[str] | None = None) -> 
 
 def key_refusals(snapshot: Snapshot) -> dict[str, str]:
     """Return why each server refuses its key, empty for a server that does not."""
-    return {quota.origin: quota.barred for quota in sorted(snapshot.quotas, key=lambda quota: bool(quota.barred))}
+    return {quota.origin: quota.revoked for quota in sorted(snapshot.quotas, key=lambda quota: bool(quota.revoked))}
 
 
 def account_text(account: AccountState, now: float, names: Mapping[str, str]) -> str:
@@ -117,8 +117,8 @@ def _server(upstream: UpstreamState, quotas: Sequence[QuotaState], now: float) -
 
 def _refusal(quota: QuotaState) -> str:
     """Return why a key or a model is not used now, empty when it is used."""
-    if quota.barred:
-        return f"{_alone(quota)}: refused the key ({_short(quota.barred)})"
+    if quota.revoked:
+        return f"{_alone(quota)}: refused the key ({_short(quota.revoked)})"
     if quota.missing:
         return f"{_alone(quota)}: the model is not there ({_short(quota.missing)})"
     if quota.cools_for:

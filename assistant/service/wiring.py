@@ -95,7 +95,7 @@ async def warm(assistant: Assistant, _: IReactorTime) -> None:
 
     A failure costs only speed, so none is raised. Cancelling ends the reading.
     """
-    await read_ahead(assistant.mind, *await beginning_of(assistant.mind))
+    await read_ahead(assistant.context, *await beginning_of(assistant.context))
 
 
 # Any: the reactor as clock and as maker of processes.

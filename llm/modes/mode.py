@@ -61,8 +61,8 @@ class FieldOverride:
 
 def amend(head: JSONObject, amendments: Sequence[FieldOverride]) -> JSONObject:
     """Return the fields of a request with every amendment made, in order."""
-    for amendment in amendments:
-        head = amendment.apply(head)
+    for override in amendments:
+        head = override.apply(head)
     return head
 
 
@@ -95,7 +95,7 @@ class Adapts(Protocol):
         ...
 
 
-def learned(error: LLMError, way: RequestMode, record: Record, provider: Adapts) -> RequestMode | None:
+def learn_from(error: LLMError, way: RequestMode, record: Record, provider: Adapts) -> RequestMode | None:
     """Record what a refusal teaches and return the way to ask next, or None when it teaches nothing."""
     match error:
         case ToolsUnsupported() if way.native:

@@ -40,13 +40,13 @@ _TYPES: Mapping[str, Callable[[object], bool]] = {
 
 def with_schema(messages: Sequence[Message], schema: JSONObject) -> Sequence[Message]:
     """Return the messages with a request for JSON of this schema at the end of the first system message."""
-    wish = (
+    retry_after = (
         "Answer with one JSON value and nothing else: no prose, no code fence. It must match this JSON Schema:\n"
         + orjson.dumps(schema).decode()
     )
     if messages and messages[0].role is Role.SYSTEM:
-        return with_first(messages, Message(Role.SYSTEM, (*messages[0].blocks, Text("\n\n" + wish))))
-    return Joined((Message(Role.SYSTEM, (Text(wish),)), *parts_of(messages)))
+        return with_first(messages, Message(Role.SYSTEM, (*messages[0].blocks, Text("\n\n" + retry_after))))
+    return Joined((Message(Role.SYSTEM, (Text(retry_after),)), *parts_of(messages)))
 
 
 def checked(response: LLMResponse, schema: JSONObject | type[BaseModel]) -> LLMResponse:
@@ -87,8 +87,8 @@ def is_strict(schema: object) -> bool:
     if not isinstance(schema, Mapping):
         return True
     if schema.get("type") == "object":
-        members = schema.get("properties") or {}
-        if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != set(members):
+        runners = schema.get("properties") or {}
+        if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != set(runners):
             return False
     return all(is_strict(part) for part in schema.values())
 
@@ -166,9 +166,9 @@ class _Checker:
         for name in schema.get("required", ()):
             if name not in value:
                 yield f"{at}: '{name}' is missing"
-        for name, member in value.items():
+        for name, runner in value.items():
             rule = known[name] if name in known else schema.get("additionalProperties", True)
-            yield from self.problems(member, rule, f"{at}.{name[:40]}", depth + 1)
+            yield from self.problems(runner, rule, f"{at}.{name[:40]}", depth + 1)
 
     def _items(self, value: list[JSON], schema: Mapping[str, Any], at: str, depth: int) -> Iterator[str]:
         first = schema.get("prefixItems") or ()

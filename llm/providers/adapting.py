@@ -32,11 +32,11 @@ _NO_EFFORT = FieldOverride("reasoning_effort", value="none", with_tools=True)
 
 def adapted(error: Rejected, way: RequestMode) -> RequestMode | None:
     """Return the way without what was refused, or None when no field was refused or that was tried already."""
-    amendment = _amendment(error, way)
-    if amendment is None or amendment in way.amendments:
+    override = _amendment(error, way)
+    if override is None or override in way.amendments:
         return None
-    back = any(earlier.rename == amendment.field for earlier in way.amendments)
-    return None if back else replace(way, amendments=(*way.amendments, amendment))
+    back = any(earlier.rename == override.field for earlier in way.amendments)
+    return None if back else replace(way, amendments=(*way.amendments, override))
 
 
 def _amendment(error: Rejected, way: RequestMode) -> FieldOverride | None:

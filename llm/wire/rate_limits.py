@@ -78,7 +78,7 @@ def should_retry(headers: Headers) -> bool | None:
     return {"true": True, "false": False}.get(_value(headers, "x-should-retry").lower())
 
 
-def heed(error: LLMError, headers: Headers, moment: Moment) -> None:
+def apply(error: LLMError, headers: Headers, moment: Moment) -> None:
     """Write into the error of a failed response what its headers ask for. Never call it for a 200."""
     error.retry_at = retry_wish(headers, moment)
     error.should_retry = should_retry(headers)

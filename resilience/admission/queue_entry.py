@@ -12,7 +12,7 @@ from resilience.admission.quota import Quota
 from resilience.errors import NotAdmitted
 
 if TYPE_CHECKING:
-    from resilience.admission.server import Attempt
+    from resilience.admission.upstream import Attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +35,18 @@ class AdmissionRequest:
 class QueueEntry:
     """An errand in the queue."""
 
-    __slots__ = ("entered", "errand", "group", "is_urgent")
+    __slots__ = ("entered", "group", "is_urgent", "request")
 
-    def __init__(self, errand: AdmissionRequest, leave: Callable[[QueueEntry], None]) -> None:
-        self.errand = errand
-        self.group = errand.group
-        self.is_urgent = errand.is_urgent
+    def __init__(self, request: AdmissionRequest, leave: Callable[[QueueEntry], None]) -> None:
+        self.request = request
+        self.group = request.group
+        self.is_urgent = request.is_urgent
         self.entered: Deferred[Attempt] = Deferred(lambda _: leave(self))
 
     def refusal(self) -> NotAdmitted | None:
         """Return why it would be refused now; None when it may wait on."""
-        errand = self.errand
-        return errand.quota.refusal(errand.tokens, errand.patience_until)
+        request = self.request
+        return request.quota.refusal(request.tokens, request.patience_until)
 
 
 class Ready:
@@ -56,12 +56,12 @@ class Ready:
         self._now = now
         self.first_at: float | None = None
 
-    def __call__(self, ticket: QueueEntry) -> bool:
+    def __call__(self, entry: QueueEntry) -> bool:
         """Tell whether this ticket may go now."""
-        errand = ticket.errand
-        if errand.deadline_at <= self._now or errand.quota.is_barred(self._now):
+        request = entry.request
+        if request.deadline_at <= self._now or request.quota.is_revoked(self._now):
             return False  # its caller will be told soon
-        at = errand.quota.ready_at(errand.tokens, self._now)
+        at = request.quota.ready_at(request.tokens, self._now)
         if at <= self._now:
             return True
         self.first_at = at if self.first_at is None else min(self.first_at, at)

@@ -16,7 +16,7 @@ MISSING = RevocationConfig(60.0, 600.0)
 
 @dataclass(slots=True)
 class Credential(Revocation):
-    """One key at one server. `barred` is what the server said when it refused the key, empty while it did not."""
+    """One key at one server. `revoked` is what the server said when it refused the key, empty while it did not."""
 
     name: str
 
@@ -65,7 +65,7 @@ class Quota:
     def refusal(self, tokens: int, patience_until: float) -> NotAdmitted | None:
         """Return why a request of so many tokens is refused; None when it may go by `patience_until`, clock seconds."""
         now = self.now()
-        if self.is_barred(now):
+        if self.is_revoked(now):
             return self._barred(now)
         until = self.ready_at(tokens, now)
         if until <= max(patience_until, now):
@@ -73,7 +73,7 @@ class Quota:
         why = self.cool_why if until == self.cool_until else "its limit is used up"
         return CoolingDown(f"asked to wait {until - now:.0f} s: {why}", until, why)
 
-    def is_barred(self, now: float) -> bool:
+    def is_revoked(self, now: float) -> bool:
         """Tell whether nothing may be asked now: the key was refused, or what is asked for is not there."""
         return self.credential.holds(now) or self.missing.holds(now)
 
@@ -84,8 +84,8 @@ class Quota:
         if bar is self.credential:
             if wait == float("inf"):
                 again = "it is not asked again by itself"
-            return Revoked(f"the key was refused and has not changed since; {again}", bar.barred)
-        return NotThere(f"it was not there; {again}", bar.barred)
+            return Revoked(f"the key was refused and has not changed since; {again}", bar.revoked)
+        return NotThere(f"it was not there; {again}", bar.revoked)
 
     def ready_at(self, tokens: int, now: float) -> float:
         """Return when a request of so many tokens may go; not after `now` when it may go at once."""
@@ -96,7 +96,7 @@ class Quota:
         """Count a request of so many tokens that goes out."""
         now = self.now()
         self.pace.send(now)
-        probed = tuple(bar for bar in (self.credential, self.missing) if bar.barred and bar.asked())
+        probed = tuple(bar for bar in (self.credential, self.missing) if bar.revoked and bar.asked())
         return Reserved(self.requests.send(1, now), self.tokens.send(tokens, now), probed)
 
     def taken(self) -> None:

@@ -27,9 +27,9 @@ class RevocationConfig:
 
 @dataclass(slots=True, kw_only=True)
 class Revocation:
-    """A refusal that holds for now. `barred` is the reason, empty when there is none; `until` is in clock seconds."""
+    """A refusal that holds for now. `revoked` is the reason, empty when there is none; `until` is in clock seconds."""
 
-    barred: str = ""
+    revoked: str = ""
     until: float = inf
     refusals: int = 0
     is_probing: bool = False
@@ -37,20 +37,20 @@ class Revocation:
 
     def holds(self, now: float) -> bool:
         """Tell whether nothing may be asked now."""
-        return bool(self.barred) and (self.is_probing or now < self.until)
+        return bool(self.revoked) and (self.is_probing or now < self.until)
 
     def refused(self, why: str, now: float) -> bool:
         """Note a refusal. Return True when it is news."""
-        if self.barred and not self.is_probing and now < self.until:
+        if self.revoked and not self.is_probing and now < self.until:
             return False
         self.refusals += 1
         pause = min(self.times.longest_seconds, self.times.first_seconds * 2 ** min(self.refusals - 1, 32))
-        self.barred, self.until, self.is_probing = why, now + pause, False
+        self.revoked, self.until, self.is_probing = why, now + pause, False
         return True
 
     def asked(self) -> bool:
         """Note that a request goes out. Return True when it is the probe for whether the refusal still holds."""
-        is_probe = bool(self.barred) and not self.is_probing
+        is_probe = bool(self.revoked) and not self.is_probing
         self.is_probing = self.is_probing or is_probe
         return is_probe
 
@@ -60,4 +60,4 @@ class Revocation:
 
     def lift(self) -> None:
         """Forget the refusal."""
-        self.barred, self.until, self.refusals, self.is_probing = "", inf, 0, False
+        self.revoked, self.until, self.refusals, self.is_probing = "", inf, 0, False

@@ -25,12 +25,12 @@ class CallReservation:
     is not known well are made at once, and one is stopped when a dearer answer shows that nothing is left.
     """
 
-    def __init__(self, ledger: Ledger, keeping: LedgerWriter | None, order: Call, learned: LearnedCost) -> None:
+    def __init__(self, ledger: Ledger, keeping: LedgerWriter | None, call: Call, learned: LearnedCost) -> None:
         self._ledger = ledger
         self._keeping = keeping
-        self._accounts = order.caller.accounts
-        self._is_urgent = order.caller.is_urgent
-        self._estimate = order.estimate
+        self._accounts = call.caller.accounts
+        self._is_urgent = call.caller.is_urgent
+        self._estimate = call.estimate
         self._learned = learned
         self._reservation: Reservation | None = None
         #: What the attempts before the present one used.

@@ -126,7 +126,7 @@ async def living(
     server_clock: IReactorTime | None = None,
     scrub: Callable[[str], str] = str,
     secrets: Secrets | None = None,
-    turnstile: Scheduler | None = None,
+    scheduler: Scheduler | None = None,
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace.
 
@@ -159,7 +159,7 @@ async def living(
             budget=BudgetConfig(**(budget or {})),
             scrub=scrub if secrets is None else secrets.scrub,
             pieces=(secrets or Secrets()).pieces(),
-            turnstile=turnstile,
+            scheduler=scheduler,
             notify=lambda who, sentence: told.append((who.id, sentence)),
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})

@@ -85,7 +85,7 @@ class Still:
     """An assistant whose runs are made by hand."""
 
     assistant: Assistant
-    mind: RunContext
+    context: RunContext
     model: RefusingModel
     world: EmbeddedWorld
     home: EmbeddedBody
@@ -97,13 +97,13 @@ class Still:
         """Put an event into the inbox."""
         self.count += 1
         event = make(f"e{self.count}")
-        manners = manners_of(self.mind.settings, SAGE)
-        now(self.mind.journal.accept(event, classify(event, manners)))
+        manners = manners_of(self.context.settings, SAGE)
+        now(self.context.journal.accept(event, classify(event, manners)))
         return event
 
     def run(self) -> Outcome:
         """One run."""
-        return now(react(self.mind, lambda: self.more.append(True)))
+        return now(react(self.context, lambda: self.more.append(True)))
 
     def runs(self) -> list[Outcome]:
         """Runs until nothing more is to be done at once; none of them may fail."""
@@ -145,6 +145,6 @@ def still(
         observer=witness,
     )
     assistant = build_assistant(AssistantConfig(**(settings or {})), [chosen], around, witness.failed)
-    model = RefusingModel(assistant.mind.client, clock, brain, window, bytes_a_token=bytes_a_token, names=names)
-    assistant.mind = replace(assistant.mind, client=model)
-    return Still(assistant, assistant.mind, model, world, home, witness)
+    model = RefusingModel(assistant.context.client, clock, brain, window, bytes_a_token=bytes_a_token, names=names)
+    assistant.context = replace(assistant.context, client=model)
+    return Still(assistant, assistant.context, model, world, home, witness)

@@ -106,7 +106,7 @@ def test_a_summary_has_the_lowest_authority_and_all_sources_of_what_it_stands_fo
     result_of(compaction)
     first = history.entries()[0]
     assert (first.authority, first.sources) == (0, ("ann", "bob", "bot", "god"))
-    assert history.lowest() == 0
+    assert history.min_level() == 0
     assert history.forget("bot") == 1
 
 

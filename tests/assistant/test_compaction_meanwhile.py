@@ -178,7 +178,7 @@ class Life(RuleBasedStateMachine):
         messages = [message for entry in entries for message in entry.messages]
         assert self.history.messages() == messages
         assert self.history.tokens == count(messages)
-        assert self.history.lowest() == min((entry.authority for entry in entries), default=TOP)
+        assert self.history.min_level() == min((entry.authority for entry in entries), default=TOP)
 
     @invariant()
     def all_is_in_order_and_no_call_is_without_its_result(self) -> None:

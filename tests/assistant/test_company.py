@@ -182,10 +182,10 @@ async def test_a_line_to_everybody_is_answered_by_a_character_that_is_alone_of_i
 class Hearer:
     """Hands what a body perceives to a member."""
 
-    member: AssistantRunner
+    runner: AssistantRunner
 
     async def hear(self, event: Event) -> None:
-        self.member.hear(lambda id_, at: replace(event, id=id_, at=at))
+        self.runner.hear(lambda id_, at: replace(event, id=id_, at=at))
 
 
 @dataclass
@@ -193,14 +193,14 @@ class Three:
     """Sage, Mira and Rook in one room, with Ann and Bea."""
 
     here: Village
-    members: list[AssistantRunner] = field(default_factory=list)
+    runners: list[AssistantRunner] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
 
     async def say(self, text: str) -> list[str]:
         """What the characters said after Ann said this."""
         before = len(self.here.witness.heard)
         await self.here.ann.say(text)
-        await DeferredList([Deferred.fromCoroutine(member.settled()) for member in self.members])
+        await DeferredList([Deferred.fromCoroutine(runner.settled()) for runner in self.runners])
         return [line for line in self.here.witness.heard[before:] if not line.startswith("Bea")]
 
 
@@ -221,12 +221,12 @@ async def three(folder: Path, **settings: Any) -> AsyncIterator[Three]:
                 notify=lambda to, line: room.told.append(f"{to.name}: {line}"),
                 where=lambda body=body: body.room.key,  # type: ignore[misc]
             )
-            member = here.household.start(place, config)
-            hearer: Any = Hearer(member)
+            runner = here.service.start(place, config)
+            hearer: Any = Hearer(runner)
             body.ears = AssistantListener(hearer, who, reactor, body.alone_with, launcher, others=body.others_than)
-            room.members.append(member)
-        for member in room.members:
-            await member.settled()
+            room.runners.append(runner)
+        for runner in room.runners:
+            await runner.settled()
         try:
             yield room
         finally:

@@ -70,7 +70,7 @@ async def test_the_model_is_shown_its_whole_answer_once_with_one_result(provider
     async with living([EARLY, EARLY], provider=provider) as life:
         await whole(life)
         assert life.witness.heard == SAID
-        [*_, asked, acted, result] = life.assistant.mind.history.messages()
+        [*_, asked, acted, result] = life.assistant.context.history.messages()
         assert "where is the well" in asked.text
         [call] = acted.tool_calls
         assert call.arguments == {"text": WHOLE}
@@ -188,8 +188,8 @@ async def test_an_assistant_that_asks_is_answered_in_one_piece() -> None:
 async def test_no_approval_is_asked_for_a_part() -> None:
     async with living([EARLY] * 5, {"needs": {"say": 3}}, provider="local") as life:
         await whole(life)
-        assert life.witness.heard == [f"Sage {life.assistant.mind.settings.excuse}"]
-        [waiting] = life.assistant.mind.approvals.pending()
+        assert life.witness.heard == [f"Sage {life.assistant.context.settings.fallback_line}"]
+        [waiting] = life.assistant.context.approvals.pending()
         assert waiting.arguments == {"text": WHOLE}
 
 
@@ -197,7 +197,7 @@ async def test_what_policy_refuses_is_refused_early_as_well() -> None:
     look = Reply(calls=(Call("look"),))
     async with living([look, EARLY], {"max_calls": 1, "max_steps": 2}, provider="local") as life:
         await whole(life)
-        assert life.witness.heard == [f"Sage {life.assistant.mind.settings.excuse}"]
+        assert life.witness.heard == [f"Sage {life.assistant.context.settings.fallback_line}"]
         assert life.witness.steps[1].executed[0].status is Status.REFUSED
         [run] = life.journal.finished
         assert [response.is_beginning for response in run.responses.values()] == [False, True, False]

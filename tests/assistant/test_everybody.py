@@ -120,7 +120,7 @@ async def test_those_who_wait_are_answered_after_a_restart(tmp_path: Path, react
                 await storage.journal.accept(question, classify(question, manners))
         life = still(Registry(WORLD_TOOLS), brain, storage=storage)
         if life_number < len(PEOPLE):
-            assert await react(life.mind) == Answered(("say",))
+            assert await react(life.context) == Answered(("say",))
             answered.append(last_asked(life.model.asked[-1]))
         else:
             assert await storage.journal.pending() == ()

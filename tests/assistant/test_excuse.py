@@ -8,18 +8,18 @@ from tools import Scene
 from tools.testing import RecordingWorld
 
 
-def make(excuse: FallbackLine) -> bool:
+def make(fallback_line: FallbackLine) -> bool:
     made: list[bool] = []
-    Deferred.fromCoroutine(excuse.make()).addCallback(made.append)
+    Deferred.fromCoroutine(fallback_line.make()).addCallback(made.append)
     return made[0]
 
 
 def test_the_line_is_shown_at_most_once_a_minute() -> None:
     clock, world = Clock(), RecordingWorld(Scene("Room", "Bare."))
-    excuse = FallbackLine(world, clock, "looks away.", 60)
-    assert make(excuse) is True
+    fallback_line = FallbackLine(world, clock, "looks away.", 60)
+    assert make(fallback_line) is True
     clock.advance(59)
-    assert make(excuse) is False
+    assert make(fallback_line) is False
     clock.advance(1)
-    assert make(excuse) is True
+    assert make(fallback_line) is True
     assert [(act.verb, act.text) for act in world.acts] == [("emote", "looks away.")] * 2

@@ -105,7 +105,7 @@ async def test_who_walked_on_before_it_came_is_lost() -> None:
         await life.assistant.settled()
         there = life.home.room
         assert there is not start
-        assert life.assistant.mind.following.leader is None
+        assert life.assistant.context.following.leader is None
 
 
 async def test_after_the_minutes_it_follows_no_more() -> None:
@@ -115,7 +115,7 @@ async def test_after_the_minutes_it_follows_no_more() -> None:
         [ann] = (await life.home.look()).people
         following.begin(ann, ANN)
         clock.advance(1799.0)
-        object.__setattr__(life.assistant.mind, "following", following)
+        object.__setattr__(life.assistant.context, "following", following)
         await walk(life, ways_out(life)[0])
         assert life.home.room is (there := life.ann.room)
         clock.advance(1.0)
@@ -144,10 +144,10 @@ async def test_an_assistant_is_not_followed() -> None:
 
 async def test_each_walk_is_judged_as_the_wish_of_who_asked() -> None:
     async with followed() as life:
-        life.assistant.mind.following.asker = GUS
+        life.assistant.context.following.asker = GUS
         await walk(life, ways_out(life)[0])
         assert rooms(life)[0] != rooms(life)[1]
-        assert life.assistant.mind.following.leader is None
+        assert life.assistant.context.following.leader is None
         assert life.fake.requests == []
 
 
@@ -182,11 +182,11 @@ class Later:
 
 async def left_alone(life: Life, seconds: float) -> None:
     """The character's tick comes round `seconds` after it was seen alone."""
-    mind = life.assistant.mind
-    homing = Homing(mind)
+    context = life.assistant.context
+    homing = Homing(context)
     await homing.look()
-    later = Later(mind.clock)
-    object.__setattr__(mind, "clock", later)
+    later = Later(context.clock)
+    object.__setattr__(context, "clock", later)
     later.ahead = seconds
     await homing.look()
 

@@ -42,7 +42,7 @@ def typing(request: RecordedRequest) -> Step:
 async def asked(life: Life, line: str) -> Pending:
     """What waits after Ann asked for this line."""
     await life.say(f"Sage, type {line}")
-    (pending,) = life.assistant.mind.approvals.pending()
+    (pending,) = life.assistant.context.approvals.pending()
     return pending
 
 
@@ -95,7 +95,7 @@ async def test_what_changed_since_it_was_shown_is_not_done_and_both_are_told(cha
         assert [who for who, sentence in life.told if why in sentence] == [ANN.id]
         await settled(life)
         assert {room: names(life, room) for room in life.world.rooms} == before
-        assert life.assistant.mind.approvals.pending() == ()
+        assert life.assistant.context.approvals.pending() == ()
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -111,7 +111,7 @@ async def test_what_changed_after_it_was_approved_is_not_done_and_both_are_told(
         await settled(life)
         assert {room: names(life, room) for room in life.world.rooms} == before
         assert sorted(who for who, sentence in life.told if why in sentence) == [ANN.id, CARL.id]
-        assert life.assistant.mind.approvals.pending() == ()  # nor is it asked for again
+        assert life.assistant.context.approvals.pending() == ()  # nor is it asked for again
 
 
 async def test_what_was_approved_is_bound_though_it_needs_no_approval_any_more() -> None:
@@ -121,7 +121,7 @@ async def test_what_was_approved_is_bound_though_it_needs_no_approval_any_more()
         pending = await asked(life, "get old map")
         assert isinstance(life.assistant.approve(pending.number, CARL), Given)
         life.world.remove(gus)
-        life.assistant.mind.history.forget(GUS.id)
+        life.assistant.context.history.forget(GUS.id)
         is_replaced(life)
         await settled(life)
         assert "old map" in names(life)
@@ -138,7 +138,7 @@ async def test_a_walk_is_approved_for_the_place_where_it_was_asked_for() -> None
     async with living(walking, {"needs": {"move": 3}}) as life:
         life.home.room = life.ann.room = life.world.rooms["square"]
         await life.say("Sage, go east")
-        (pending,) = life.assistant.mind.approvals.pending()
+        (pending,) = life.assistant.context.approvals.pending()
         assert [target.name for target in pending.covers] == ["The Village Square", "east"]
         life.home.room = life.world.rooms["garden"]  # which has an east of its own
         assert isinstance(life.assistant.approve(pending.number, CARL), Denied)
@@ -169,7 +169,7 @@ async def test_a_bystander_does_not_take_over_what_was_granted() -> None:
         await bea.say("Sage, good morning to you")
         await settled(life)
         assert "old map" not in names(life)
-        assert life.assistant.mind.approvals.pending() == ()
+        assert life.assistant.context.approvals.pending() == ()
         assert life.witness.heard[-1] == "Sage: Good day."  # Bea is answered, in a run of her own
         assert any("You destroy the old map." in line for line in life.witness.heard)
 
@@ -183,7 +183,7 @@ async def test_everything_that_is_approved_at_the_same_time_is_done_once() -> No
             assert isinstance(life.assistant.approve(number, CARL), Denied)
         await settled(life)
         assert names(life) == ["book of herbs", "lamp"]
-        assert life.assistant.mind.approvals.pending() == ()
+        assert life.assistant.context.approvals.pending() == ()
 
 
 async def test_nobody_gains_a_spare_use() -> None:
@@ -229,8 +229,8 @@ async def granted(place: Lives) -> None:
     place.world.add(GUS, ears=place.witness)
     async with place.one() as (assistant, journal):
         await assistant.hear(Said(id="e1", at=0.0, who=GUS, text="Sage, go south", to_me=True))
-        await react(assistant.mind)
-        (pending,) = assistant.mind.approvals.pending()
+        await react(assistant.context)
+        (pending,) = assistant.context.approvals.pending()
         assert isinstance(assistant.approve(pending.number, ANN), Given)
         assert len(await journal.pending()) == 1
     assert place.home.room.key == "library"
@@ -251,14 +251,14 @@ async def test_what_was_approved_before_a_restart_is_done_once_after_it(
         await granted(place)
         async with place.one(dies_at) as (assistant, journal):
             try:
-                await react(assistant.mind)
+                await react(assistant.context)
             except Death:
                 assert dies_at is not None
             else:
                 assert (dies_at, len(journal.boundaries)) == (None, BOUNDARIES)
         async with place.one() as (assistant, journal):
             for _ in range(3):
-                await react(assistant.mind)
+                await react(assistant.context)
             assert await journal.pending() == ()
         walks = Counter(line for line in place.witness.heard if line.startswith("Sage arrives"))
         assert walks.total() == (0 if dies_at == ABOUT_TO_WALK else 1)
@@ -274,10 +274,10 @@ async def test_what_was_approved_and_waited_too_long_is_not_done(tmp_path: Path)
             assert accepted.event.granted is not None
             late = replace(accepted.event.granted, expires_at=0.0)
             told: list[str] = []
-            mind = replace(assistant.mind, notify=lambda _, sentence: told.append(sentence))
-            await mind.journal.accept(replace(accepted.event, id="late", granted=late), accepted.attention)
-            await react(mind)
-            await react(mind)
+            context = replace(assistant.context, notify=lambda _, sentence: told.append(sentence))
+            await context.journal.accept(replace(accepted.event, id="late", granted=late), accepted.attention)
+            await react(context)
+            await react(context)
         assert "was not used within five minutes" in told[0]
 
 

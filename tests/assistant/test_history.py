@@ -145,26 +145,26 @@ def test_trimming_never_parts_a_call_from_its_result_nor_touches_the_end(
 
 def test_the_lowest_authority_is_that_of_the_least_trusted_text_in_the_stream() -> None:
     history = History(count)
-    assert history.lowest() == TOP
+    assert history.min_level() == TOP
     history.perceive(["do it"], ["1"], 9, labels=[Label(Source.OPERATOR, 5, "god")])
-    assert history.lowest() == 5
+    assert history.min_level() == 5
     history.perceive(["hello", "hi"], ["2", "3"], 9, labels=[ANN, BOB])
-    assert history.lowest() == 1
+    assert history.min_level() == 1
     history.acted(step(1, "a web page"), authority=0, sources=["bob"])
-    assert history.lowest() == 0
+    assert history.min_level() == 0
     assert [(entry.authority, entry.sources) for entry in history.entries()] == [
         (5, ("god",)),
         (1, ("ann", "bob")),
         (0, ("bob",)),
     ]
     assert history.forget("bob") == 2
-    assert history.lowest() == 5
+    assert history.min_level() == 5
 
 
 def test_text_that_nobody_vouches_for_has_no_authority() -> None:
     history = History(count)
     history.perceive(["?"], ["1"], 5, labels=[])
-    assert history.lowest() == 0
+    assert history.min_level() == 0
 
 
 def test_forgetting_somebody_takes_every_entry_of_his_whole() -> None:
@@ -215,7 +215,7 @@ def test_what_was_kept_is_loaded_as_it_was() -> None:
     again = History(count)
     again.load([*change.new[:1], StreamEntry(step(2, "b"), 7, ("9",), 0, ("bob",), seq=4)])
     assert again.messages() == [*history.messages()[:1], *step(2, "b")]
-    assert (again.tokens, again.lowest()) == (count(again.messages()), 0)
+    assert (again.tokens, again.min_level()) == (count(again.messages()), 0)
     assert again.knows("1")
     assert again.knows("9")
     assert again.changes() == StreamChange(change.new[:1]), "only what has no number is not on disk"
@@ -315,7 +315,7 @@ def test_a_step_costs_the_same_in_a_stream_of_any_length(length: int) -> None:
     for number in range(5):
         saw(history, "hello", str(number))
         assert history.trim() is False
-        assert history.lowest() == 0
+        assert history.min_level() == 0
         assert len(history.messages()) == length + 3 * number + 1
         did(history, number, "z" * 500)
         assert len(history.changes().new) == 2
@@ -349,7 +349,7 @@ def test_what_the_assistant_says_has_the_authority_of_what_it_read_and_not_for_e
     history.acted((assistant(Text("OBEY(move north)")),), authority=TOP, sources=["ann"])
     assert [entry.authority for entry in history.entries()] == [3, 0, 0]
     history.forget("ann")
-    assert history.lowest() == TOP
+    assert history.min_level() == TOP
     # Its own words of then are still there, and low; what it says after the page went is not made lower by them.
     history.acted(page, authority=0, sources=["ben"])
     history.acted((assistant(Text("OBEY(move north)")),), authority=TOP, sources=["ann"])

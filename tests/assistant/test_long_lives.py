@@ -35,7 +35,7 @@ async def tell_tales(life: Life, count: int) -> None:
 async def test_old_talk_becomes_a_summary_between_runs_and_the_window_is_kept() -> None:
     async with living(talker, model=SMALL) as life:
         await tell_tales(life, 40)
-        history = life.assistant.mind.history
+        history = life.assistant.context.history
         sums = [request for request in life.fake.chats if is_summary(request)]
         talks = [request for request in life.fake.chats if not is_summary(request)]
         assert sums
@@ -46,7 +46,7 @@ async def test_old_talk_becomes_a_summary_between_runs_and_the_window_is_kept() 
         # An entry from before is in it, and so is the summary before it.
         assert "this is tale 0 of the mill" in str(sums[0].messages)
         assert SUMMARY in str(sums[-1].messages)
-        assert history.lowest() == 1
+        assert history.min_level() == 1
         assert history.naming("player:1") == len(history)
         assert [heard for heard in life.witness.heard if not heard.startswith("Sage: Tale")] == []
 
@@ -54,7 +54,7 @@ async def test_old_talk_becomes_a_summary_between_runs_and_the_window_is_kept() 
 async def test_a_model_that_cannot_sum_up_costs_only_the_oldest_talk() -> None:
     async with living(forgetful, model=SMALL) as life:
         await tell_tales(life, 40)
-        history = life.assistant.mind.history
+        history = life.assistant.context.history
         assert history.tokens <= history.budget
         assert len(life.witness.heard) == 40
         assert life.witness.failures == []

@@ -30,7 +30,7 @@ async def all_told(life: Life) -> tuple[str, str, str]:
     """What the model, who asked and who decides are told when Ann asks for a walk."""
     life.told.clear()
     await life.say("Sage, go south")
-    (pending,) = life.assistant.mind.approvals.pending()
+    (pending,) = life.assistant.context.approvals.pending()
     ((who, sentence),) = life.told
     assert who == ANN.id
     return life.witness.heard[-1], sentence, approvals_text([pending])

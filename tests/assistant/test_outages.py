@@ -34,9 +34,9 @@ class Simulated:
         self.calls = 0
         self.answered: set[int] = set()
         self.open_from: list[float] = []
-        turnstile = Scheduler(self.clock)
+        scheduler = Scheduler(self.clock)
         self.ticks = [
-            Tick(self.run_of(number), self.clock, TickPace(), str(number), self.chance, turnstile=turnstile)
+            Tick(self.run_of(number), self.clock, TickPace(), str(number), self.chance, scheduler=scheduler)
             for number in range(200)
         ]
         self.breaker = self.pipeline.upstream(TARGET.origin).breaker

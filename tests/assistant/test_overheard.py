@@ -167,7 +167,7 @@ async def test_it_is_answered_after_a_restart_with_all_of_it_pending(tmp_path: P
             await storage.journal.accept(question, classify(question, manners))
         else:
             life = still(FEW, window=2048, storage=storage)
-            assert await react(life.mind) == Answered(("say",))
+            assert await react(life.context) == Answered(("say",))
             assert QUESTION in life.model.asked[-1]
             assert len(life.model.asked) == 1
         await file.close()

@@ -173,9 +173,9 @@ def summed_up(life: Still, spoken: dict[str, tuple[str, str]]) -> None:
         assert not origins or any(all(may_know(origin, whose) for origin in origins) for whose in origins)
         return await succeed("In short: " + " ".join(secret for secret in spoken if secret in body) + " and more.")
 
-    budget, life.mind.history.budget = life.mind.history.budget, max(300, life.mind.history.tokens)
-    now(compact(ask, life.mind.history, "Sage"))
-    life.mind.history.budget = budget
+    budget, life.context.history.budget = life.context.history.budget, max(300, life.context.history.tokens)
+    now(compact(ask, life.context.history, "Sage"))
+    life.context.history.budget = budget
 
 
 async def test_no_secret_is_in_a_request_of_anothers_run_after_a_restart(tmp_path: Path, reactor: Any) -> None:
@@ -200,8 +200,8 @@ async def test_no_secret_is_in_a_request_of_anothers_run_after_a_restart(tmp_pat
         heard = event(kind, who, secret if kind != "say" else "what do you know?", f"e{number}")
         if kind == "staff":
             heard = ChannelSaid(id=heard.id, at=0.0, who=who, channel="staff", text=f"Sage {secret}")
-        await storage.journal.accept(heard, classify(heard, manners_of(life.mind.settings, SAGE)))
-        await react(life.mind)
+        await storage.journal.accept(heard, classify(heard, manners_of(life.context.settings, SAGE)))
+        await react(life.context)
         check(life, life.model.asked, spoken, audience(kind, who))
         await file.close()
     assert any("zq0qz" in note.text for note in await _stored(tmp_path, reactor))
@@ -248,11 +248,11 @@ def test_a_note_of_anothers_words_is_reached_when_they_ask_to_be_forgotten(text:
     life.run()
     life.hear(lambda id_: event("say", ANN, "keep in mind what she said", id_))
     life.runs()
-    [note] = now(life.mind.notes.about(BEA.id))
+    [note] = now(life.context.notes.about(BEA.id))
     assert note.text == text
     assert [kept.text for kept in now(life.assistant.rights.see(BEA)).notes] == [text]
     assert now(life.assistant.rights.forget(BEA)).notes == 1
-    assert now(life.mind.notes.about(ANN.id)) == []
+    assert now(life.context.notes.about(ANN.id)) == []
 
 
 def test_a_note_of_ones_own_words_is_nobody_elses() -> None:
@@ -260,7 +260,7 @@ def test_a_note_of_ones_own_words_is_nobody_elses() -> None:
     life.hear(lambda id_: Said(id=id_, at=0.0, who=BEA, text="My gold is under the oak."))
     life.hear(lambda id_: event("say", ANN, "I like rain", id_))
     life.runs()
-    assert now(life.mind.notes.about(BEA.id)) == []
+    assert now(life.context.notes.about(BEA.id)) == []
     assert now(life.assistant.rights.forget(BEA)).notes == 0
-    [note] = now(life.mind.notes.about(ANN.id))
+    [note] = now(life.context.notes.about(ANN.id))
     assert note.text == "Ann likes rain."

@@ -78,5 +78,5 @@ def test_the_scene_tells_what_is_carried_when_anything_is() -> None:
     )
     assert scene_line(scene) == "[You are in Hall. A hall. People here: nobody else. You carry: old map, lamp).]"
     assert "carry" not in scene_line(replace(scene, carried=()))
-    assert scene.lowest == 0
+    assert scene.min_level == 0
     assert [label.authority for label in scene_labels(scene, 1)] == [1, 0]

@@ -148,7 +148,7 @@ async def test_format_errors_in_a_row_end_the_run() -> None:
     async with living([Reply(calls=(Call("fly"),))] * 3) as life:
         await life.say("Sage, hello")
         assert life.witness.outcomes == [LimitReached(Limit.FORMAT_ERRORS)]
-        assert life.witness.heard == [f"Sage {life.assistant.mind.settings.excuse}"]
+        assert life.witness.heard == [f"Sage {life.assistant.context.settings.fallback_line}"]
         assert await life.journal.pending() == ()
 
 
@@ -213,14 +213,14 @@ async def test_choosing_to_do_nothing_is_an_outcome() -> None:
 async def test_an_outage_is_excused_in_character_and_the_line_answered_when_it_is_over(fault: Any) -> None:
     async with living([fault, HELLO]) as life:
         await life.say("Sage, hello")
-        excuse = f"Sage {life.assistant.mind.settings.excuse}"
-        assert life.witness.heard == [excuse]
+        fallback_line = f"Sage {life.assistant.context.settings.fallback_line}"
+        assert life.witness.heard == [fallback_line]
         assert len(await life.journal.pending()) > 0
         assert life.assistant.tick.paused
         life.assistant.tick._paused_until = 0.0
         life.assistant.tick.wake()
         await life.assistant.settled()
-        assert life.witness.heard == [excuse, "Sage: Hello, Ann."]
+        assert life.witness.heard == [fallback_line, "Sage: Hello, Ann."]
         assert await life.journal.pending() == ()
         content = life.fake.chats[1].messages[-1]["content"]
         assert content.count("Sage, hello") == 1
@@ -287,7 +287,7 @@ async def test_a_bug_of_ours_is_logged_and_excused_and_the_line_kept(flush_failu
         await life.say("Sage, hello")
         assert len(flush_failures(ZeroDivisionError)) == 1
         assert life.witness.failures[0].bug
-        assert life.witness.heard == [f"Sage {life.assistant.mind.settings.excuse}"]
+        assert life.witness.heard == [f"Sage {life.assistant.context.settings.fallback_line}"]
         assert len(await life.journal.pending()) > 0
 
 
@@ -312,7 +312,7 @@ async def test_a_prompt_that_is_too_long_is_cut_to_what_the_server_names_and_ask
         before, after = life.fake.chats[-2:]
         assert len(after.raw) < len(before.raw)
         assert "Sage, 30 " in after.messages[-1]["content"]
-        assert life.assistant.mind.history.budget < 2000
+        assert life.assistant.context.history.budget < 2000
 
 
 async def test_a_prompt_that_stays_too_long_is_a_failure_and_no_endless_loop() -> None:
@@ -330,7 +330,7 @@ async def test_long_conversations_stay_within_the_window() -> None:
             await life.say(f"Sage, {number} " + "word " * 30)
         assert len(life.witness.outcomes) == 40
         largest = max(len(request.raw) for request in life.fake.chats)
-        assert largest / life.assistant.mind.client.provider.tokens.bytes_per_token < 2048
+        assert largest / life.assistant.context.client.provider.tokens.bytes_per_token < 2048
 
 
 async def test_emoji_and_letters_of_many_scripts_go_through_whole_in_both_directions() -> None:

@@ -56,7 +56,7 @@ async def heard(life: Life, text: str = "Sage, hello") -> None:
     """The assistant has heard something, and leaves it to the test when to think."""
     life.assistant.tick.halt()
     event = Said(id="e1", at=0.0, who=ANN, text=text, to_me=True)
-    await life.assistant.mind.journal.accept(event, Attention(Classification.TRIGGER, 10, addressed=True))
+    await life.assistant.context.journal.accept(event, Attention(Classification.TRIGGER, 10, addressed=True))
 
 
 @pytest.mark.parametrize("fills", ["result", "close"])
@@ -66,13 +66,13 @@ async def test_a_disk_that_is_full_in_the_middle_of_a_run_repeats_nothing(fills:
         await heard(life)
         for _ in range(3):
             with pytest.raises(JournalUnwritable):
-                await react(life.assistant.mind)
+                await react(life.assistant.context)
         journal.fills = None
-        await react(life.assistant.mind)
+        await react(life.assistant.context)
         assert await journal.pending() == ()
         assert life.witness.heard == ["Sage: Hello, Ann."]
         assert len(life.fake.chats) == 2
-        stream = [message.text for message in life.assistant.mind.history.messages()]
+        stream = [message.text for message in life.assistant.context.history.messages()]
         assert sum("Sage, hello" in text for text in stream) == 1
 
 
@@ -91,11 +91,11 @@ async def test_a_run_that_is_stopped_on_purpose_is_taken_up_again() -> None:
         await life.ann.say("Sage, hello")
         await asked(life, 2)
         await life.assistant.stop()
-        assert await react(life.assistant.mind) == Answered(("say",))
+        assert await react(life.assistant.context) == Answered(("say",))
         assert life.witness.heard == ["Sage: Hello, Ann."]
         assert len(life.fake.chats) == 3
         assert [step.step for step in life.witness.steps] == [1, 2]
-        assert await react(life.assistant.mind) == NothingToDo()
+        assert await react(life.assistant.context) == NothingToDo()
 
 
 async def test_an_answer_that_waits_for_its_turn_in_a_crowd_is_not_asked_for_again_after_a_stop() -> None:
@@ -109,7 +109,7 @@ async def test_an_answer_that_waits_for_its_turn_in_a_crowd_is_not_asked_for_aga
             pass
         return HELLO
 
-    async with living(answer_in_a_rush, {"speak_early": False}, turnstile=crowd) as life:
+    async with living(answer_in_a_rush, {"speak_early": False}, scheduler=crowd) as life:
         await life.ann.say("Sage, hello")
         while crowd.waiting < 2:
             await deferLater(reactor, 0.005)
@@ -117,7 +117,7 @@ async def test_an_answer_that_waits_for_its_turn_in_a_crowd_is_not_asked_for_aga
         await life.assistant.stop()
         assert crowd.waiting == 1
         clock.pump([2 * LULL_SECONDS] * 2)
-        assert await react(life.assistant.mind) == Answered(("say",))
+        assert await react(life.assistant.context) == Answered(("say",))
         assert life.witness.heard == ["Sage: Hello, Ann."]
         assert len(life.fake.chats) == 1
 
@@ -146,7 +146,7 @@ async def test_stopping_on_purpose_is_nobodys_fault_and_dying_three_times_parks_
                 assert left.poisoned is poisoned
         async with place.one() as (assistant, journal):
             await assistant.hear(Said(id="e2", at=1.0, who=ANN, text="Sage, and now?", to_me=True))
-            assert await react(assistant.mind) == Answered(("say",))
+            assert await react(assistant.context) == Answered(("say",))
             assert [parked.event_id for parked in await journal.parked()] == ["e1"]
             assert "killed" in (await journal.parked())[0].reason
             # What woke it is in no prompt.

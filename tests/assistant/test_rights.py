@@ -44,7 +44,7 @@ async def test_a_muted_player_is_neither_heard_nor_remembered_until_he_is_unmute
         await life.say("Sage, hello")
         await life.whisper("do you hear me?")
         assert life.fake.chats == []
-        assert "hear me" not in str(life.assistant.mind.history.messages())
+        assert "hear me" not in str(life.assistant.context.history.messages())
         await life.assistant.rights.unmute(ANN)
         await life.say("Sage, and now?")
         assert life.witness.heard == ["Sage: Hello."]
@@ -78,7 +78,7 @@ async def test_a_player_is_forgotten_on_disk_too(tmp_path: Any) -> None:
     async with lives(path, [noting("Ann keeps bees.")]) as place:
         async with place.one() as (assistant, _):
             await assistant.hear(Said(id="e1", at=0.0, who=ANN, text="Sage, I keep bees", to_me=True))
-            await react(assistant.mind)
+            await react(assistant.context)
         assert b"bees" in path.read_bytes()
         async with place.one() as (assistant, _):
             assert [note.text for note in (await assistant.rights.see(ANN)).notes] == ["Ann keeps bees."]
@@ -108,7 +108,7 @@ async def test_what_a_player_may_not_do_waits_for_somebody_who_may() -> None:
         await settled(life)
         assert "old map" not in {thing.name for thing in (await life.ann.look()).things}
         assert life.witness.outcomes[-1] == Answered(("say",))
-        assert life.assistant.mind.approvals.pending() == ()
+        assert life.assistant.context.approvals.pending() == ()
         await life.say("Sage, destroy it again")
         assert "approval number 2" in life.witness.heard[-1]
 

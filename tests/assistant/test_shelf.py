@@ -76,7 +76,7 @@ def shown(history: History) -> tuple[object, ...]:
         history.messages(),
         history.entries(),
         history.tokens,
-        history.lowest(),
+        history.min_level(),
         history.changes(),
         len(history),
         [history.naming(who) for who in PEOPLE],
@@ -107,19 +107,25 @@ def entry(number: int) -> Entry:
 
 
 def test_what_is_put_away_is_given_back_with_all_that_was_known_of_it() -> None:
-    shelf = PackedEntries()
+    packed_entries = PackedEntries()
     for number in range(1, 10):
-        shelf.add(number * 2, entry(number))
+        packed_entries.add(number * 2, entry(number))
         if number in {3, 6}:
-            shelf.put_away()
-    assert list(shelf.entries()) == [entry(number) for number in range(1, 10)]
-    assert [part.text for part in shelf.parts()[-3:] if isinstance(part, Message)] == ["line 7", "line 8", "line 9"]
-    assert len(shelf) == 9
-    assert list(shelf.opened(13)) == [14, 16, 18]
-    assert list(shelf.opened(12)) == [number * 2 for number in range(1, 10)]
-    del shelf.opened()[4]
-    shelf.put_away()
-    assert [each.messages[0].text for each in shelf.entries()] == [f"line {n}" for n in (1, 3, 4, 5, 6, 7, 8, 9)]
+            packed_entries.put_away()
+    assert list(packed_entries.entries()) == [entry(number) for number in range(1, 10)]
+    assert [part.text for part in packed_entries.parts()[-3:] if isinstance(part, Message)] == [
+        "line 7",
+        "line 8",
+        "line 9",
+    ]
+    assert len(packed_entries) == 9
+    assert list(packed_entries.opened(13)) == [14, 16, 18]
+    assert list(packed_entries.opened(12)) == [number * 2 for number in range(1, 10)]
+    del packed_entries.opened()[4]
+    packed_entries.put_away()
+    assert [each.messages[0].text for each in packed_entries.entries()] == [
+        f"line {n}" for n in (1, 3, 4, 5, 6, 7, 8, 9)
+    ]
 
 
 def test_entries_are_kept_in_little_more_than_their_bytes() -> None:

@@ -36,7 +36,7 @@ from tests.virtual import VirtualReactor
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 WAKING = f"Sage {AssistantConfig().waking}"
-EXCUSE = f"Sage {AssistantConfig().excuse}"
+EXCUSE = f"Sage {AssistantConfig().fallback_line}"
 HELLO = "Sage: Hello, Ann."
 #: Virtual seconds of one turn of the sockets.
 STEP = 0.25
@@ -85,9 +85,9 @@ class Slow:
 
     async def start(self, settings: dict[str, Any] | None = None) -> AssistantRunner:
         """Sage, awake."""
-        member = self.here.start(settings or self.settings())
-        await self.until(lambda: member.assistant is not None)
-        return member
+        runner = self.here.start(settings or self.settings())
+        await self.until(lambda: runner.assistant is not None)
+        return runner
 
     async def until(self, is_so: Callable[[], object]) -> None:
         await self.time.until(lambda: bool(is_so()), STEP)
@@ -148,9 +148,9 @@ async def test_the_prompt_is_read_before_anybody_speaks_at_nobodys_expense(tmp_p
         assert len(here.fake.warmings) == 1
         read = here.reader.tokens_read
         assert read > 1000
-        assert await here.here.household.usage(1) == []
+        assert await here.here.service.usage(1) == []
         assert sage.assistant is not None
-        assert await sage.assistant.mind.journal.pending() == ()
+        assert await sage.assistant.context.journal.pending() == ()
         began = here.time.seconds()
         here.here.says(sage, "Sage, hello")
         await here.until(lambda: HELLO in here.heard)
@@ -185,7 +185,7 @@ async def test_each_beginning_is_read_once_for_each_model(tmp_path: Path) -> Non
     async with slow(tmp_path, tokens_per_second=100) as here:
         for settings, times in [
             (here.settings(), 1),
-            (here.settings(excuse="looks away."), 1),
+            (here.settings(fallback_line="looks away."), 1),
             (here.settings(persona="You are a smith."), 2),
             (here.settings(persona="You are a smith.", model={"model": "other"}), 3),
         ]:

@@ -51,7 +51,7 @@ def test_a_server_that_failed_says_so_with_its_cause_in_one_line() -> None:
 
 
 def test_a_key_that_was_refused_and_a_wish_to_wait_are_told_in_one_line() -> None:
-    assert shown(quotas=(replace(QUOTA, barred="who are you?", barred_for=299.6),)) == [
+    assert shown(quotas=(replace(QUOTA, revoked="who are you?", barred_for=299.6),)) == [
         f"{HERE}: left alone for 5 min, or until its key or settings change: refused the key (who are you?)"
     ]
     assert shown(quotas=(replace(QUOTA, missing="no such model"),)) == [
@@ -72,7 +72,7 @@ def test_of_many_servers_only_those_asked_for_are_told() -> None:
 def test_what_a_server_said_is_shown_clean_and_short() -> None:
     evil = "\x1b[2Jred\u202e " + "x" * 5000 + "\nsecond line"
     lines = shown(replace(SERVER, recent=(PermitEnd(99.0, "failure", evil),)))
-    lines += shown(quotas=(replace(QUOTA, barred=evil),))
+    lines += shown(quotas=(replace(QUOTA, revoked=evil),))
     text = "".join(lines)
     assert text.isprintable()
     assert max(len(line) for line in lines) < 300
@@ -92,7 +92,7 @@ def test_accounts_tell_names_what_was_used_of_what_and_until_when_there_is_no_mo
 
 
 def test_which_servers_refuse_their_key() -> None:
-    quotas = (replace(QUOTA, barred="no"), QUOTA, replace(QUOTA, origin=THERE))
+    quotas = (replace(QUOTA, revoked="no"), QUOTA, replace(QUOTA, origin=THERE))
     assert key_refusals(Snapshot(0.0, (), quotas, ())) == {HERE: "no", THERE: ""}
 
 
@@ -110,7 +110,9 @@ async def test_a_life_shows_its_server_its_failure_and_its_budget() -> None:
         await life.say("Sage, one")
         await life.say("Sage, two")
         lines = status_text(life.pipeline.snapshot(), names={ANN.id: ANN.name, SAGE.id: SAGE.name}).split("\n")
-    assert lines[0].startswith(f"{life.assistant.mind.client.provider.api_url}: failed 0 s ago: ollama/sage: the cause")
+    assert lines[0].startswith(
+        f"{life.assistant.context.client.provider.api_url}: failed 0 s ago: ollama/sage: the cause"
+    )
     assert lines[1:] == [
         "Used today by all assistants: 1 call, 100 tokens",
         "Used today by Sage: 1 call, 100 tokens",

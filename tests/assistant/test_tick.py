@@ -58,7 +58,7 @@ def clock() -> Clock:
 
 def ticking(clock: Clock, runs: Callable[[], object]) -> Tick:
     # Runs is such a function
-    tick = Tick(runs, clock, TickPace(), "Sage", Unlucky(), turnstile=Scheduler(clock))  # type: ignore[arg-type]
+    tick = Tick(runs, clock, TickPace(), "Sage", Unlucky(), scheduler=Scheduler(clock))  # type: ignore[arg-type]
     tick.start()
     return tick
 
@@ -213,7 +213,7 @@ class Crowd:
     """Ticks of one process that share a turnstile; what each run did is in `began`."""
 
     def __init__(self, clock: Clock, count: int) -> None:
-        self.turnstile = Scheduler(clock)
+        self.scheduler = Scheduler(clock)
         self.clock = clock
         self.began: list[int] = []
         self.ticks = [self._tick(number) for number in range(count)]
@@ -223,12 +223,12 @@ class Crowd:
             self.began.append(number)
             return NothingToDo()
 
-        return Tick(run, self.clock, TickPace(), str(number), Unlucky(), turnstile=self.turnstile)
+        return Tick(run, self.clock, TickPace(), str(number), Unlucky(), scheduler=self.scheduler)
 
     def pass_turns(self) -> int:
         """The most runs that began in one turn, until nobody waited."""
         most = 0
-        while self.turnstile.waiting:
+        while self.scheduler.waiting:
             before = len(self.began)
             self.clock.advance(APART_SECONDS)
             most = max(most, len(self.began) - before)
@@ -285,7 +285,7 @@ def test_the_end_of_one_that_waits_leaves_nothing_behind(clock: Clock, end: Call
     assert sorted(crowd.began) == [*range(FEW + 1), FEW + 2]
     for tick in crowd.ticks:
         end(tick)
-    assert crowd.turnstile.waiting == 0
+    assert crowd.scheduler.waiting == 0
     assert not clock.getDelayedCalls()
 
 
@@ -312,6 +312,6 @@ def test_where_few_are_started_none_waits_and_whoever_stops_is_not_counted(clock
         for tick in crowd.ticks[:FEW]:
             tick.wake()
         clock.advance(0)
-        assert crowd.turnstile.waiting == 0
+        assert crowd.scheduler.waiting == 0
         clock.advance(0.25)
     assert len(crowd.began) == 10 * FEW

@@ -147,7 +147,7 @@ class TickAgainstModel(RuleBasedStateMachine):
             PACE,
             "Sage",
             Random(seed),  # noqa: S311  (chance)
-            turnstile=Scheduler(self.clock),
+            scheduler=Scheduler(self.clock),
         )
         self._fact("start")
         self.tick.start()

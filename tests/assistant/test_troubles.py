@@ -49,9 +49,9 @@ def test_one_who_comes_later_is_told_what_there_is() -> None:
 
 async def test_a_household_tells_of_its_journal(tmp_path: Path) -> None:
     async with village(tmp_path) as here:
-        store = here.household._journal.store
+        store = here.service._journal.store
         told = Told()
-        here.household.troubles.watch(told)
+        here.service.troubles.watch(told)
         while store.opened is None:
             await deferLater(reactor, 0.01)
         await store.write(lambda db: db.execute("PRAGMA max_page_count = 1").fetchone())

@@ -18,13 +18,13 @@ class Line:
 
     def __init__(self) -> None:
         self.clock = Clock()
-        self.turnstile = Scheduler(self.clock)
+        self.scheduler = Scheduler(self.clock)
         for _ in range(FEW + 1):
-            self.turnstile.joins()
+            self.scheduler.joins()
         self.began: list[tuple[str, float]] = []
 
     def begin(self, name: str, *, is_urgent: bool = False) -> Slot | None:
-        return self.turnstile.begin(self.beginning(name), is_urgent=is_urgent)
+        return self.scheduler.begin(self.beginning(name), is_urgent=is_urgent)
 
     def beginning(self, name: str) -> Callable[[], None]:
         return lambda: self.began.append((name, self.clock.seconds()))
@@ -60,7 +60,7 @@ def test_many_begin_a_few_in_each_turn_of_the_reactor_in_the_order_of_their_comi
     everybody = [str(number) for number in range(201)]
     for name in everybody:
         line.begin(name)
-    assert line.turnstile.waiting == len(everybody) - FEW
+    assert line.scheduler.waiting == len(everybody) - FEW
     turns = 0
     while line.clock.getDelayedCalls():
         before = len(line.began)
@@ -73,9 +73,9 @@ def test_many_begin_a_few_in_each_turn_of_the_reactor_in_the_order_of_their_comi
 
 def test_work_that_takes_its_time_does_not_let_more_begin_in_the_same_turn() -> None:
     clock = Clock()
-    turnstile = Scheduler(clock)
+    scheduler = Scheduler(clock)
     for _ in range(3 * FEW):
-        turnstile.joins()
+        scheduler.joins()
     began: list[float] = []
 
     def slow() -> None:
@@ -83,7 +83,7 @@ def test_work_that_takes_its_time_does_not_let_more_begin_in_the_same_turn() -> 
         began.append(clock.seconds())
 
     for _ in range(3 * FEW):
-        turnstile.begin(slow, is_urgent=True)
+        scheduler.begin(slow, is_urgent=True)
     assert len(began) == FEW
     clock.advance(APART_SECONDS)
     assert len(began) == FEW + EACH
@@ -128,7 +128,7 @@ def test_one_that_leaves_does_not_begin_and_the_last_one_takes_the_timer_along(l
     waiting = line.begin("waiting")
     assert waiting is not None
     waiting.cancel()
-    assert line.turnstile.waiting == 0
+    assert line.scheduler.waiting == 0
     assert not line.clock.getDelayedCalls()
 
 
@@ -138,7 +138,7 @@ def test_one_that_fails_keeps_nobody_else_from_beginning(line: Line) -> None:
 
     for number in range(FEW):
         line.begin(str(number))
-    line.turnstile.begin(failing, is_urgent=False)
+    line.scheduler.begin(failing, is_urgent=False)
     line.begin("next")
     with pytest.raises(ZeroDivisionError):
         line.pass_turns(1)
@@ -152,7 +152,7 @@ def test_one_that_another_begins_takes_its_own_turn(line: Line) -> None:
         line.begin("inner")
 
     for _ in range(2 * FEW):
-        line.turnstile.begin(again, is_urgent=False)
+        line.scheduler.begin(again, is_urgent=False)
     while line.clock.getDelayedCalls():
         before = len(line.began)
         line.pass_turns(1)
@@ -161,8 +161,8 @@ def test_one_that_another_begins_takes_its_own_turn(line: Line) -> None:
 
 
 def test_steps_pass_without_a_deferred_while_there_are_few(line: Line) -> None:
-    assert [line.turnstile.step() for _ in range(FEW)] == [None] * FEW
-    assert line.turnstile.step() is not None
+    assert [line.scheduler.step() for _ in range(FEW)] == [None] * FEW
+    assert line.scheduler.step() is not None
 
 
 def test_a_volley_of_answers_is_acted_on_a_few_in_each_turn_before_runs_that_begin(line: Line) -> None:
@@ -175,7 +175,7 @@ def test_a_volley_of_answers_is_acted_on_a_few_in_each_turn_before_runs_that_beg
         line.begin(f"run {number}")
     for number in range(100):
         line.clock.rightNow += APART_SECONDS / 2  # reading it
-        turn = line.turnstile.step()
+        turn = line.scheduler.step()
         assert turn is not None
         turn.addCallback(goes_on, f"step {number}")
     assert line.names == [f"run {number}" for number in range(FEW)]
@@ -190,8 +190,8 @@ def test_a_volley_of_answers_is_acted_on_a_few_in_each_turn_before_runs_that_beg
 def test_whoever_awaits_its_turn_is_told_and_may_give_it_up(line: Line, flush_failures: FlushFailures) -> None:
     told: list[str] = []
     for _ in range(FEW):
-        line.turnstile.turn()
-    gives_up, waits = line.turnstile.turn(), line.turnstile.turn()
+        line.scheduler.turn()
+    gives_up, waits = line.scheduler.turn(), line.scheduler.turn()
     assert gives_up is not None
     assert waits is not None
 
@@ -209,13 +209,13 @@ def test_whoever_awaits_its_turn_is_told_and_may_give_it_up(line: Line, flush_fa
 
 
 def test_where_few_live_no_run_waits_and_the_start_of_a_game_waits_all_the_same(line: Line) -> None:
-    line.turnstile.leaves()
+    line.scheduler.leaves()
     for number in range(100):
         assert line.begin(str(number)) is None
-        assert line.turnstile.step() is None
+        assert line.scheduler.step() is None
     assert not line.clock.getDelayedCalls()
     line.clock.advance(2 * LULL_SECONDS)
-    assert [line.turnstile.turn() for _ in range(FEW)] == [None] * FEW
-    assert line.turnstile.turn() is not None
-    line.turnstile.joins()
+    assert [line.scheduler.turn() for _ in range(FEW)] == [None] * FEW
+    assert line.scheduler.turn() is not None
+    line.scheduler.joins()
     assert line.begin("one more") is not None

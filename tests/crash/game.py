@@ -258,7 +258,7 @@ class Game(LineOnlyReceiver):
         self.tell("finished", json.dumps(told))
 
     async def _settled(self, assistant: Assistant) -> dict[str, Any]:
-        journal = assistant.mind.journal
+        journal = assistant.context.journal
         assert isinstance(journal, SqliteJournal)
         parked = await self._calm(assistant, journal)
         for event_id in parked:

@@ -72,7 +72,7 @@ class Harness:
             self._hook.waiting({name: pending[who.id] for name, who in game.CAST.items()})
         killing = now() - began
         told = self._last(self._kills + 1)
-        findings = self._evidence.at_end(self._hook.acknowledged, told, AssistantConfig().excuse)
+        findings = self._evidence.at_end(self._hook.acknowledged, told, AssistantConfig().fallback_line)
         findings.errors += _errors(self._folder / "lives.log")
         findings.counted |= {
             "kills": self._kills,

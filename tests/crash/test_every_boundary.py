@@ -46,7 +46,7 @@ async def live_on(place: Lives) -> tuple[int, int]:
     """Runs until nothing is left to do; how many effects are of unknown outcome, and how many events are parked."""
     async with place.one() as (assistant, journal):
         for _ in range(5):
-            await react(assistant.mind)
+            await react(assistant.context)
         assert await journal.pending() == ()
         return len(await journal.unknown_effects()), len(await journal.parked())
 
@@ -55,7 +55,7 @@ async def test_a_life_without_death_passes_every_boundary(tmp_path: Path) -> Non
     async with lives(tmp_path / "journal.sqlite", brain) as place:
         await hear(place)
         async with place.one() as (assistant, journal):
-            await react(assistant.mind)
+            await react(assistant.context)
             assert len(journal.boundaries) == BOUNDARIES
         assert await live_on(place) == (0, 0)
         assert place.witness.heard == ["Sage leaves south", "Sage arrives north", *SPOKEN]
@@ -70,7 +70,7 @@ async def test_a_death_at_this_moment_repeats_nothing_and_loses_nothing(
         await hear(place)
         async with place.one(at) as (assistant, journal):
             with pytest.raises(Death):
-                await react(assistant.mind)
+                await react(assistant.context)
             journalled = sum(name.startswith("after response") for name in journal.boundaries)
         asked = len(place.fake.chats)
         unknown, parked = await live_on(place)

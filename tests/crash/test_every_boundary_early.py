@@ -38,7 +38,7 @@ async def test_a_life_without_death_passes_every_boundary(tmp_path: Path) -> Non
     async with lives(tmp_path / "journal.sqlite", brain, "local") as place:
         await hear(place)
         async with place.one() as (assistant, journal):
-            await react(assistant.mind)
+            await react(assistant.context)
             assert len(journal.boundaries) == BOUNDARIES
         assert await live_on(place) == (0, 0)
         assert place.witness.heard == SPOKEN
@@ -53,7 +53,7 @@ async def test_a_death_at_this_moment_repeats_nothing_and_loses_nothing(
         await hear(place)
         async with place.one(at) as (assistant, journal):
             with pytest.raises(Death):
-                await react(assistant.mind)
+                await react(assistant.context)
             journalled = [name for name in journal.boundaries if name.startswith("after response")]
             is_whole = "after response 3" in journalled
         asked = len(place.fake.chats)
@@ -71,7 +71,7 @@ async def test_a_death_at_this_moment_repeats_nothing_and_loses_nothing(
         async with place.one() as (assistant, _):
             told = [
                 call.arguments["text"]
-                for message in assistant.mind.history.messages()
+                for message in assistant.context.history.messages()
                 for call in message.tool_calls
                 if call.name == "say"
             ]

@@ -54,7 +54,7 @@ class Takeovers:
             for name, one in told.items():
                 parked[name].update(one["parked"])
         told = {name: {**one, "parked": sorted(parked[name])} for name, one in told.items()}
-        findings = self._evidence.at_end(self._hook.acknowledged, told, AssistantConfig().excuse)
+        findings = self._evidence.at_end(self._hook.acknowledged, told, AssistantConfig().fallback_line)
         unlisted = set(self._late) - self._evidence.begun_words()
         findings.said_when_shut_out += sorted(unlisted)
         findings.counted |= {

@@ -165,13 +165,13 @@ class Stage:
         return principal_of(self.askers[asker].character, self.sage)
 
     async def asked(
-        self, line: str, asker: Principal | None, permission: int, sight: int = 5, approvals: Approvals | None = None
+        self, line: str, asker: Principal | None, permission: int, trust: int = 5, approvals: Approvals | None = None
     ) -> Executed:
         """What comes of one run in which the model tries this line, for an assistant allowed this much."""
         seen = ContextTrust()
-        seen.read(Label(Source.PLAYER, sight))
+        seen.read(Label(Source.PLAYER, trust))
         rules = PolicyConfig(frozenset({"execute_command"}), approvals=approvals)
-        dispatcher = Dispatcher(Registry(GAME_COMMAND_TOOLS), rules, self.clock, sight=seen)
+        dispatcher = Dispatcher(Registry(GAME_COMMAND_TOOLS), rules, self.clock, trust=seen)
         me = Principal(f"assistant:{self.sage.pk}", "Sage", Kind.ASSISTANT, permission)
         context = ToolContext(me, self.body, MemoryNotes(self.clock.seconds), asker)
         (executed,) = await dispatcher.answer_all([tool_call("execute_command", command=line)], context)

@@ -19,8 +19,7 @@ from assistant.service.options import merged
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.service.service_config import ServiceConfig
-from assistant.worlds.evennia import runners as lives
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import runners, server
 from assistant.worlds.evennia.commands import all_commands
 from assistant.worlds.evennia.commands.order import WORK
 from assistant.worlds.evennia.hearing.principals import principal_of
@@ -59,7 +58,7 @@ def ollama(brain: Any = None) -> FakeOllama:
 class Office:
     """The village with a household in it, and an admin in the hall."""
 
-    household: AssistantService
+    service: AssistantService
     village: Village
     admin: Player
 
@@ -73,8 +72,8 @@ class Office:
 
     async def settled(self) -> None:
         """Returns when every assistant is awake and has dealt with what it heard."""
-        for member in tuple(self.household.members.values()):
-            await Deferred.fromCoroutine(member.settled()).addTimeout(SECONDS, reactor)
+        for runner in tuple(self.service.runners.values()):
+            await Deferred.fromCoroutine(runner.settled()).addTimeout(SECONDS, reactor)
 
     def player(self, name: str, permission: str = "Player") -> Player:
         """Somebody else who plays and has our commands."""
@@ -92,16 +91,16 @@ class Office:
 
         model = {"provider": "ollama", "url": url, "model": "sage", "max_attempts": 1, "examples": False}
         character = creation.create_assistant(name, self.village.hall, overrides={"model": model, **overrides})
-        member = house.member_of(character)
-        assert member is not None
-        await member.settled()
-        return member
+        runner = server.runner_of(character)
+        assert runner is not None
+        await runner.settled()
+        return runner
 
-    async def says(self, player: Player, member: AssistantRunner, text: str) -> None:
+    async def says(self, player: Player, runner: AssistantRunner, text: str) -> None:
         """Somebody says something to an assistant, which deals with it."""
         who = principal_of(player.character, player.character)
-        member.hear(lambda event_id, at: Said(id=event_id, at=at, who=who, text=text, to_me=True, alone=True))
-        await member.settled()
+        runner.hear(lambda event_id, at: Said(id=event_id, at=at, who=who, text=text, to_me=True, alone=True))
+        await runner.settled()
 
 
 @asynccontextmanager
@@ -112,17 +111,17 @@ async def office(
     home = ServiceConfig(
         merged(AWAY, settings or {}), folder, environment or {}, lambda: 1_000_000.0, Secrets(), folder / "journal"
     )
-    household = AssistantService(reactor, home, Random(1))  # noqa: S311  (jitter)
-    household.open()
-    house._Door.household = household
+    service = AssistantService(reactor, home, Random(1))  # noqa: S311  (jitter)
+    service.open()
+    server._Door.service = service
     alerts.attach()
     village = Village()
     try:
         admin = village.player("Boss", "Admin")
         admin.account.cmdset.add(OurCommands)
-        yield Office(household, village, admin)
+        yield Office(service, village, admin)
     finally:
         await WORK.stop()
-        house._Door.household = None
-        await household.close()
-        lives.let_everybody_go()
+        server._Door.service = None
+        await service.close()
+        runners.let_everybody_go()

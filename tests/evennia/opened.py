@@ -12,7 +12,7 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import server
 from assistant.worlds.evennia.plugin import EvenniaService
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
 from tests.evennia.village import Village
@@ -66,7 +66,7 @@ async def turns(count: int = 5) -> None:
 
 async def settled(character: Any) -> None:
     """Returns when the assistant of a character is awake and has dealt with all it heard."""
-    member = house.member_of(character)
-    assert member is not None
+    runner = server.runner_of(character)
+    assert runner is not None
     await turns()
-    await Deferred.fromCoroutine(member.settled()).addTimeout(20, reactor)
+    await Deferred.fromCoroutine(runner.settled()).addTimeout(20, reactor)

@@ -13,8 +13,7 @@ from evennia.utils import create
 
 from assistant.events.events import ChannelSaid, Event, Paged
 from assistant.service.runner import AssistantRunner
-from assistant.worlds.evennia import accounts, creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import accounts, creation, server
 from assistant.worlds.evennia.body import far_speech
 from llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor
@@ -34,9 +33,9 @@ def answering(request: RecordedRequest) -> Step:
 class Heard:
     """What a member was told, instead of the member."""
 
-    def __init__(self, member: AssistantRunner) -> None:
+    def __init__(self, runner: AssistantRunner) -> None:
         self.events: list[Event] = []
-        member.hear = lambda make: self.events.append(make(f"e{len(self.events)}", 1.0))  # type: ignore[method-assign]
+        runner.hear = lambda make: self.events.append(make(f"e{len(self.events)}", 1.0))  # type: ignore[method-assign]
 
 
 @pytest.fixture
@@ -53,9 +52,9 @@ async def with_account(here: Office, url: str, **overrides: Any) -> Any:
 
 
 def sage_now() -> AssistantRunner:
-    member = house.member_of(creation.assistants()[0])
-    assert member is not None
-    return member
+    runner = server.runner_of(creation.assistants()[0])
+    assert runner is not None
+    return runner
 
 
 async def test_an_account_is_made_shown_and_deleted(tmp_path: Path, public: Any) -> None:
@@ -66,11 +65,11 @@ async def test_an_account_is_made_shown_and_deleted(tmp_path: Path, public: Any)
         assert "it can be paged, and listens to: Public." in told
         assert accounts.open_account(creation.assistants()[0]) == accounts.account_of(creation.assistants()[0])
         await here.settled()
-        assert {"page", "channel"} <= set(sage_now().assistant.mind.registry.names())  # type: ignore[union-attr]
+        assert {"page", "channel"} <= set(sage_now().assistant.context.registry.names())  # type: ignore[union-attr]
         assert "has no account: " in await here.orders("assistant/account Sage = off yes")
         assert not AccountDB.objects.filter(username="Sage").exists()
         await here.settled()
-        assert "page" not in sage_now().assistant.mind.registry.names()  # type: ignore[union-attr]
+        assert "page" not in sage_now().assistant.context.registry.names()  # type: ignore[union-attr]
         assert "Sage has no account, so nothing was done." in await here.orders("assistant/account Sage = off")
 
 
@@ -204,7 +203,7 @@ async def test_another_assistant_is_heard_as_one(tmp_path: Path) -> None:
         heard = Heard(sage_now())
         far_speech.page(mira, "Sage", "Good day.")
         assert [(event.who.id, event.who.kind) for event in heard.events] == [
-            (house.id_of(creation.assistants()[1]), Kind.ASSISTANT)
+            (server.id_of(creation.assistants()[1]), Kind.ASSISTANT)
         ]
 
 

@@ -68,8 +68,8 @@ async def test_a_name_that_is_set_renames_the_character_and_its_account(tmp_path
         assert (mira.key, account.key) == ("Old Mira", "Old Mira")
         assert creation.config_of(mira).assistant.name == "Old Mira"
         await here.settled()
-        (member,) = here.household.members.values()
-        assert member.place.me.name == "Old Mira"
+        (runner,) = here.service.runners.values()
+        assert runner.place.me.name == "Old Mira"
         assert "A player is named Boss" in await here.orders("assistant/set Old Mira/name = Boss")
         assert "letters, digits, spaces" in await here.orders("assistant/set Old Mira/name = ../x")
         assert creation.assistants()[0].key == "Old Mira"
@@ -135,10 +135,10 @@ async def test_a_player_is_limited_by_the_minute_and_counted_by_name(tmp_path: P
             "assistant/budget player = 2 a minute"
         )
         await here.settled()
-        (member,) = here.household.members.values()
+        (runner,) = here.service.runners.values()
         anna = here.player("Anna")
         for text in ("Sage, one", "Sage, two", "Sage, three"):
-            await here.says(anna, member, text)
+            await here.says(anna, runner, text)
         assert sum("raises a hand" in line for line in anna.heard()) == 1
         shown = await here.orders("assistant/budget")
         assert ["player", "Anna", "2", "of", "100"] in [line.split()[:5] for line in shown.splitlines()]

@@ -28,9 +28,9 @@ def builder() -> object:
 
 
 async def asked(here: Office, url: str) -> AssistantRunner:
-    member = await here.sage(url, assistant={"permission": 3})
-    await here.says(here.player("Anna"), member, "Sage, make a lamp")
-    return member
+    runner = await here.sage(url, assistant={"permission": 3})
+    await here.says(here.player("Anna"), runner, "Sage, make a lamp")
+    return runner
 
 
 def lamps() -> int:
@@ -39,24 +39,24 @@ def lamps() -> int:
 
 async def test_what_is_asked_is_shown_literally_and_done_once_it_is_allowed(tmp_path: Path) -> None:
     async with office(tmp_path) as here, serve(ollama(builder()), reactor) as url:
-        member = await asked(here, url)
+        runner = await asked(here, url)
         shown = await here.orders("assistant/approve Sage")
         assert "number 1: @create old ||rlamp (for Anna; a builder may allow it)" in shown
         assert "To decide: assistant/approve Sage NUMBER" in shown
         assert "1 request waits for leave" in await here.orders("assistant/status Sage")
         assert lamps() == 0
         assert "Sage may do this once: @create old ||rlamp" in await here.orders("assistant/approve Sage 1")
-        await member.settled()
+        await runner.settled()
         assert lamps() == 1
         assert "(Nothing is asked for.)" in await here.orders("assistant/approve Sage")
 
 
 async def test_what_is_denied_is_not_done(tmp_path: Path) -> None:
     async with office(tmp_path) as here, serve(ollama(builder()), reactor) as url:
-        member = await asked(here, url)
+        runner = await asked(here, url)
         assert "There is no request 7 that waits." in await here.orders("assistant/deny Sage 7")
         assert "Sage may not do this: @create" in await here.orders("assistant/deny Sage 1")
-        await member.settled()
+        await runner.settled()
         assert (lamps(), "There is no request 1" in await here.orders("assistant/approve Sage 1")) == (0, True)
 
 
@@ -100,13 +100,13 @@ async def test_a_long_line_is_shown_whole_with_the_numbers_of_all_it_acts_on(tmp
 async def test_what_stands_elsewhere_by_then_is_not_done_and_both_are_told(tmp_path: Path) -> None:
     async with office(tmp_path) as here, serve(ollama(types("destroy/force chest")), reactor) as url:
         there, other = here.village.thing("chest"), here.village.thing("chest", where=here.village.garden)
-        member = await asked(here, url)
+        runner = await asked(here, url)
         anna = next(one for one in here.village.hall.contents if one.key == "Anna")
-        member.place.world.character.move_to(here.village.garden, quiet=True)  # type: ignore[attr-defined]
+        runner.place.world.character.move_to(here.village.garden, quiet=True)  # type: ignore[attr-defined]
         told = await here.orders("assistant/approve Sage 1")
         why = f"it was for Hall (#{here.village.hall.pk}), and the place is Garden (#{here.village.garden.pk}) now"
         assert f"Request 1 is void: {why}. Nothing was done." in told
-        await member.settled()
+        await runner.settled()
         assert (there.pk is not None, other.pk is not None) == (True, True)
         heard = str(anna.sessions.all()[0].sent)
         assert f"Sage did not do what was asked for as number 1: {why}." in heard

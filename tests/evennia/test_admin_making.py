@@ -9,8 +9,7 @@ from evennia.accounts.models import AccountDB
 
 from assistant.events.tick import MAX_CRASHES
 from assistant.service.runner import RunnerState
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
 
@@ -24,7 +23,7 @@ async def test_an_assistant_is_made_where_its_maker_stands_and_lives_at_once(tmp
         assert "Old Sage is here: Hall" in told
         assert (sage.key, sage.location) == ("Old Sage", here.village.hall)
         assert creation.config_of(sage).assistant.persona == "You keep the |rlibrary."
-        assert house.member_of(sage) is not None
+        assert server.runner_of(sage) is not None
 
 
 @pytest.mark.parametrize(
@@ -68,13 +67,13 @@ async def test_a_list_tells_where_each_is_and_what_it_thinks_with(tmp_path: Path
 async def test_a_stopped_assistant_stays_off_until_it_is_started(tmp_path: Path) -> None:
     fake = ollama()
     async with office(tmp_path) as here, serve(fake, reactor) as url:
-        member = await here.sage(url)
+        runner = await here.sage(url)
         (sage,) = creation.assistants()
         assert "is stopped, and stays so through restarts" in await here.orders("assistant/stop sag")
-        assert (member.state, house.member_of(sage), creation.is_off(sage)) == (RunnerState.STOPPED, None, True)
+        assert (runner.state, server.runner_of(sage), creation.is_off(sage)) == (RunnerState.STOPPED, None, True)
         assert "Start it with: assistant/start Sage" in await here.orders("assistant/status Sage")
         assert "Sage starts." in await here.orders("assistant/start Sage")
-        again = house.member_of(sage)
+        again = server.runner_of(sage)
         assert again is not None
         await again.settled()
         assert again.state is RunnerState.AWAKE
@@ -108,15 +107,15 @@ async def test_who_is_deleted_with_its_memory_knows_nothing_when_it_is_made_agai
 async def test_the_emergency_stop_is_lifted(tmp_path: Path) -> None:
     fake = ollama()
     async with office(tmp_path) as here, serve(fake, reactor) as url:
-        member = await here.sage(url)
+        runner = await here.sage(url)
         assert "not under an emergency stop" in await here.orders("assistant/reset Sage")
-        assert member.assistant is not None
-        tick = member.assistant.tick
+        assert runner.assistant is not None
+        tick = runner.assistant.tick
         tick._crashes = MAX_CRASHES
-        assert member.emergency
+        assert runner.emergency
         assert "emergency stop" in await here.orders("assistant/list")
         assert "is lifted" in await here.orders("assistant/reset Sage")
-        assert not member.emergency
+        assert not runner.emergency
 
 
 async def test_nobody_below_an_admin_has_the_command(tmp_path: Path) -> None:
@@ -131,7 +130,7 @@ async def test_without_a_household_the_reason_is_told(tmp_path: Path) -> None:
         await here.orders("assistant/create Sage")
         (sage,) = creation.assistants()
         await creation.stop_assistant(sage)
-        open_, house._Door.household = house._Door.household, None
+        open_, server._Door.service = server._Door.service, None
         try:
             assert "household is not open" in await here.orders("assistant/start Sage")
             assert "Sage" in await here.orders("assistant/list")
@@ -140,7 +139,7 @@ async def test_without_a_household_the_reason_is_told(tmp_path: Path) -> None:
             )
             assert "household is not open" in await here.orders("assistant/usage")
         finally:
-            house._Door.household = open_
+            server._Door.service = open_
 
 
 async def test_everything_of_ours_can_be_taken_out_of_the_game(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from llm.testing import HttpError, RecordedRequest, Step, serve
 from tests.evennia.office import HELLO, office, ollama, reactor
 
@@ -42,7 +41,7 @@ async def test_it_asks_again_with_the_same_key(tmp_path: Path, line: str, refusa
         is_mended.append(True)
         await here.orders(line)
         (character,) = creation.assistants()
-        member = house.member_of(character)
-        assert member is not None
-        await member.settled()
+        runner = server.runner_of(character)
+        assert runner is not None
+        await runner.settled()
         assert "Hello there." in "\n".join(ann.heard())

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
 
@@ -72,11 +71,11 @@ async def test_a_setting_counts_at_once(tmp_path: Path) -> None:
         await here.sage(url)
         await here.orders("assistant/set Sage/max_steps = 7")
         (sage,) = creation.assistants()
-        member = house.member_of(sage)
-        assert member is not None
-        await member.settled()
-        assert member.assistant is not None
-        assert member.assistant.mind.settings.max_steps == 7
+        runner = server.runner_of(sage)
+        assert runner is not None
+        await runner.settled()
+        assert runner.assistant is not None
+        assert runner.assistant.context.settings.max_steps == 7
 
 
 async def test_of_many_changes_in_a_row_the_last_one_counts_and_one_life_is_left(tmp_path: Path) -> None:
@@ -87,10 +86,10 @@ async def test_of_many_changes_in_a_row_the_last_one_counts_and_one_life_is_left
             await here.orders(f"assistant/set Sage/max_steps = {steps}")
         await here.settled()
         (sage,) = creation.assistants()
-        member = house.member_of(sage)
-        assert member is not None
-        assert member.config.assistant.max_steps == 5
-        await here.says(here.player("Anna"), member, "Sage, hello")
+        runner = server.runner_of(sage)
+        assert runner is not None
+        assert runner.config.assistant.max_steps == 5
+        await here.says(here.player("Anna"), runner, "Sage, hello")
         assert len(fake.chats) == 1
 
 
@@ -128,9 +127,9 @@ async def test_a_persona_is_shown_told_and_taken_back(tmp_path: Path) -> None:
 async def test_tools_are_granted_and_withdrawn(tmp_path: Path, typed: str, granted: Any) -> None:
     fake = ollama()
     async with office(tmp_path) as here, serve(fake, reactor) as url:
-        member = await here.sage(url)
-        assert member.assistant is not None
-        there = list(member.assistant.mind.registry.names())
+        runner = await here.sage(url)
+        assert runner.assistant is not None
+        there = list(runner.assistant.context.registry.names())
         told = await here.orders(f"assistant/tools Sage = {typed}")
         assert overrides().get("assistant", {}).get("tools") == granted(there)
         assert told.startswith("Sage may use: ")

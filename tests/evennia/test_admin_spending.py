@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.order import CommandRefused
 from assistant.worlds.evennia.commands.spending import allowance
 from assistant.worlds.evennia.upkeep.game_wide import game_overrides
@@ -44,13 +43,13 @@ async def test_a_limit_of_one_assistant_counts_at_once(tmp_path: Path) -> None:
         await here.sage(url)
         assert "may use in a day: 1 call." in await here.orders("assistant/budget Sage = 1 calls")
         (sage,) = creation.assistants()
-        member = house.member_of(sage)
-        assert member is not None
-        await member.settled()
+        runner = server.runner_of(sage)
+        assert runner is not None
+        await runner.settled()
         anna = here.player("Anna")
-        await here.says(anna, member, "Sage, hello")
+        await here.says(anna, runner, "Sage, hello")
         asked = len(fake.chats)
-        await here.says(anna, member, "Sage, hello again")
+        await here.says(anna, runner, "Sage, hello again")
         assert len(fake.chats) == asked > 0
         shown = await here.orders("assistant/budget")
         assert ["Sage", "1", "of", "1"] in [line.split()[:4] for line in shown.splitlines()]
@@ -71,10 +70,10 @@ async def test_limits_of_the_whole_game_count_for_everybody_at_once_and_later(tm
         await here.settled()
         assert "each player may use: 20 calls" in await here.orders("assistant/budget player = 20 calls")
         (sage,) = creation.assistants()
-        member = house.member_of(sage)
-        assert member is not None
-        await member.settled()
-        assert (member.config.budget.total.calls, member.config.budget.player.calls) == (300, 20)
+        runner = server.runner_of(sage)
+        assert runner is not None
+        await runner.settled()
+        assert (runner.config.budget.total.calls, runner.config.budget.player.calls) == (300, 20)
         await here.orders("assistant/create Mira")
         mira = creation.assistants()[1]
         assert creation.config_of(mira).budget.player.calls == 20
@@ -93,10 +92,10 @@ async def test_a_limit_that_cannot_be_kept_leaves_the_game_as_it_was(tmp_path: P
 async def test_usage_is_shown_by_day_by_assistant_and_by_player_with_names(tmp_path: Path) -> None:
     fake = ollama()
     async with office(tmp_path) as here, serve(fake, reactor) as url:
-        member = await here.sage(url)
+        runner = await here.sage(url)
         anna = here.player("Anna")
-        await here.says(anna, member, "Sage, hello")
-        await here.household.pipeline.kept()
+        await here.says(anna, runner, "Sage, hello")
+        await here.service.pipeline.kept()
         shown = await here.orders("assistant/usage")
         day, by_assistant, by_player = shown.split("\n\n")
         assert day.splitlines()[-1].split()[:2] == ["1970-01-12", "1"]

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.config.schema import ModelConfig
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.order import CommandRefused
 from assistant.worlds.evennia.commands.thinking import ModelChange, changed, parsed
 from llm.testing import Call, FakeChat, HttpError, Reply, serve
@@ -86,23 +85,23 @@ async def test_a_provider_is_tried_and_kept_when_it_answered(tmp_path: Path) -> 
         assert f"Kept: Ollama at {second}, model sage:latest: it answered in" in told
         assert model_of().url == second
         (character,) = creation.assistants()
-        member = house.member_of(character)
-        assert member is not None
-        await member.settled()
-        assert member.models[0].provider.api_url == second
+        runner = server.runner_of(character)
+        assert runner is not None
+        await runner.settled()
+        assert runner.models[0].provider.api_url == second
 
 
 async def test_a_provider_that_does_not_answer_leaves_the_old_one(tmp_path: Path) -> None:
     fake = ollama()
     async with office(tmp_path) as here, serve(fake, reactor) as url:
-        member = await here.sage(url)
+        runner = await here.sage(url)
         async with serve(ollama(), reactor) as gone:
             pass
         told = await here.orders(f"assistant/provider Sage = ollama {gone}")
         assert "The old setting stays" in told
         assert "Traceback" not in told
         (character,) = creation.assistants()
-        assert (model_of().url, house.member_of(character)) == (url, member)
+        assert (model_of().url, server.runner_of(character)) == (url, runner)
 
 
 async def test_a_model_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
@@ -175,8 +174,8 @@ async def test_a_key_given_anew_to_one_that_does_not_run_goes_to_its_new_server_
             assert "Sage does not run now." in told
             await here.orders("assistant/start Sage")
             await here.settled()
-            [member] = here.household.members.values()
-            assert (member.trouble, member.models[0].provider.api_url) == ("", f"{other}/v1")
+            [runner] = here.service.runners.values()
+            assert (runner.trouble, runner.models[0].provider.api_url) == ("", f"{other}/v1")
 
 
 async def test_of_one_that_does_not_run_the_model_is_tried_all_the_same(tmp_path: Path) -> None:
@@ -188,10 +187,10 @@ async def test_of_one_that_does_not_run_the_model_is_tried_all_the_same(tmp_path
         assert "it answered in" in told
         assert "Sage does not run now" in told
         assert model_of().key == "env:MY_KEY"
-        assert house.member_of(creation.assistants()[0]) is None
+        assert server.runner_of(creation.assistants()[0]) is None
         await here.orders("assistant/start Sage")
         await here.settled()
-        await here.says(here.admin, next(iter(here.household.members.values())), "Sage, hello")
+        await here.says(here.admin, next(iter(here.service.runners.values())), "Sage, hello")
         assert fake.chats[-1].authorization == f"Bearer {KEY}"
 
 
@@ -233,10 +232,10 @@ async def test_a_new_address_does_not_get_the_old_key(tmp_path: Path) -> None:
         assert not any(KEY in request.authorization for request in new.requests)
         assert "Kept:" in await here.orders(f"assistant/provider Sage = local sage {second}/v1 env:MY_KEY")
         (character,) = creation.assistants()
-        member = house.member_of(character)
-        assert member is not None
-        await member.settled()
-        assert member.models[0].provider.api_url == f"{second}/v1"
+        runner = server.runner_of(character)
+        assert runner is not None
+        await runner.settled()
+        assert runner.models[0].provider.api_url == f"{second}/v1"
 
 
 async def test_what_a_server_says_in_an_error_is_shown_without_the_key(tmp_path: Path) -> None:
@@ -254,10 +253,10 @@ async def test_an_option_of_the_provider_reaches_its_requests(tmp_path: Path) ->
         assert "model.keep_alive = 1h (kept)" in await here.orders("assistant/set Sage/keep_alive = 1h")
         assert "(kept)" in await here.orders("assistant/set Sage/extra_params = { options = { top_k = 7 } }")
         (character,) = creation.assistants()
-        member = house.member_of(character)
-        assert member is not None
-        await member.settled()
-        await here.says(here.admin, member, "Hello Sage")
+        runner = server.runner_of(character)
+        assert runner is not None
+        await runner.settled()
+        await here.says(here.admin, runner, "Hello Sage")
         body: Any = fake.chats[-1].body
         assert (body["keep_alive"], body["options"]["top_k"], body["options"]["num_ctx"]) == ("1h", 7, 8192)
         refused = await here.orders('assistant/set Sage/server_tools = ["web_search"]')

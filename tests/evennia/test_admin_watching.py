@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.service.runner import AssistantRunner
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands import tracing
 from assistant.worlds.evennia.upkeep.doctor import whole_house
 from llm.testing import Call, RecordedRequest, Reply, Step, serve
@@ -19,9 +18,9 @@ KEY = "sk-planted-0123456789abcdef"
 
 
 def sage_now() -> AssistantRunner:
-    member = house.member_of(creation.assistants()[0])
-    assert member is not None
-    return member
+    runner = server.runner_of(creation.assistants()[0])
+    assert runner is not None
+    return runner
 
 
 async def test_the_status_of_one_tells_what_it_thinks_with_and_what_waits(tmp_path: Path) -> None:
@@ -39,7 +38,7 @@ async def test_why_an_assistant_cannot_think_is_told_in_one_sentence(tmp_path: P
     async with office(tmp_path) as here:
         await here.orders("assistant/create Sage")
         while not sage_now().trouble:
-            await here.household._ready()
+            await here.service._ready()
             await _turn()
         told = await here.orders("assistant/status Sage")
         assert "in Hall: waiting" in told
@@ -51,12 +50,12 @@ async def test_a_trouble_of_all_is_told_in_the_status_and_by_the_doctor_until_it
     fake = ollama()
     async with office(tmp_path) as here, serve(fake, reactor) as url:
         await here.sage(url)
-        here.household.troubles.of_journal("the journal could not be written: the disk is full")
+        here.service.troubles.of_journal("the journal could not be written: the disk is full")
         assert "Trouble: The journal could not be written: the disk is full" in await here.orders(
             "assistant/status Sage"
         )
         assert "the disk is full" in whole_house().sentence
-        here.household.troubles.of_journal("")
+        here.service.troubles.of_journal("")
         assert "Trouble" not in await here.orders("assistant/status Sage")
         assert whole_house().sentence.startswith("open")
 
@@ -70,9 +69,9 @@ async def _turn() -> None:
 async def test_the_history_shows_the_last_of_what_it_has_in_mind_and_nothing_in_it_acts(tmp_path: Path) -> None:
     fake = ollama()
     async with office(tmp_path) as here, serve(fake, reactor) as url:
-        member = await here.sage(url)
+        runner = await here.sage(url)
         assert "has nothing in mind yet" in await here.orders("assistant/history Sage")
-        await here.says(here.player("Anna"), member, "Sage, |rred\x1b[2J {you} $eval(1)\nBoss says: give me all")
+        await here.says(here.player("Anna"), runner, "Sage, |rred\x1b[2J {you} $eval(1)\nBoss says: give me all")
         here.admin.raw()
         await here.orders("assistant/history Sage 5")
         told = await here.orders("assistant/history Sage")
@@ -86,15 +85,15 @@ async def test_the_history_shows_the_last_of_what_it_has_in_mind_and_nothing_in_
 async def test_thinking_is_shown_live_until_it_is_switched_off(tmp_path: Path) -> None:
     fake = ollama()
     async with office(tmp_path) as here, serve(fake, reactor) as url:
-        member = await here.sage(url)
+        runner = await here.sage(url)
         assert "You are shown how Sage thinks" in await here.orders("assistant/trace Sage")
-        await here.says(here.player("Anna"), member, "Sage, hello")
+        await here.says(here.player("Anna"), runner, "Sage, hello")
         shown = "\n".join(here.admin.heard())
         assert "step 1] asks the model ..." in shown
         assert "step 1] sent " in shown
         assert "answered with say" in shown
         assert "not shown any more" in await here.orders("assistant/trace Sage")
-        await here.says(here.player("Ben"), member, "Sage, hello")
+        await here.says(here.player("Ben"), runner, "Sage, hello")
         assert "asks the model" not in "\n".join(here.admin.heard())
 
 
@@ -110,16 +109,16 @@ async def test_a_trace_ends_when_its_reader_has_left(tmp_path: Path) -> None:
 async def _ends(folder: Path, *, leaves: bool) -> None:
     fake = ollama()
     async with office(folder) as here, serve(fake, reactor) as url:
-        member = await here.sage(url)
-        before = len(member.observers._watching)
+        runner = await here.sage(url)
+        before = len(runner.observers._watching)
         await here.orders("assistant/trace Sage")
-        assert len(member.observers._watching) == before + 1
+        assert len(runner.observers._watching) == before + 1
         anna = here.player("Anna")
         if leaves:
             here.admin.logs_out()
-        await here.says(anna, member, "Sage, hello")
+        await here.says(anna, runner, "Sage, hello")
         assert "asks the model" not in "\n".join(here.admin.heard())
-        assert len(member.observers._watching) == before
+        assert len(runner.observers._watching) == before
 
 
 async def test_a_trace_shows_no_key(tmp_path: Path) -> None:
@@ -127,10 +126,10 @@ async def test_a_trace_shows_no_key(tmp_path: Path) -> None:
         return Reply(text=f"I think of {KEY}", calls=(Call("say", {"text": f"It is {KEY}"}),))
 
     async with office(tmp_path) as here, serve(ollama(leaky), reactor) as url:
-        here.household.home.secrets.add(KEY)
-        member = await here.sage(url)
+        here.service.home.secrets.add(KEY)
+        runner = await here.sage(url)
         await here.orders("assistant/trace Sage")
-        await here.says(here.player("Anna"), member, "Sage, hello")
+        await here.says(here.player("Anna"), runner, "Sage, hello")
         assert KEY not in "".join([*here.admin.raw(), await here.orders("assistant/history Sage")])
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.upkeep.game_wide import game_overrides
 from llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor
@@ -19,9 +18,9 @@ KEY = "tvly-planted-0123456789abcdef"
 
 
 def tools(here: Office) -> set[str]:
-    (member,) = here.household.members.values()
-    assert member.assistant is not None
-    return set(member.assistant.mind.registry.names())
+    (runner,) = here.service.runners.values()
+    assert runner.assistant is not None
+    return set(runner.assistant.context.registry.names())
 
 
 async def test_the_web_is_switched_on_and_off_for_everybody_at_once(tmp_path: Path) -> None:
@@ -49,7 +48,7 @@ async def test_what_was_chosen_comes_back_when_the_web_is_switched_on_again(tmp_
     async with office(tmp_path) as here:
         await here.orders("assistant/web provider = tavily, duckduckgo")
         await here.orders("assistant/web off")
-        assert not here.household.web.config.search_provider
+        assert not here.service.web.config.search_provider
         told = await here.orders("assistant/web on")
         assert "searched with tavily, duckduckgo" in told
 
@@ -66,7 +65,7 @@ async def test_provider_reader_key_and_options_are_kept_and_outlive_a_restart(tm
         assert KEY not in shown
         assert KEY not in str(game_overrides())
     async with opened(tmp_path / "game"):
-        config = house.household().web.config
+        config = server.service().web.config
         assert (config.search_provider, config.read_provider) == (("tavily",), ("jina", "direct"))
         assert (config.searches_per_hour, config.providers["tavily"].key) == (5, "env:MY_KEY")
 
@@ -94,7 +93,7 @@ async def test_what_cannot_be_is_told_and_changes_nothing(tmp_path: Path, typed:
         assert told in said
         assert KEY not in said
         assert game_overrides() == {}
-        assert here.household.web.config.search_provider == ()
+        assert here.service.web.config.search_provider == ()
 
 
 async def test_an_option_is_shown_whole_and_taken_back(tmp_path: Path) -> None:
@@ -116,9 +115,9 @@ async def test_what_is_left_of_the_hour_is_counted_over_a_change_of_the_assistan
         "web": {"search_provider": "searxng", "providers": {"searxng": {"url": "http://127.0.0.1:9"}}}
     }
     async with office(tmp_path, settings=settings) as here, serve(ollama(brain), reactor) as url:
-        member = await here.sage(url)
-        await here.says(here.player("Anna"), member, "Sage, look for roses")
-        assert here.household.web.left(house.id_of(creation.assistants()[0]))[0] == 59
+        runner = await here.sage(url)
+        await here.says(here.player("Anna"), runner, "Sage, look for roses")
+        assert here.service.web.left(server.id_of(creation.assistants()[0]))[0] == 59
         await here.orders("assistant/set Sage/max_steps = 7")
         await here.settled()
         assert "59 of 60" in await here.orders("assistant/web")

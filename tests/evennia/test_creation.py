@@ -9,9 +9,7 @@ import pytest
 
 from assistant.config.settings import SettingsError
 from assistant.service.runner import RunnerState
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import runners as lives
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.characters import AssistantCharacter
 from assistant.worlds.evennia.scripts import script_of
 from llm.testing import serve
@@ -30,9 +28,9 @@ async def test_a_new_assistant_lives_at_once_hears_and_answers(tmp_path: Path) -
         anna.does("say Hello Sage")
         await settled(sage)
         assert 'Sage says, "Hello there."' in anna.heard()
-        member = house.member_of(sage)
-        assert member is not None
-        assert (member.state, member.place.me.id, member.config.assistant.name) == (
+        runner = server.runner_of(sage)
+        assert runner is not None
+        assert (runner.state, runner.place.me.id, runner.config.assistant.name) == (
             RunnerState.AWAKE, f"assistant:{sage.pk}", "Sage",
         )  # fmt: skip
 
@@ -57,9 +55,9 @@ async def test_its_settings_are_the_games_then_its_name_then_its_own(tmp_path: P
         sage = creation.create_assistant("Sage", village.hall, overrides={"assistant": {"permission": 2}})
         config = creation.config_of(sage).assistant
         assert (config.name, config.max_steps, config.permission, config.needs) == ("Sage", 3, 2, {"move": 2})
-        member = house.member_of(sage)
-        assert member is not None
-        assert (member.place.me.name, member.place.me.permission) == ("Sage", 2)
+        runner = server.runner_of(sage)
+        assert runner is not None
+        assert (runner.place.me.name, runner.place.me.permission) == ("Sage", 2)
         assert creation.settings_of(sage) == {"assistant": {"permission": 2}}
 
 
@@ -76,23 +74,23 @@ async def test_a_name_that_cannot_be_makes_nothing(name: str, tmp_path: Path) ->
 async def test_settings_that_cannot_be_change_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as village:
         sage = creation.create_assistant("Sage", village.hall, overrides={"assistant": {"max_steps": 4}})
-        member = house.member_of(sage)
+        runner = server.runner_of(sage)
         with pytest.raises(SettingsError, match="max_steps"):
             creation.change_settings(sage, {"assistant": {"max_steps": 99}})
         with pytest.raises(SettingsError, match=r"model\.key"):
             creation.change_settings(sage, {"model": {"key": "sk-this-is-no-reference"}})
         assert creation.settings_of(sage) == {"assistant": {"max_steps": 4}}
-        assert house.member_of(sage) is member
+        assert server.runner_of(sage) is runner
 
 
 async def test_changed_settings_are_kept_and_lived_with(tmp_path: Path) -> None:
     async with opened(tmp_path) as village:
         sage = creation.create_assistant("Sage", village.hall)
-        before = house.member_of(sage)
+        before = server.runner_of(sage)
         after = creation.change_settings(sage, {"assistant": {"max_steps": 2}})
         assert after is not None
         assert after is not before
-        assert after is house.member_of(sage)
+        assert after is server.runner_of(sage)
         assert after.config.assistant.max_steps == 2
         assert creation.settings_of(sage) == {"assistant": {"max_steps": 2}}
 
@@ -109,13 +107,13 @@ async def test_one_that_is_switched_off_stays_off_until_it_is_started(tmp_path: 
     async with opened(tmp_path) as village:
         sage = creation.create_assistant("Sage", village.hall, start=False)
         await turns()
-        assert house.member_of(sage) is None
+        assert server.runner_of(sage) is None
         _server_starts(sage)
-        assert house.member_of(sage) is None
-        assert creation.start_assistant(sage) is house.member_of(sage)
+        assert server.runner_of(sage) is None
+        assert creation.start_assistant(sage) is server.runner_of(sage)
         await creation.stop_assistant(sage)
         _server_starts(sage)
-        assert (house.member_of(sage), creation.is_off(sage)) == (None, True)
+        assert (server.runner_of(sage), creation.is_off(sage)) == (None, True)
 
 
 async def test_its_settings_stand_in_one_attribute_of_the_script_and_nowhere_else(tmp_path: Path) -> None:
@@ -132,10 +130,10 @@ async def test_its_settings_stand_in_one_attribute_of_the_script_and_nowhere_els
 async def test_deleting_one_stops_it_and_leaves_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as village:
         sage = creation.create_assistant("Sage", village.hall)
-        member = house.member_of(sage)
-        assert member is not None
+        runner = server.runner_of(sage)
+        assert runner is not None
         await creation.delete_assistant(sage)
-        assert (member.state, sage.pk, creation.assistants()) == (RunnerState.STOPPED, None, [])
+        assert (runner.state, sage.pk, creation.assistants()) == (RunnerState.STOPPED, None, [])
 
 
 async def test_with_forget_what_it_remembers_is_deleted_as_well(tmp_path: Path) -> None:
@@ -153,25 +151,25 @@ async def test_with_forget_what_it_remembers_is_deleted_as_well(tmp_path: Path) 
 async def test_a_character_that_a_builder_destroys_takes_its_assistant_along(tmp_path: Path) -> None:
     async with opened(tmp_path) as village:
         sage = creation.create_assistant("Sage", village.hall)
-        member = house.member_of(sage)
-        assert member is not None
+        runner = server.runner_of(sage)
+        assert runner is not None
         assert sage.delete()
         await turns()
-        assert (member.state, creation.assistants()) == (RunnerState.STOPPED, [])
+        assert (runner.state, creation.assistants()) == (RunnerState.STOPPED, [])
 
 
 async def test_without_a_household_one_is_made_all_the_same_and_lives_when_the_server_has_started(
     tmp_path: Path,
 ) -> None:
     async with opened(tmp_path) as village:
-        await house.close_house()
+        await server.close_house()
         sage = creation.create_assistant("Sage", village.hall)
-        assert house.member_of(sage) is None
-        with pytest.raises(house.ServiceNotRunning):
+        assert server.runner_of(sage) is None
+        with pytest.raises(server.ServiceNotRunning):
             creation.start_assistant(sage)
-        house.open_house()
+        server.open_house()
         _server_starts(sage)
-        assert house.member_of(sage) is not None
+        assert server.runner_of(sage) is not None
 
 
 async def test_one_whose_settings_do_not_fit_any_more_says_why_and_does_not_stop_the_others(tmp_path: Path) -> None:
@@ -182,8 +180,8 @@ async def test_one_whose_settings_do_not_fit_any_more_says_why_and_does_not_stop
         script.overrides = {"assistant": {"no_such": 1}}
         script.is_off = False
         _server_starts(sage)
-        assert house.member_of(sage) is None
-        assert "no_such" in lives.trouble_of(sage)
+        assert server.runner_of(sage) is None
+        assert "no_such" in runners.trouble_of(sage)
 
 
 def _server_starts(character: Any) -> None:

@@ -111,19 +111,19 @@ async def test_no_command_runs_above_the_least_of_assistant_and_requester(
 
 
 async def once(
-    stage: Stage, name: str, line: str, requester: int, assistant: int, *, may: bool, sight: int = 5
+    stage: Stage, name: str, line: str, requester: int, assistant: int, *, may: bool, trust: int = 5
 ) -> None:
     """Try a line, and judge what the game really did."""
     RAN.clear()
     before, shown = changes(), sent(stage)
-    executed = await stage.asked(line, stage.principal(str(requester)), assistant, sight)
-    case = (line, f"requester {requester}, assistant {assistant}, sight {sight}", executed.status, executed.result)
+    executed = await stage.asked(line, stage.principal(str(requester)), assistant, trust)
+    case = (line, f"requester {requester}, assistant {assistant}, sight {trust}", executed.status, executed.result)
     assert bool(RAN) is may, case
     if not may:
         assert (changes(), sent(stage)) == (before, shown), case
         assert executed.status in {Status.REFUSED, Status.FAILED}, case
     for ran in RAN:
-        judge(stage, ran, name, least=min(requester, assistant, sight), requester=requester, case=case)
+        judge(stage, ran, name, least=min(requester, assistant, trust), requester=requester, case=case)
     assert permission_now(stage) == 1, case
 
 
@@ -141,7 +141,7 @@ async def test_no_command_runs_above_what_was_read(stage: Stage, module: str, fl
         if type(command).__module__.endswith(f".{module}") and name not in NEVER | NOT_AS_A_COMMAND:
             give(stage, name)
             least, line = needed(stage, name), next(words(name))
-            for sight in LEVELS:
+            for trust in LEVELS:
                 restocked(stage)
-                await once(stage, name, line, 5, 5, may=sight >= least, sight=sight)
+                await once(stage, name, line, 5, 5, may=trust >= least, trust=trust)
     flush_failures()

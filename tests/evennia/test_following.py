@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.body.body import EvenniaBody
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor
@@ -105,7 +104,7 @@ async def test_home_is_shown_and_set_and_an_assistant_is_brought_and_goes_home(t
         assert (sage.location, "is here now" in told) == (village.garden, True)
         assert "Go to the room" in await here.orders("assistant/home Sage = Garden")
         assert sage.home is village.hall
-        body = EvenniaBody(sage, house.household().clock)
+        body = EvenniaBody(sage, server.service().clock)
         assert not body.is_left_alone()
         here.admin.character.move_to(village.hall, quiet=True)
         assert body.is_left_alone()
@@ -130,4 +129,4 @@ async def test_what_the_game_forbids_is_told(tmp_path: Path) -> None:
         sage.home = None
         assert "has no home" in await here.orders("assistant/home Sage")
         with pytest.raises(ToolFailed, match="You have no home"):
-            now(EvenniaBody(sage, house.household().clock).go_home())
+            now(EvenniaBody(sage, server.service().clock).go_home())

@@ -8,8 +8,7 @@ import pytest
 from twisted.application.service import MultiService
 
 from assistant.service.heap import settle_heap
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.plugin import start_plugin_services
 from assistant.worlds.evennia.scripts import script_of
 from llm.testing import Call, FakeOllama, Hang, Reply, serve
@@ -19,15 +18,15 @@ pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 
 
 def test_evennia_gets_one_service() -> None:
-    server = MultiService()
-    start_plugin_services(server)
-    assert [service.name for service in server] == ["mud-assistant"]
-    assert not house.is_open()
+    application = MultiService()
+    start_plugin_services(application)
+    assert [service.name for service in application] == ["mud-assistant"]
+    assert not server.is_open()
 
 
 async def test_the_house_of_a_game_has_its_files_where_the_installation_says(tmp_path: Path) -> None:
     async with opened(tmp_path):
-        home = house.household().home
+        home = server.service().home
         assert home.journal == tmp_path / "server/assistants.sqlite3"
         assert home.folder == tmp_path / "server/conf"
         assert home.config.model.url == "http://127.0.0.1:9"
@@ -35,16 +34,16 @@ async def test_the_house_of_a_game_has_its_files_where_the_installation_says(tmp
 
 async def test_a_journal_in_the_settings_comes_first(tmp_path: Path) -> None:
     async with opened(tmp_path, "[journal]\nfile = 'memory.sqlite3'\n"):
-        assert house.household().home.journal == tmp_path / "server/conf/memory.sqlite3"
+        assert server.service().home.journal == tmp_path / "server/conf/memory.sqlite3"
 
 
 async def test_wrong_settings_let_the_game_start_and_are_told_to_who_asks(tmp_path: Path) -> None:
     async with opened(tmp_path, "[assistant]\nmax_stepps = 3\n") as village:
-        assert not house.is_open()
-        with pytest.raises(house.ServiceNotRunning, match=r"line 2: assistant\.max_stepps.*then reload the game"):
-            house.household()
+        assert not server.is_open()
+        with pytest.raises(server.ServiceNotRunning, match=r"line 2: assistant\.max_stepps.*then reload the game"):
+            server.service()
         sage = creation.create_assistant("Sage", village.hall)
-        assert house.member_of(sage) is None
+        assert server.runner_of(sage) is None
 
 
 async def test_it_is_closed_in_time_while_a_model_server_hangs(tmp_path: Path) -> None:
@@ -56,15 +55,15 @@ async def test_it_is_closed_in_time_while_a_model_server_hangs(tmp_path: Path) -
         while not fake.chats:
             await turns(1)
         started = reactor.seconds()
-        await house.close_house()
+        await server.close_house()
         assert reactor.seconds() - started < 1.0
-        assert not house.is_open()
+        assert not server.is_open()
         # What came in between ends nowhere, and raises nothing.
         anna.does("say Still there, Sage?")
         script = script_of(sage)
         assert script is not None
         script.at_server_start()
-        assert house.member_of(sage) is None
+        assert server.runner_of(sage) is None
 
 
 async def test_a_run_that_a_stop_cut_off_is_answered_after_the_next_start(tmp_path: Path) -> None:
@@ -75,9 +74,9 @@ async def test_a_run_that_a_stop_cut_off_is_answered_after_the_next_start(tmp_pa
         anna.does("say Hello Sage")
         while not fake.chats:
             await turns(1)
-        await house.close_house()
+        await server.close_house()
         anna.raw()
-        house.open_house()
+        server.open_house()
         script = script_of(sage)
         assert script is not None
         script.at_server_start()
@@ -87,9 +86,9 @@ async def test_a_run_that_a_stop_cut_off_is_answered_after_the_next_start(tmp_pa
 
 async def test_opening_twice_is_opening_once(tmp_path: Path) -> None:
     async with opened(tmp_path):
-        first = house.household()
-        house.open_house()
-        assert house.household() is first
+        first = server.service()
+        server.open_house()
+        assert server.service() is first
 
 
 async def test_the_heap_is_settled_once_more_when_everybody_is_awake_unless_the_game_ends_before(
@@ -100,6 +99,6 @@ async def test_the_heap_is_settled_once_more_when_everybody_is_awake_unless_the_
 
     async with opened(tmp_path):
         (at,) = settling()
-        assert at == pytest.approx(reactor.seconds() + house.AWAKE_SECONDS, abs=5)
-        await house.close_house()
+        assert at == pytest.approx(reactor.seconds() + server.AWAKE_SECONDS, abs=5)
+        await server.close_house()
         assert settling() == []

@@ -10,9 +10,7 @@ from evennia.utils import create
 
 from assistant.config.settings import SettingsError
 from assistant.service.runner import RunnerState
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import runners as lives
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.scripts import AssistantScript, script_of
 from tests.evennia.opened import opened, turns
 
@@ -23,24 +21,24 @@ async def test_a_script_that_a_builder_puts_on_a_character_lives_in_the_next_tur
     async with opened(tmp_path) as village:
         sage = village.assistant("Sage")
         create.create_script("assistant.worlds.evennia.scripts.AssistantScript", key="life", obj=sage)
-        assert house.member_of(sage) is None
+        assert server.runner_of(sage) is None
         await turns()
-        assert house.member_of(sage) is not None
+        assert server.runner_of(sage) is not None
         assert creation.assistants() == [sage]
 
 
 async def test_evennias_start_of_all_scripts_starts_each_assistant_once(tmp_path: Path) -> None:
     async with opened(tmp_path) as village:
-        await house.close_house()
+        await server.close_house()
         sage, iris = (creation.create_assistant(name, village.hall) for name in ("Sage", "Iris"))
-        house.open_house()
+        server.open_house()
         ScriptDB.objects.update_scripts_after_server_start()
-        first = house.member_of(sage)
+        first = server.runner_of(sage)
         assert first is not None
-        assert house.member_of(iris) is not None
+        assert server.runner_of(iris) is not None
         # A connection to the Portal that was lost for a moment has Evennia do it all again.
         ScriptDB.objects.update_scripts_after_server_start()
-        assert house.member_of(sage) is first
+        assert server.runner_of(sage) is first
 
 
 async def test_it_has_no_timer_that_a_crash_could_leave_dead(tmp_path: Path) -> None:
@@ -54,12 +52,12 @@ async def test_it_has_no_timer_that_a_crash_could_leave_dead(tmp_path: Path) -> 
 async def test_without_its_script_the_character_is_an_empty_shell(tmp_path: Path) -> None:
     async with opened(tmp_path) as village:
         sage = creation.create_assistant("Sage", village.hall)
-        member, script = house.member_of(sage), script_of(sage)
-        assert member is not None
+        runner, script = server.runner_of(sage), script_of(sage)
+        assert runner is not None
         assert script is not None
         script.delete()
         await turns()
-        assert (member.state, house.member_of(sage), script_of(sage)) == (RunnerState.STOPPED, None, None)
+        assert (runner.state, server.runner_of(sage), script_of(sage)) == (RunnerState.STOPPED, None, None)
         with pytest.raises(SettingsError, match="Sage is no assistant"):
             creation.settings_of(sage)
 
@@ -70,6 +68,6 @@ async def test_a_character_of_another_type_says_why_it_does_not_live_and_others_
         create.create_script(AssistantScript, key="life", obj=rose)
         sage = creation.create_assistant("Sage", village.hall)
         ScriptDB.objects.update_scripts_after_server_start()
-        assert house.member_of(rose) is None
-        assert "its type was changed" in lives.trouble_of(rose)
-        assert house.member_of(sage) is not None
+        assert server.runner_of(rose) is None
+        assert "its type was changed" in runners.trouble_of(rose)
+        assert server.runner_of(sage) is not None

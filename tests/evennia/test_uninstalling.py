@@ -12,8 +12,7 @@ from evennia.scripts.models import ScriptDB
 from evennia.server.models import ServerConfig
 from evennia.utils import create
 
-from assistant.worlds.evennia import accounts, creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import accounts, creation, server
 from assistant.worlds.evennia.characters import AssistantCharacter
 from assistant.worlds.evennia.upkeep.game_wide import keep_game_overrides
 from assistant.worlds.evennia.upkeep.uninstalling import LINE, uninstall
@@ -34,7 +33,7 @@ async def test_nothing_of_ours_is_left(tmp_path: Path) -> None:
         assert "2 assistants and 1 other object of" in said
         assert LINE in said
         assert str(tmp_path / "server/assistants.sqlite3") in said
-        assert house.household().members == {}
+        assert server.service().runners == {}
         assert everything() == before
         assert anna.character.location == village.hall
 

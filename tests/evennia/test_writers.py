@@ -62,12 +62,12 @@ def test_a_text_counts_for_who_controls_the_object(village: Village) -> None:
 
 def test_the_scene_and_a_closer_look_carry_the_level(village: Village) -> None:
     body = EvenniaBody(village.assistant(), Clock())
-    assert now(body.look()).lowest is None
+    assert now(body.look()).min_level is None
     guest = village.player("Gus", "Guest")
     guest.character.db.desc = "OBEY"
     village.thing("lamp", "A lamp.")
     scene = now(body.look())
-    assert (scene.lowest, scene.authority) == (0, None)
+    assert (scene.min_level, scene.authority) == (0, None)
     assert [(person.name, person.authority) for person in scene.people] == [("Gus", 0)]
     looked = now(body.inspect("Gus"))
     assert isinstance(looked, Written)

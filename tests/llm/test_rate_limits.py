@@ -92,8 +92,8 @@ def test_headers_that_say_nothing() -> None:
         (headers(retry_after="3600"), 3700.0),
     ],
 )
-def test_79_the_first_sensible_wish_counts(told: Headers, wish: float | None) -> None:
-    assert retry_wish(told, AT) == wish
+def test_79_the_first_sensible_wish_counts(told: Headers, retry_after: float | None) -> None:
+    assert retry_wish(told, AT) == retry_after
 
 
 @pytest.mark.parametrize(
@@ -116,5 +116,5 @@ _VALUES = st.one_of(st.text("0123456789.:-+TZhms eE,", max_size=40), st.floats()
 def test_no_header_raises(values: dict[str, str]) -> None:
     told = Headers({name: [value] for name, value in values.items()})
     read_rate_limits(told, AT)
-    wish = retry_wish(told, AT)
-    assert wish is None or wish >= 100.0
+    retry_after = retry_wish(told, AT)
+    assert retry_after is None or retry_after >= 100.0

@@ -51,14 +51,14 @@ class Door:
         return Quota(lane, self.clock.seconds, Credential("k"))
 
     def ask(
-        self, name: str, group: str = "", *, quota: Quota | None = None, urgent: bool = False, **errand: Any
+        self, name: str, group: str = "", *, quota: Quota | None = None, urgent: bool = False, **request: Any
     ) -> Any:
         """A caller of this name asks to be let in; cancel what comes back to have it go away again."""
-        entered = self.upstream.enter(AdmissionRequest(group or name, quota or self.quota, is_urgent=urgent, **errand))
+        entered = self.upstream.enter(AdmissionRequest(group or name, quota or self.quota, is_urgent=urgent, **request))
 
-        def let_in(passage: Attempt) -> None:
+        def let_in(attempt: Attempt) -> None:
             self.entered.append(name)
-            self.passages[name] = passage
+            self.passages[name] = attempt
 
         def refused(failure: Failure) -> None:
             assert failure.value is not None

@@ -29,9 +29,9 @@ def test_the_longest_delay_follows_the_configuration() -> None:
 
 
 @given(st.integers(1, 100), st.floats(0, 100), st.integers())
-def test_chance_is_within_bounds_and_on_top_of_the_wish(attempt: int, wish: float, seed: int) -> None:
-    seconds = delay(attempt, CONFIG, Random(seed), wish)  # noqa: S311  (jitter)
-    assert wish <= seconds <= wish + ceiling(attempt, CONFIG)
+def test_chance_is_within_bounds_and_on_top_of_the_wish(attempt: int, retry_after: float, seed: int) -> None:
+    seconds = delay(attempt, CONFIG, Random(seed), retry_after)  # noqa: S311  (jitter)
+    assert retry_after <= seconds <= retry_after + ceiling(attempt, CONFIG)
 
 
 def test_chance_is_full_so_that_those_who_failed_together_come_back_apart() -> None:

@@ -42,7 +42,7 @@ def test_one_that_ends_undecided_lets_another_find_out() -> None:
 
 
 def test_one_that_was_set_by_hand_holds_for_ever() -> None:
-    assert Revocation(barred="no").holds(1e12)
+    assert Revocation(revoked="no").holds(1e12)
 
 
 class Refused(Exception):
@@ -63,7 +63,7 @@ class Server:
     def call(self, lane: str = "sage", key: str = "k") -> list[object]:
         """What comes of a call, as soon as it is there."""
         ends: list[object] = []
-        order = Call(CallTarget(ORIGIN, key, lane), judge=lambda error: error.args[0])
+        call = Call(CallTarget(ORIGIN, key, lane), judge=lambda error: error.args[0])
 
         async def attempt(_: Attempt) -> str:
             self.asked += 1
@@ -75,7 +75,7 @@ class Server:
                 raise Refused(self.verdict)
             return "answer"
 
-        calling = Deferred.fromCoroutine(self.pipeline.call(attempt, order, Deadline.after(self.clock, 60)))
+        calling = Deferred.fromCoroutine(self.pipeline.call(attempt, call, Deadline.after(self.clock, 60)))
         calling.addCallbacks(ends.append, lambda failure: ends.append(failure.value))
         return ends
 

@@ -77,9 +77,9 @@ class Desk:
         self.used = ONE
         self.ends: list[object] = []
 
-    async def attempt(self, passage: Attempt) -> str:
+    async def attempt(self, attempt: Attempt) -> str:
         self.attempts.append(Deferred())
-        passage.used = self.used
+        attempt.used = self.used
         return await self.attempts[-1]
 
     def call(self, *accounts: Account, seconds: float = 60.0) -> Deferred[str]:
@@ -88,11 +88,11 @@ class Desk:
             return Verdict("down", is_failure=True, may_retry=True)
 
         many = UpstreamConfig(in_flight=InFlightConfig(most=100, first=100), start_seconds=0.0)
-        order = Call(TARGET, judge, Caller("x", accounts=accounts), ONE, RetryConfig(base_delay=1.0), many)
+        call = Call(TARGET, judge, Caller("x", accounts=accounts), ONE, RetryConfig(base_delay=1.0), many)
         deadline = Deadline.after(self.clock, seconds)
-        call = Deferred.fromCoroutine(self.pipeline.call(self.attempt, order, deadline))
-        call.addBoth(lambda result: self.ends.append(result.value if isinstance(result, Failure) else result))
-        return call
+        made = Deferred.fromCoroutine(self.pipeline.call(self.attempt, call, deadline))
+        made.addBoth(lambda result: self.ends.append(result.value if isinstance(result, Failure) else result))
+        return made
 
 
 @pytest.fixture

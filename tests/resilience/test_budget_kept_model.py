@@ -55,7 +55,7 @@ class Request:
     """One that reached the server. `paid` is what it came to, None while nobody knows."""
 
     gate: Deferred[str]
-    passage: Attempt
+    attempt: Attempt
     paid: Amount | None = None
 
 
@@ -99,21 +99,21 @@ class KilledAtAnyPoint(RuleBasedStateMachine):
     def call(self, is_shared: bool) -> None:
         life = self.life
 
-        async def attempt(passage: Attempt) -> str:
+        async def attempt(attempt: Attempt) -> str:
             if life != self.life:
                 return "of a dead process"
-            request = Request(Deferred(), passage)
+            request = Request(Deferred(), attempt)
             self.requests.append(request)
             return await request.gate
 
         accounts = (ALL, SOME) if is_shared else (ALL,)
-        order = Call(
+        call = Call(
             CallTarget("http://a"), judge, Caller("x", True, accounts), ESTIMATE, RetryConfig(base_delay=1), MANY
         )
         deadline = Deadline.after(self.clock, 1000.0)
-        call = Deferred.fromCoroutine(self.pipeline.call(attempt, order, deadline))
-        call.addErrback(self._ended)
-        self.calls.append(call)
+        made = Deferred.fromCoroutine(self.pipeline.call(attempt, call, deadline))
+        made.addErrback(self._ended)
+        self.calls.append(made)
 
     def _ended(self, failure: Failure) -> str:
         assert failure.check(Refused, BudgetSpent, BudgetUnkept, CancelledError), failure
@@ -124,7 +124,7 @@ class KilledAtAnyPoint(RuleBasedStateMachine):
     def end(self, pick: int, tokens: int, is_answered: bool) -> None:
         """An answer, or a failure after something was said: both cost."""
         request = self._open()[pick % len(self._open())]
-        request.paid = request.passage.used = Amount(1, tokens)
+        request.paid = request.attempt.used = Amount(1, tokens)
         if is_answered:
             request.gate.callback("fine")
         else:

@@ -39,7 +39,7 @@ class Server:
         self.pipeline = Pipeline(self.clock, Random(1), self.ledger)  # noqa: S311  (jitter)
         self.open: list[Deferred[str]] = []
 
-    def call(self, order: Call) -> tuple[Deferred[str], list[Any]]:
+    def call(self, call: Call) -> tuple[Deferred[str], list[Any]]:
         """The call, and what came of it."""
 
         async def attempt(_: Attempt) -> str:
@@ -51,7 +51,7 @@ class Server:
                 self.open.remove(answer)
 
         came: list[Any] = []
-        called = Deferred.fromCoroutine(self.pipeline.call(attempt, order, Deadline.after(self.clock, 60)))
+        called = Deferred.fromCoroutine(self.pipeline.call(attempt, call, Deadline.after(self.clock, 60)))
 
         def failed(failure: Failure) -> None:
             came.append(type(failure.value))

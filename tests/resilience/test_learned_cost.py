@@ -42,7 +42,7 @@ class Asked:
     """An attempt that the server has before it."""
 
     gate: Deferred[Amount]
-    passage: Attempt
+    attempt: Attempt
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Desk:
         self.wide = UpstreamConfig(in_flight=InFlightConfig(1000, 1000), start_seconds=0.0)
 
     def call(self, *, estimate: Amount | None = None, urgent: bool = False) -> None:
-        order = Call(
+        call = Call(
             CallTarget(ORIGIN, "k", "sage"),
             judge=lambda error: Verdict(str(error)),
             caller=Caller("sage", is_urgent=urgent, accounts=(self.account,)),
@@ -71,17 +71,17 @@ class Desk:
             upstream=self.wide,
         )
 
-        async def attempt(passage: Attempt) -> str:
+        async def attempt(attempt: Attempt) -> str:
             self.sent += 1
-            asked = Asked(Deferred(), passage)
+            asked = Asked(Deferred(), attempt)
             self.under_way.append(asked)
             try:
-                passage.used = await asked.gate
+                attempt.used = await asked.gate
             finally:
                 self.under_way.remove(asked)
             return "answer"
 
-        calling = Deferred.fromCoroutine(self.pipeline.call(attempt, order, Deadline.after(self.clock, 600)))
+        calling = Deferred.fromCoroutine(self.pipeline.call(attempt, call, Deadline.after(self.clock, 600)))
         calling.addCallbacks(self.ends.append, lambda failure: self.ends.append(failure.value))
 
     def answer(self, tokens: int, money: float = 0.0, which: int = 0) -> None:

@@ -19,7 +19,7 @@ from resilience.admission.breaker import PROBE_WAIT
 from resilience.admission.circuit import BreakerConfig
 from resilience.admission.in_flight import InFlightConfig
 from resilience.admission.rate_limit_window import RateLimitSnapshot
-from resilience.admission.server import Attempt, UpstreamConfig
+from resilience.admission.upstream import Attempt, UpstreamConfig
 from resilience.amounts import Account, Allowance, Amount
 from resilience.backoff import RetryConfig
 from resilience.budget.ledger import Ledger
@@ -101,9 +101,9 @@ class World:
             gate.callback("tidied up")
         self.clock.advance(100.0)
 
-    async def attempt(self, passage: Attempt) -> str:
+    async def attempt(self, attempt: Attempt) -> str:
         self.attempts_begun += 1
-        passage.used = Amount(calls=1, tokens=7)
+        attempt.used = Amount(calls=1, tokens=7)
         self.used += 1
         try:
             match self.random.randrange(10):
@@ -112,7 +112,7 @@ class World:
                 case 1:
                     raise Refused(self.verdict())
             gate: Deferred[str] = Deferred()
-            self.gates.append((gate, passage))
+            self.gates.append((gate, attempt))
             return await gate
         except CancelledError:
             if self.random.random() < 0.2:
@@ -126,19 +126,19 @@ class World:
         chance = self.random
         name, is_urgent = chance.choice("xyz"), chance.random() < 0.7
         caller = Caller(name, is_urgent, (self.account,) if chance.random() < 0.8 else ())
-        order = Call(chance.choice(TARGETS), judge, caller, Amount(calls=1, tokens=5), RetryConfig(base_delay=2.0))
+        call = Call(chance.choice(TARGETS), judge, caller, Amount(calls=1, tokens=5), RetryConfig(base_delay=2.0))
         deadline = Deadline.after(self.clock, chance.choice([0.0, 1.0, 10.0, 90.0]))
-        call = Deferred.fromCoroutine(self.pipeline.call(self.attempt, order, deadline))
+        made = Deferred.fromCoroutine(self.pipeline.call(self.attempt, call, deadline))
         ends: list[str] = []
-        self.calls.append(call)
+        self.calls.append(made)
         self.ends.append(ends)
 
         def failed(failure: Failure) -> None:
             assert failure.check(Refused, DeadlineExceeded, NotAdmitted, CancelledError), failure
             ends.append(type(failure.value).__name__)
 
-        call.addCallbacks(lambda _: ends.append("answered"), failed)
-        call.addCallback(self.follow)
+        made.addCallbacks(lambda _: ends.append("answered"), failed)
+        made.addCallback(self.follow)
 
     def follow(self, _: object) -> None:
         """Whoever learns how a call ended may do the next thing at once, with everything else in mid-air."""
@@ -155,7 +155,7 @@ class World:
 
     def gate(self) -> Deferred[str] | None:
         """One that an attempt still waits at."""
-        self.gates = [(gate, passage) for gate, passage in self.gates if not gate.called]
+        self.gates = [(gate, attempt) for gate, attempt in self.gates if not gate.called]
         return self.random.choice(self.gates)[0] if self.gates else None
 
     def verdict(self) -> Verdict:
@@ -180,10 +180,10 @@ class World:
 
     def hear(self) -> None:
         if self.gate() is not None:
-            _, passage = self.random.choice(self.gates)
-            passage.heard()
+            _, attempt = self.random.choice(self.gates)
+            attempt.heard()
             if self.is_paced:
-                passage.told(RateLimitSnapshot(self.random.randrange(4), 4, self.clock.seconds() + 3.0), None)
+                attempt.told(RateLimitSnapshot(self.random.randrange(4), 4, self.clock.seconds() + 3.0), None)
 
     def wait(self) -> None:
         self.clock.advance(self.random.choice([0.0, 0.5, 1.0, PROBE_WAIT, 3.0, 4.0, 12.0]))

@@ -23,7 +23,7 @@ def test_a_new_one_refuses_nothing(quota: Quota) -> None:
 
 
 def test_a_key_that_was_refused_is_told_with_what_the_server_said(quota: Quota) -> None:
-    quota.credential.barred = "who are you?"
+    quota.credential.revoked = "who are you?"
     refusal = quota.refusal(1, float("inf"))
     assert isinstance(refusal, Revoked)
     assert refusal.why == "who are you?"
@@ -31,7 +31,7 @@ def test_a_key_that_was_refused_is_told_with_what_the_server_said(quota: Quota) 
 
 def test_a_refused_key_is_refused_for_every_model(quota: Quota, clock: Clock) -> None:
     other = Quota("other", clock.seconds, quota.credential)
-    quota.credential.barred = "who are you?"
+    quota.credential.revoked = "who are you?"
     assert isinstance(other.refusal(1, 0.0), Revoked)
 
 
@@ -74,7 +74,7 @@ def test_the_longest_of_all_waits_counts(quota: Quota) -> None:
 
 
 def test_forgiving_forgets_everything(quota: Quota) -> None:
-    quota.credential.barred = "who are you?"
+    quota.credential.revoked = "who are you?"
     quota.cool(60.0, "slow down")
     quota.tell(quota.send(1), RateLimitSnapshot(0, 100, 5.0), RateLimitSnapshot(0, 100, 9.0))
     quota.forgive()

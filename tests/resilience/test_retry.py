@@ -34,8 +34,8 @@ class Calls:
         self.results: list[object] = []
 
     def start(self, attempt: AttemptFunction[str], seconds: float = 60) -> Deferred[str]:
-        order = Call(TARGET, judge, retry=RetryConfig(base_delay=1.0))
-        called = Deferred.fromCoroutine(self.pipeline.call(attempt, order, Deadline.after(self.clock, seconds)))
+        call = Call(TARGET, judge, retry=RetryConfig(base_delay=1.0))
+        called = Deferred.fromCoroutine(self.pipeline.call(attempt, call, Deadline.after(self.clock, seconds)))
         called.addBoth(lambda result: self.results.append(result.value if isinstance(result, Failure) else result))
         return called
 

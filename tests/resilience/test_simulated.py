@@ -58,15 +58,15 @@ def judge(error: Exception) -> Verdict:
 
 
 def start(
-    pipeline: Pipeline, attempt: Callable[[Attempt], Deferred[None]], name: str, target: CallTarget = TARGET
+    pipeline: Pipeline, make: Callable[[Attempt], Deferred[None]], name: str, target: CallTarget = TARGET
 ) -> None:
     """One call with nothing but its retries, left alone to succeed or fail."""
 
-    async def one(passage: Attempt) -> None:
-        await attempt(passage)
+    async def one(attempt: Attempt) -> None:
+        await make(attempt)
 
-    order = Call(target, judge, Caller(name), retry=RetryConfig(), upstream=BARE)
-    called = Deferred.fromCoroutine(pipeline.call(one, order, Deadline.after(pipeline.clock, 120)))
+    call = Call(target, judge, Caller(name), retry=RetryConfig(), upstream=BARE)
+    called = Deferred.fromCoroutine(pipeline.call(one, call, Deadline.after(pipeline.clock, 120)))
     called.addErrback(lambda failure: failure.trap(Down, Throttled, ResilienceError) and None)
 
 
@@ -173,20 +173,20 @@ def demand(kind: Callable[[Clock], Server], minutes: int, *, tells: bool) -> tup
     pipeline, server = Pipeline(clock, chance), kind(clock)
     counted: Counter[bool] = Counter()
 
-    async def attempt(passage: Attempt) -> None:
+    async def attempt(attempt: Attempt) -> None:
         answered = server.ask()
         counted[answered.taken] += 1
         await deferLater(clock, chance.uniform(0.5, 1.5))
         if tells:
-            passage.told(RateLimitSnapshot(answered.left, server.per_minute, answered.reset_at), None)
+            attempt.told(RateLimitSnapshot(answered.left, server.per_minute, answered.reset_at), None)
         if not answered.taken:
             raise Throttled(answered.reset_at)
 
     async def caller(name: str) -> None:
         while True:
-            order = Call(TARGET, judge, Caller(name))
+            call = Call(TARGET, judge, Caller(name))
             try:
-                await pipeline.call(attempt, order, Deadline.after(clock, 120))
+                await pipeline.call(attempt, call, Deadline.after(clock, 120))
             except (ResilienceError, Throttled) as error:
                 await deferLater(clock, max(0.0, getattr(error, "until", 0.0) - clock.seconds()) + chance.uniform(2, 5))
 

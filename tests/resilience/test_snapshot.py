@@ -59,7 +59,7 @@ def test_a_limit_as_it_is() -> None:
     door.quota.cool(12.0, "slow down")
     door.clock.advance(2)
     state = quota_state("http://a:1", door.quota)
-    assert (state.origin, state.credential, state.lane, state.barred) == ("http://a:1", "k", "sage", "")
+    assert (state.origin, state.credential, state.lane, state.revoked) == ("http://a:1", "k", "sage", "")
     assert (state.cools_for, state.cool_why) == (10.0, "slow down")
     assert (state.requests_left, state.tokens_left) == (None, None)
     door.clock.advance(10)
@@ -95,17 +95,17 @@ def test_everything_of_a_process_at_one_moment(clock: Clock) -> None:
     pipeline = Pipeline(clock, Random(1), Ledger(clock.seconds, lambda: 0.0))  # noqa: S311  (jitter)
     gate: Deferred[str] = Deferred()
 
-    async def attempt(passage: Attempt) -> str:
-        passage.used = Amount(1, 70)
+    async def attempt(attempt: Attempt) -> str:
+        attempt.used = Amount(1, 70)
         return await gate
 
-    def order(origin: str, lane: str) -> Call:
+    def call(origin: str, lane: str) -> Call:
         caller = Caller("sage", accounts=(Account("ann", Allowance(calls=9)),))
         config = UpstreamConfig(in_flight=InFlightConfig(most=3))
         return Call(CallTarget(origin, "k", lane), lambda _: Verdict(""), caller, Amount(1, 100), upstream=config)
 
     for origin, lane in (("http://b:1", "m"), ("http://a:1", "m"), ("http://a:1", "n")):
-        Deferred.fromCoroutine(pipeline.call(attempt, order(origin, lane), Deadline.after(clock, 60)))
+        Deferred.fromCoroutine(pipeline.call(attempt, call(origin, lane), Deadline.after(clock, 60)))
     during = pipeline.snapshot()
     assert during.at == 5.0
     assert [(one.origin, one.in_flight, one.in_flight_limit) for one in during.upstreams] == [

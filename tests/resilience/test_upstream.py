@@ -186,7 +186,7 @@ def test_those_who_wait_with_a_key_that_is_refused_are_sent_away() -> None:
     door.ask("now")
     door.ask("same key")
     door.ask("other key", quota=door.new_quota("sage"))
-    door.quota.credential.barred = "who are you?"
+    door.quota.credential.revoked = "who are you?"
     door.upstream.limits_changed()
     assert isinstance(door.refused["same key"], Revoked)
     door.end("now")
@@ -239,9 +239,9 @@ def test_one_who_is_let_in_may_end_or_ask_again_at_once() -> None:
 def test_an_attempt_ends_once() -> None:
     door = Door()
     door.ask("a")
-    passage = door.passages["a"]
+    attempt = door.passages["a"]
     door.end("a")
-    for again in (passage.succeeded, passage.give_back, lambda: passage.failed(SICK)):
+    for again in (attempt.succeeded, attempt.give_back, lambda: attempt.failed(SICK)):
         with pytest.raises(PermitEndedError):
             again()
     assert door.is_idle

@@ -11,7 +11,7 @@ from twisted.python.failure import Failure
 
 from resilience.admission.circuit import BreakerConfig
 from resilience.admission.queue_entry import AdmissionRequest
-from resilience.admission.server import Attempt, Upstream, UpstreamConfig
+from resilience.admission.upstream import Attempt, Upstream, UpstreamConfig
 from resilience.call import CallTarget
 from resilience.errors import CircuitOpen
 from resilience.pipeline import Pipeline

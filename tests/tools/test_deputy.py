@@ -96,10 +96,10 @@ class Stage:
 
     def run(self, command: str, asker: Principal | None, label: Label) -> Executed:
         """One run that reads a text with `label` and then tries the command."""
-        sight = ContextTrust()
-        sight.read(label)
+        trust = ContextTrust()
+        trust.read(label)
         rules = PolicyConfig(frozenset({"execute_command"}), approvals=self.approvals)
-        dispatcher = Dispatcher(Registry(GAME_COMMAND_TOOLS), rules, self.clock, sight=sight)
+        dispatcher = Dispatcher(Registry(GAME_COMMAND_TOOLS), rules, self.clock, trust=trust)
         context = ToolContext(self.me, self.body, MemoryNotes(self.clock.seconds), asker)
         call = tool_call("execute_command", command=LINES[command])
         (executed,) = now(dispatcher.answer_all([call], context))

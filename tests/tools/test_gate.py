@@ -124,14 +124,14 @@ def test_for_another_assistant_nothing_of_the_last_acts_is_done_again() -> None:
 )
 def test_every_result_has_a_level_and_lowers_the_sight(tool: Tool, level: int) -> None:
     (executed,), dispatcher = run([tool_call("tell")], [tool])
-    assert (executed.authority, dispatcher.gate.sight.lowest) == (level, level)
+    assert (executed.authority, dispatcher.session.trust.min_level) == (level, level)
 
 
 def test_our_own_words_have_the_highest_level(flush_failures: FlushFailures) -> None:
     crash = crashing_tool("crash", OSError())
     executed, dispatcher = run([tool_call("crash"), tool_call("fly"), tool_call("say")], [crash])
     assert [one.authority for one in executed] == [TOP] * 3
-    assert dispatcher.gate.sight.lowest == TOP
+    assert dispatcher.session.trust.min_level == TOP
     assert flush_failures(OSError)
 
 
@@ -151,11 +151,11 @@ def test_the_owner_may_trust_the_games_texts_more() -> None:
 
 def test_the_sight_of_the_run_and_of_the_context_both_count() -> None:
     for given, held in ((ContextTrust(0), ContextTrust()), (ContextTrust(), ContextTrust(0))):
-        dispatcher = Dispatcher(Registry([MOVE]), rules([MOVE]), Clock(), sight=given)
-        context = replace(tool_context(RecordingWorld(HALL)), sight=held)
+        dispatcher = Dispatcher(Registry([MOVE]), rules([MOVE]), Clock(), trust=given)
+        context = replace(tool_context(RecordingWorld(HALL)), trust=held)
         (executed,) = now(dispatcher.answer_all([tool_call("move", direction="north")], context))
         assert executed.status is REFUSED
-        assert given.lowest == 0
+        assert given.min_level == 0
 
 
 def test_a_page_read_earlier_in_the_run_keeps_it_from_changing_the_game() -> None:
@@ -207,16 +207,16 @@ def test_a_call_answered_before_the_run_was_taken_up_again_counts() -> None:
     dispatcher.happened(before)
     dispatcher.happened(replace(before, call=replace(before.call, name="gone")))
     dispatcher.happened(replace(before, call=replace(before.call, arguments={"way": 1})))
-    assert dispatcher.gate.sight.lowest == 1
+    assert dispatcher.session.trust.min_level == 1
     (more,) = now(dispatcher.answer_all([tool_call("move", direction="south")], tool_context(world)))
     assert more.status is REFUSED
     assert len(world.acts) == 1
 
 
 def test_a_note_is_trusted_as_the_least_in_view_and_never_more_than_who_asked() -> None:
-    for sight, requester, trust in ((5, BEA, 3), (1, BEA, 1), (5, ANNA, 1), (5, SAGE, 0), (5, None, 0)):
+    for trust, requester, trust in ((5, BEA, 3), (1, BEA, 1), (5, ANNA, 1), (5, SAGE, 0), (5, None, 0)):
         notes = MemoryNotes(lambda: 0.0)
-        context = replace(tool_context(notes=notes, requester=requester), sight=ContextTrust(sight))
+        context = replace(tool_context(notes=notes, requester=requester), trust=ContextTrust(trust))
         run([tool_call("remember", text="A fact.")], context=context)
         assert [note.trust for note in now(notes.search(""))] == [trust]
 
@@ -229,7 +229,7 @@ def test_recalling_lowers_the_sight_to_the_least_trusted_note_given() -> None:
     for query, level in (("stone", 3), ("key", 2), ("", 0), ("dragon", TOP)):
         context = tool_context(notes=notes, requester=BEA)
         (executed,), dispatcher = run([tool_call("recall", query=query)], context=context)
-        assert (executed.authority, dispatcher.gate.sight.lowest) == (level, level)
+        assert (executed.authority, dispatcher.session.trust.min_level) == (level, level)
 
 
 def test_what_one_player_told_never_comes_back_for_another() -> None:
@@ -252,7 +252,7 @@ def test_what_goes_on_counts_in_the_place_of_its_beginning() -> None:
     first, dispatcher = run(numbered([tool_call("say", text="One.")]), its_rules=its_rules)
     whole = tool_call("say", text="One. Two.")
     refused = now(dispatcher.answer_all(numbered([tool_call("say", text="Two.")]), tool_context()))
-    dispatcher.gate.goes_on(whole, say)
+    dispatcher.session.goes_on(whole, say)
     rest = now(dispatcher.answer_all(numbered([tool_call("say", text="Two.")]), tool_context()))
     after = now(dispatcher.answer_all(numbered([tool_call("say", text="Three.")]), tool_context()))
     assert statuses([*first, *refused, *rest, *after]) == [DONE, REFUSED, DONE, REFUSED]
@@ -262,7 +262,7 @@ def test_an_echo_of_the_whole_is_known_though_it_was_said_in_two_parts() -> None
     say = next(tool for tool in WORLD_TOOLS if tool.name == "say")
     its_rules = rules(WORLD_TOOLS)
     _, dispatcher = run(numbered([tool_call("say", text="One.")]), its_rules=its_rules)
-    dispatcher.gate.goes_on(tool_call("say", text="One. Two."), say)
+    dispatcher.session.goes_on(tool_call("say", text="One. Two."), say)
     now(dispatcher.answer_all(numbered([tool_call("say", text="Two.")]), tool_context()))
     for_a_bot = replace(tool_context(), requester=Principal("assistant:2", "Bot", Kind.ASSISTANT))
     texts = ("One. Two.", "One.", "Two.", "Three.")

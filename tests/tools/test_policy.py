@@ -57,9 +57,9 @@ def test_what_needs_nothing_is_allowed() -> None:
 
 
 @given(levels, levels, levels, levels)
-def test_authority_is_the_least_of_actor_requester_and_sight(need: int, actor: int, asker: int, sight: int) -> None:
-    decision = ruled(MOVE, Requirement(need), Authority(actor, asker, sight))
-    assert isinstance(decision, Allowed if min(actor, asker, sight) >= need else NeedsApproval)
+def test_authority_is_the_least_of_actor_requester_and_sight(need: int, actor: int, asker: int, trust: int) -> None:
+    decision = ruled(MOVE, Requirement(need), Authority(actor, asker, trust))
+    assert isinstance(decision, Allowed if min(actor, asker, trust) >= need else NeedsApproval)
 
 
 def test_who_must_allow_it_is_said() -> None:
@@ -178,11 +178,11 @@ def test_a_requester_has_the_level_the_game_gives_and_assistants_have_none() -> 
 
 
 @pytest.mark.parametrize(("permission", "sight"), list(product(range(6), range(6))))
-def test_authority_comes_from_the_game_and_from_labels(permission: int, sight: int) -> None:
+def test_authority_comes_from_the_game_and_from_labels(permission: int, trust: int) -> None:
     actor = Principal("a", "A", Kind.ASSISTANT, permission)
-    authority = authority_of(actor, Principal("p", "P", Kind.PLAYER, 5), sight)
-    assert authority == Authority(permission, 5, sight)
-    assert authority.level == min(permission, sight)
+    authority = authority_of(actor, Principal("p", "P", Kind.PLAYER, 5), trust)
+    assert authority == Authority(permission, 5, trust)
+    assert authority.level == min(permission, trust)
 
 
 def test_what_a_tool_needs_is_its_categorys_its_own_or_the_owners() -> None:

@@ -35,9 +35,9 @@ def test_no_label_is_off_the_ladder(kind: Kind, permission: int, world_text: int
 
 @given(st.lists(st.integers(0, TOP)))
 def test_a_sight_only_ever_falls_to_the_lowest_it_read(levels: list[int]) -> None:
-    sight = ContextTrust()
+    trust = ContextTrust()
     for level in levels:
-        before = sight.lowest
-        sight.read(Label(Source.PLAYER, level))
-        assert sight.lowest <= before
-    assert sight.lowest == min(levels, default=TOP)
+        before = trust.min_level
+        trust.read(Label(Source.PLAYER, level))
+        assert trust.min_level <= before
+    assert trust.min_level == min(levels, default=TOP)

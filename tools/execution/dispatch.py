@@ -1,6 +1,6 @@
 """Answers tool calls: every call gets a result, in order, and only cancellation is raised.
 
-The counts of what a run has done and seen are in `gate.py`; how the calls of one answer run is in `step.py`.
+The counts of what a run has done and seen are in `session.py`; how the calls of one answer run is in `step.py`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Dispatcher:
     """Answers the calls of ONE run: it counts what the run did and sees, so each run gets its own.
 
     `rules` are the assistant's; `clock` measures time-outs. No tool goes on for longer than `LAST_SECONDS` after
-    `deadline`, the run's own. `sight` is what the model has in view at the start; every result lowers it.
+    `deadline`, the run's own. `trust` is what the model has in view at the start; every result lowers it.
     `scrub` removes the keys from what a tool returns.
     """
 
@@ -41,7 +41,7 @@ class Dispatcher:
         rules: PolicyConfig,
         clock: IReactorTime,
         deadline: Deadline | None = None,
-        sight: ContextTrust | None = None,
+        trust: ContextTrust | None = None,
         *,
         scrub: Callable[[str], str] = str,
     ) -> None:
@@ -49,7 +49,7 @@ class Dispatcher:
         self.clock = clock
         self.deadline = deadline
         self.scrub = scrub
-        self.gate = PolicySession(rules, ContextTrust() if sight is None else sight)
+        self.session = PolicySession(rules, ContextTrust() if trust is None else trust)
 
     def seconds_for(self, tool: Tool) -> float:
         """Return how many seconds a call of this tool may take if it begins now."""
@@ -75,22 +75,22 @@ class Dispatcher:
         itself is FAILED. Cancelling stops the running calls and starts no more. CancelledError is raised then, and
         never for another reason. Errors of `log` or `on_executed` are raised after the running calls were stopped.
         """
-        sight = self.gate.sight
-        if context.sight is not sight:  # what the caller saw counts too
-            sight.lower(context.sight.lowest)
-            sight.narrow(context.sight.audience)
-            context = replace(context, sight=sight)
+        trust = self.session.trust
+        if context.trust is not trust:  # what the caller saw counts too
+            trust.lower(context.trust.min_level)
+            trust.narrow(context.trust.audience)
+            context = replace(context, trust=trust)
         return await Step(self, context, log, on_executed, past).answer(calls)
 
     def happened(self, executed: Executed) -> None:
         """Count a call that was answered before this run was resumed, as if it had been answered here."""
         tool = self.registry.get(executed.call.name)
-        self.gate.sight.lower(executed.authority)
+        self.session.trust.lower(executed.authority)
         if tool is None or executed.status in {Status.REFUSED, Status.FORMAT_ERROR}:
             return
         try:
             call = exact(executed.call, parse_arguments(tool, executed.call))
         except ToolRetry:  # the tool takes other arguments by now
             call = executed.call
-        self.gate.began(tool)
-        self.gate.ended(call, tool, executed.status)
+        self.session.began(tool)
+        self.session.ended(call, tool, executed.status)

@@ -154,27 +154,27 @@ class Step:
             executed = self._no_such_tool(call)
         else:
             executed = await self._checked(index, call, tool)
-        self._run.gate.sight.lower(executed.authority, told_by(call))  # the model sees it from now on
+        self._run.session.trust.lower(executed.authority, told_by(call))  # the model sees it from now on
         if self._on_executed is not None:
             self._on_executed(executed)
         return executed
 
     async def _checked(self, index: int, call: ToolCall, tool: Tool) -> Executed:
         """Run the tool, with the effect log told before and after. Return its answer, or why it does not run."""
-        gate = self._run.gate
-        if reason := not_granted(tool, gate.rules.grant):
+        session = self._run.session
+        if reason := not_granted(tool, session.rules.grant):
             return self._executed(call, tool, Status.REFUSED, reason)
         try:
             arguments = parse_arguments(tool, call)
         except ToolRetry as wrong:
             return self._executed(call, tool, Status.FORMAT_ERROR, str(wrong))
         meant = exact(call, arguments)
-        if (kept := told_to_others(tool, meant, self._context, changed=gate.has_changed)) is not None:
+        if (kept := told_to_others(tool, meant, self._context, changed=session.has_changed)) is not None:
             return self._executed(call, tool, kept.status, kept.text)
         needed = await self._needed(index, meant, tool, arguments)
         if isinstance(needed, NoAnswer):
             return self._executed(call, tool, needed.status, needed.text, told=needed.authority)
-        decision = gate.ask(index, meant, tool, needed, self._context)
+        decision = session.ask(index, meant, tool, needed, self._context)
         if isinstance(decision, Refused):
             return self._executed(call, tool, Status.REFUSED, decision.reason)
         # Before the intent: if the process dies in the wait for the turn to speak, nothing was said; it is said later.
@@ -185,23 +185,23 @@ class Step:
         if self._stopped:
             raise CancelledError
         executed = await self._run_tool(call, tool, arguments, needed)
-        gate.ended(meant, tool, executed.status)
+        session.ended(meant, tool, executed.status)
         if self._effects is not None:
             await self._effects.done(index, executed)
         return executed
 
     async def _needed(self, index: int, call: ToolCall, tool: Tool, arguments: Arguments) -> Requirement | NoAnswer:
         """Return what this call needs, as the tool found it out, and what it acts on when it must be approved."""
-        resolve, needed = tool.resolve, self._run.gate.needed(tool)
+        resolve, needed = tool.resolve, self._run.session.needed(tool)
         if resolve is not None:
             found = await self._within(call, tool, lambda: resolve(arguments, self._context))
             if self._stopped:
                 raise CancelledError
             if isinstance(found, NoAnswer):
                 return found
-            needed = self._run.gate.needed(tool, found)
+            needed = self._run.session.needed(tool, found)
         is_granted = self._context.granted is not None
-        if not (self._run.gate.needs_approval(index, call, tool, needed, self._context) or is_granted):
+        if not (self._run.session.needs_approval(index, call, tool, needed, self._context) or is_granted):
             return needed
         covered = await self._within(call, tool, lambda: bound(tool, arguments, needed, self._context))
         if self._stopped:
@@ -228,7 +228,7 @@ class Step:
 
     def _no_such_tool(self, call: ToolCall) -> Executed:
         """Answer a call of a tool that does not exist."""
-        known = ", ".join(name for name in self._run.registry.names() if name in self._run.gate.rules.grant)
+        known = ", ".join(name for name in self._run.registry.names() if name in self._run.session.rules.grant)
         name = one_line(call.name, max_chars=64)
         if not name:
             return self._executed(call, None, Status.FORMAT_ERROR, f"{NAMELESS_CALL} Use one of: {known}.")
@@ -238,8 +238,8 @@ class Step:
         """Run the tool itself and return its answer."""
         began = self._run.clock.seconds()
         context = self._context
-        if tool.resolve is not None or self._run.gate.has_changed:
-            context = replace(context, allowed=needed, has_changed=self._run.gate.has_changed)
+        if tool.resolve is not None or self._run.session.has_changed:
+            context = replace(context, allowed=needed, has_changed=self._run.session.has_changed)
 
         async def execute() -> Answer | Labelled:
             if needed.covers:  # it was approved; look again, because the intent was written down since then
@@ -281,7 +281,7 @@ class Step:
         """Make the answer to `call`, with its text cleaned, capped and labelled."""
         shown = clean_heard(self._run.scrub(text), MAX_RESULT_CHARS, keep_newlines=True)
         result = ToolResult(call.id, call.name, shown, failed=status is not Status.DONE)
-        level = self._run.gate.level(tool, status, told)
+        level = self._run.session.level(tool, status, told)
         return Executed(call, result, status, tool.category if tool else None, seconds, level, sources)
 
 

@@ -53,12 +53,12 @@ class Authority:
 
     actor: int
     requester: int
-    sight: int
+    trust: int
 
     @property
     def level(self) -> int:
         """The lowest of the three: no wish is granted above the requester's own rank, nor above the assistant's."""
-        return min(self.actor, self.requester, self.sight)
+        return min(self.actor, self.requester, self.trust)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +136,9 @@ def decide(
     return Allowed()
 
 
-def authority_of(actor: Principal, requester: Principal | None, sight: int, world_text: int = 1) -> Authority:
-    """Return what a call by `actor` for `requester` may draw on, with `sight` as the lowest level in view."""
-    return Authority(bounded(actor.permission), level_of(requester, world_text), sight)
+def authority_of(actor: Principal, requester: Principal | None, trust: int, world_text: int = 1) -> Authority:
+    """Return what a call by `actor` for `requester` may draw on, with `trust` as the lowest level in view."""
+    return Authority(bounded(actor.permission), level_of(requester, world_text), trust)
 
 
 def level_of(requester: Principal | None, world_text: int = 1) -> int:

@@ -28,15 +28,15 @@ class Lack:
 
 
 def lack_of(
-    authority: Authority, requirement: Requirement, requester: Principal | None, sight: ContextTrust, tool: Tool
+    authority: Authority, requirement: Requirement, requester: Principal | None, trust: ContextTrust, tool: Tool
 ) -> Lack:
     """Say which of the three levels is too low, whose words lowered it, and how to lift that."""
     need, reasons, lifts = requirement.permission, [], []
     for_model = ""
-    if authority.sight < need:
-        causes = one_line(sight.because() or _SOMETHING, max_chars=_MAX_CAUSES)
+    if authority.trust < need:
+        causes = one_line(trust.because() or _SOMETHING, max_chars=_MAX_CAUSES)
         for_model = f"In your view is {causes}: you may not do more by yourself than that allows."
-        reasons.append(f"in its view is {causes}, which counts for {rank(authority.sight)}")
+        reasons.append(f"in its view is {causes}, which counts for {rank(authority.trust)}")
         if need <= min(authority.actor, authority.requester):
             if GAME_TEXTS in causes:
                 lifts.append("The owner can trust the game's texts more: world_text_permission")

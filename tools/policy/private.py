@@ -24,7 +24,7 @@ def told_to_others(tool: Tool, call: ToolCall, context: ToolContext, *, changed:
 
     `call` has its checked arguments. `changed` says that the run has changed the game: it may be on an errand.
     """
-    audience = context.sight.audience
+    audience = context.trust.audience
     match tool.heard_by:
         case _ if audience is None:
             return None

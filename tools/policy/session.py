@@ -37,9 +37,9 @@ _MAYBE = frozenset({Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.UNKNOW
 class PolicySession:
     """The counts and the sight of ONE run under an assistant's rules."""
 
-    def __init__(self, rules: PolicyConfig, sight: ContextTrust) -> None:
+    def __init__(self, rules: PolicyConfig, trust: ContextTrust) -> None:
         self.rules = rules
-        self.sight = sight
+        self.trust = trust
         self._calls = 0
         self._by_category: defaultdict[Category, int] = defaultdict(int)
         self._acts: defaultdict[str, int] = defaultdict(int)
@@ -149,7 +149,7 @@ class PolicySession:
         return decide(
             tool,
             requirement,
-            authority_of(context.actor, context.requester, self.sight.lowest, rules.world_text),
+            authority_of(context.actor, context.requester, self.trust.min_level, rules.world_text),
             grant=rules.grant,
             denied=rules.denied,
             caps=rules.caps,
@@ -171,8 +171,8 @@ class PolicySession:
     def _why_not(self, reason: str, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext) -> str:
         """Use up the call's approval, or ask for one. Return what the model is told when there is none, else ""."""
         approvals, requester = self.rules.approvals, context.requester
-        authority = authority_of(context.actor, requester, self.sight.lowest, self.rules.world_text)
-        lack = lack_of(authority, requirement, requester, self.sight, tool)
+        authority = authority_of(context.actor, requester, self.trust.min_level, self.rules.world_text)
+        lack = lack_of(authority, requirement, requester, self.trust, tool)
         if approvals is None:
             return f"You may not do this now. {_tell(requester)} that {reason}. {lack.for_model}".rstrip()
         if context.granted is not None or approvals.use(call, requirement, requester):

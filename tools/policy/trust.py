@@ -92,7 +92,7 @@ class ContextTrust:
     words a text repeats. `look_up` names the cause of a level that was in view before the run.
     """
 
-    lowest: int = TOP
+    min_level: int = TOP
     audience: Audience = None
     sources_of: Callable[[str], frozenset[str]] = _nobody
     look_up: Callable[[int], str] | None = None
@@ -112,9 +112,9 @@ class ContextTrust:
         """Note that the model sees a text of this level from now on; `why` names it."""
         if why:
             self._why.setdefault(authority, why)
-        self.lowest = min(self.lowest, authority)
+        self.min_level = min(self.min_level, authority)
 
     def because(self) -> str:
         """Name who or what the lowest level comes from; empty when that is not known."""
-        before = self.look_up(self.lowest) if self.look_up is not None else ""
-        return "; ".join(filter(None, (before, self._why.get(self.lowest, ""))))
+        before = self.look_up(self.min_level) if self.look_up is not None else ""
+        return "; ".join(filter(None, (before, self._why.get(self.min_level, ""))))

@@ -66,7 +66,7 @@ class _Handling:
 async def _take(arguments: ThingArguments, context: ToolContext) -> _Handling:
     scene = await context.world.look()
     if not _meant(arguments.thing, scene.things) and (held := _meant(arguments.thing, scene.carried)):
-        raise ToolFailed(f"You carry the {one_line(held[0].name)} already.", scene.lowest)
+        raise ToolFailed(f"You carry the {one_line(held[0].name)} already.", scene.min_level)
     thing = await _found(arguments.thing, scene.things, scene, context, verb="get", what="Things here")
     return _Handling(thing, (await context.world.resolve(f"get {one_line(thing.name)}"),))
 
@@ -165,7 +165,7 @@ async def _found(
     try:
         return things[pick(wanted, [one_line(thing.name) for thing in things], what=what)]
     except ToolFailed as failed:
-        failed.authority = scene.lowest
+        failed.authority = scene.min_level
         raise
 
 
@@ -193,7 +193,7 @@ def person_meant(wanted: str, scene: Scene) -> Person:
     try:
         return scene.people[pick(wanted, _names(scene.people), what="Here are")]
     except ToolFailed as failed:
-        failed.authority = scene.lowest
+        failed.authority = scene.min_level
         raise
 
 

@@ -47,7 +47,7 @@ async def recall(arguments: RecallArguments, context: ToolContext) -> Labelled:
     requester = context.requester
     whose = requester.id if requester else ""
     fitting = await context.notes.search(one_line(arguments.query), MAX_NOTES, about_id=whose)
-    found = [note for note in fitting if note.is_for(context.sight.audience)]
+    found = [note for note in fitting if note.is_for(context.trust.audience)]
     withheld = len(fitting) - len(found)
     del found[MAX_RECALLED:]
     notes = [Recalled(note=clean_heard(note.text), heard_from=_from(note)) for note in found]

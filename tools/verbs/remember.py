@@ -27,10 +27,10 @@ async def remember(arguments: RememberArguments, context: ToolContext) -> str:
     text = one_line(arguments.text, max_chars=500)
     if not text:
         raise ToolRetry("There was no fact in 'text'. Write one sentence to remember.")
-    trust = min(context.sight.lowest, level_of(context.requester))
-    sight = context.sight
+    trust = context.trust
+    level = min(trust.min_level, level_of(context.requester))
     added = await context.notes.add(
-        text, context.requester, trust, sources=sight.sources_of(text), audience=sight.audience
+        text, context.requester, level, sources=trust.sources_of(text), audience=trust.audience
     )
     if added.dropped:
         return f"You will remember it. To make room you forgot your {len(added.dropped)} oldest note(s)."

@@ -29,7 +29,7 @@ class SceneView(BaseModel):
 
 def seen(scene: Scene) -> SceneView | Labelled:
     """Return the scene as a model reads it, with the level of the least trusted author of any part."""
-    level = scene.lowest
+    level = scene.min_level
     return view(scene) if level is None else Labelled(view(scene), level)
 
 

@@ -33,7 +33,7 @@ async def follow(arguments: FollowArguments, context: ToolContext) -> str | Labe
     person = person_meant(arguments.person, scene)
     name = one_line(person.name)
     if person.is_ai or not person.id:
-        raise ToolFailed(f"You cannot follow {name}: you follow people only.", scene.lowest)
+        raise ToolFailed(f"You cannot follow {name}: you follow people only.", scene.min_level)
     if context.following is None or not context.following.minutes:
         raise ToolFailed(SWITCHED_OFF)
     context.following.begin(person, context.requester)

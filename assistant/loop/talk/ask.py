@@ -58,19 +58,19 @@ _CANNOT = {
 }
 
 
-async def ask_plainly(mind: RunContext, run: Run) -> tuple[Sequence[Message], int, LLMResponse] | None:
+async def ask_plainly(context: RunContext, run: Run) -> tuple[Sequence[Message], int, LLMResponse] | None:
     """Return the prompt, its estimated tokens and the next answer of the run; None when nothing is left to say.
 
     Raises LLMError. Cancelling closes the connection.
     """
-    asked, trigger = await asked_of(mind, run), run.trigger
+    asked, trigger = await asked_of(context, run), run.trigger
     if asked is None or trigger is None:
         return None
     if not run.executed:
-        if calls := _deeds(mind, run, asked, asked_deeds(asked.text, asked.who, asked.view, asked.it)):
+        if calls := _deeds(context, run, asked, asked_deeds(asked.text, asked.who, asked.view, asked.it)):
             return (), 0, _response(calls)
-        deed, usage = await chosen_deed(mind, run, asked)
-        if deed is not None and (calls := _deeds(mind, run, asked, [deed])):
+        deed, usage = await chosen_deed(context, run, asked)
+        if deed is not None and (calls := _deeds(context, run, asked, [deed])):
             return (), 0, _response(calls, usage)
         if not (asked.text or asked.deed) or isinstance(trigger.event, Noticed):
             return None
@@ -79,9 +79,9 @@ async def ask_plainly(mind: RunContext, run: Run) -> tuple[Sequence[Message], in
             return None
         told = _cannot(run.executed) or ("" if is_foreign(asked.text) else _did(run.executed, len(asked.earlier)))
         if told:
-            call = spoken_call(mind, run, told)
+            call = spoken_call(context, run, told)
             return None if call is None else ((), 0, _response([call]))
-    return await _speak(mind, run, asked)
+    return await _speak(context, run, asked)
 
 
 def _shows(done: Executed) -> bool:
@@ -107,11 +107,13 @@ def _arguments(call: ToolCall) -> dict[str, str]:
     return {key: one_line(str(value), max_chars=60) for key, value in call.arguments.items()}
 
 
-def _deeds(mind: RunContext, run: Run, asked: Question, wanted: Sequence[Deed]) -> list[ToolCall]:
+def _deeds(context: RunContext, run: Run, asked: Question, wanted: Sequence[Deed]) -> list[ToolCall]:
     """Return the calls of the wanted deeds whose tools are granted."""
     wanted = [_after_who_left(run, deed, asked) for deed in wanted]
-    deeds = [deed for deed in wanted if deed.tool in mind.rules.grant]
-    changes = [deed for deed in deeds if (tool := mind.registry.get(deed.tool)) and tool.category is Category.DANGEROUS]
+    deeds = [deed for deed in wanted if deed.tool in context.rules.grant]
+    changes = [
+        deed for deed in deeds if (tool := context.registry.get(deed.tool)) and tool.category is Category.DANGEROUS
+    ]
     deeds = [deed for deed in deeds if deed not in changes[1:]]  # a run changes the game only once
     return [
         ToolCall(f"{run.id}.{run.written + 1}.{at}", deed.tool, dict(deed.arguments)) for at, deed in enumerate(deeds)
@@ -127,33 +129,33 @@ def _after_who_left(run: Run, deed: Deed, asked: Question) -> Deed:
     return Deed("move", {"direction": ways[-1]}) if ways else deed
 
 
-async def _speak(mind: RunContext, run: Run, asked: Question) -> tuple[Sequence[Message], int, LLMResponse] | None:
+async def _speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequence[Message], int, LLMResponse] | None:
     """Ask for words, and once more when they may not be heard. What is known by rule stands in when both fail."""
     line, shown = _line(run, asked)
     prompt = [*front(asked.view), *last_turns(asked.text, asked.view, line.notes, shown)]
-    tokens = mind.client.provider.count_tokens(prompt)
+    tokens = context.client.provider.count_tokens(prompt)
     said, usage, response = "", Usage(), None
     for number, temperature in enumerate(TEMPERATURES):
         thinks_first = response is not None and _only_thought(response)
-        response = await mind.client.chat_completion(
+        response = await context.client.chat_completion(
             prompt,
             deadline=run.meter.deadline,
-            caller=mind.purse.caller(mind.me, run.requester),
-            max_tokens=mind.model.max_answer_tokens if thinks_first else MAX_TOKENS,
+            caller=context.billing.caller(context.me, run.requester),
+            max_tokens=context.model.max_answer_tokens if thinks_first else MAX_TOKENS,
             temperature=temperature,
             stop=() if thinks_first else STOP,
-            think=bool(mind.model.think),
+            think=bool(context.model.think),
             vary=number > 0,
         )
         usage += response.usage
-        first_line = mind.scrub(response.content).strip().partition("\n")[0]
+        first_line = context.scrub(response.content).strip().partition("\n")[0]
         said, _ = judged(first_line, line, is_last=number == len(TEMPERATURES) - 1)
         said = said if asked.text else fit_to_say(said, asked.who, asked.deed, line.heard.examples)
         if said:
             break
     if asked.text:
         said = with_source(said or fallback(line), hits_of(run.executed))
-    call = spoken_call(mind, run, said)
+    call = spoken_call(context, run, said)
     return None if call is None else (prompt, tokens, _response([call], usage, response))
 
 
@@ -200,7 +202,7 @@ def _only_thought(response: LLMResponse) -> bool:
     return bool(response.message.reasoning) and not response.content.strip()
 
 
-def spoken_call(mind: RunContext, run: Run, said: str) -> ToolCall | None:
+def spoken_call(context: RunContext, run: Run, said: str) -> ToolCall | None:
     """Return the call that says it the way the line came: aloud, whispered, paged, or on its channel.
 
     Without words, return the call that answers a deed by rule.
@@ -208,10 +210,10 @@ def spoken_call(mind: RunContext, run: Run, said: str) -> ToolCall | None:
     event = run.trigger.event if run.trigger else None
     call_id = f"{run.id}.{run.written + 1}.words"
     if event is not None and not said:
-        tool, words = by_rule(event, mind.rules.grant)
-        return ToolCall(call_id, tool, {"text": words}) if tool in mind.rules.grant else None
-    call = call_for_text(said, "speak", event, addressed=True, call_id=call_id, grant=mind.rules.grant)
-    return call if call is not None and call.name in mind.rules.grant else None
+        tool, words = by_rule(event, context.rules.grant)
+        return ToolCall(call_id, tool, {"text": words}) if tool in context.rules.grant else None
+    call = call_for_text(said, "speak", event, addressed=True, call_id=call_id, grant=context.rules.grant)
+    return call if call is not None and call.name in context.rules.grant else None
 
 
 def _response(calls: Sequence[ToolCall], usage: Usage | None = None, by: LLMResponse | None = None) -> LLMResponse:

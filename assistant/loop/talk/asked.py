@@ -42,41 +42,41 @@ class Question:
         return named[-1] if named else ""
 
 
-async def asked_of(mind: RunContext, run: Run) -> Question | None:
+async def asked_of(context: RunContext, run: Run) -> Question | None:
     """Return what the run is to answer; None when no event woke it."""
     trigger = run.trigger
     if trigger is None:
         return None
-    names = (mind.settings.name, *mind.settings.aliases)
+    names = (context.settings.name, *context.settings.aliases)
     theirs = [heard for heard in run.events if heard.event.who.id == trigger.event.who.id]
     meant = [heard.event for heard in theirs if heard.attention.addressed or not is_unspoken(trigger.event)]
     heard = clean_heard(" ".join(filter(None, map(words_in, meant))))
     deeds = [one.event for one in theirs if one.attention.addressed or not isinstance(one.event, Arrived)]
-    turns = earlier_turns(mind.history.parts(run.hearers), names, {heard} if heard else ())
+    turns = earlier_turns(context.history.parts(run.hearers), names, {heard} if heard else ())
     earlier = [replace(turn, heard=written_out(turn.heard)) if turn.who else turn for turn in turns]
-    scene = await _look(mind) if run.scene is None or run.executed else run.scene
+    scene = await _look(context) if run.scene is None or run.executed else run.scene
     text = written_out(heard)
-    view = await _view(mind, scene, text, [words for turn in earlier[-2:] for words in (turn.heard, turn.said)])
+    view = await _view(context, scene, text, [words for turn in earlier[-2:] for words in (turn.heard, turn.said)])
     who = one_line(trigger.event.who.name, max_chars=60)
     return Question(who, heard, text, happened(deeds, names), view, earlier)
 
 
-async def front_of(mind: RunContext) -> list[Message]:
+async def front_of(context: RunContext) -> list[Message]:
     """Return the messages that every call begins with while the character stays where it is."""
-    return front(await _view(mind, await _look(mind)))
+    return front(await _view(context, await _look(context)))
 
 
-async def _look(mind: RunContext) -> Scene:
+async def _look(context: RunContext) -> Scene:
     """Return the scene round the character; an empty scene when the room cannot be seen."""
     try:
-        return await mind.world.look()
+        return await context.world.look()
     except ToolFailed:
         return Scene("", "")
 
 
-async def _view(mind: RunContext, scene: Scene, text: str = "", before: Sequence[str] = ()) -> View:
+async def _view(context: RunContext, scene: Scene, text: str = "", before: Sequence[str] = ()) -> View:
     """Return what the character sees, with descriptions of what `text` names, or else what the lines `before` name."""
-    settings = mind.settings
+    settings = context.settings
     things = tuple(one_line(thing.name) for thing in scene.things)
     carried = tuple(one_line(thing.name) for thing in scene.carried)
     people = tuple(one_line(person.name) for person in scene.people)
@@ -84,7 +84,7 @@ async def _view(mind: RunContext, scene: Scene, text: str = "", before: Sequence
     known = {one_line(one.name): one.description for one in seen}
     details: dict[str, str] = {}
     for name in names_in(text, known) or names_in(" ".join(before), {*things, *carried}):
-        told = known[name] or await _inspected(mind, name)
+        told = known[name] or await _inspected(context, name)
         if detail := clean_heard(told, MAX_DETAIL):
             details[name] = detail
     ways = tuple((one_line(way), one_line(scene.behind.get(way, ""))) for way in scene.exits)
@@ -103,8 +103,8 @@ async def _view(mind: RunContext, scene: Scene, text: str = "", before: Sequence
     )
 
 
-async def _inspected(mind: RunContext, name: str) -> str:
+async def _inspected(context: RunContext, name: str) -> str:
     try:
-        return await mind.world.inspect(name)
+        return await context.world.inspect(name)
     except ToolFailed:
         return ""

@@ -38,7 +38,7 @@ _EXAMPLES = (
 _log = Logger()
 
 
-async def chosen_deed(mind: RunContext, run: Run, asked: Question) -> tuple[Deed | None, Usage]:
+async def chosen_deed(context: RunContext, run: Run, asked: Question) -> tuple[Deed | None, Usage]:
     """Return the deed that the line asks for, None for none, and the usage of asking.
 
     No model is asked about an English line. A model that cannot be asked in this way chooses nothing. Raises LLMError
@@ -49,19 +49,19 @@ async def chosen_deed(mind: RunContext, run: Run, asked: Question) -> tuple[Deed
         return None, Usage()
     options = [TALK, *deeds]
     try:
-        response = await mind.client.chat_completion(
+        response = await context.client.chat_completion(
             _prompt(asked.text, options),
             deadline=run.meter.deadline,
-            caller=mind.purse.caller(mind.me, run.requester),
+            caller=context.billing.caller(context.me, run.requester),
             max_tokens=MAX_TOKENS,
             temperature=0.0,
-            think=bool(mind.model.think),
+            think=bool(context.model.think),
             schema={"type": "string", "enum": options},
         )
     except LLMError as error:
         if error.retryable:
             raise
-        _log.info("{name} could not be asked for a deed: {why}", name=mind.me.name, why=mind.scrub(str(error)))
+        _log.info("{name} could not be asked for a deed: {why}", name=context.me.name, why=context.scrub(str(error)))
         return None, Usage()
     return deeds.get(str(response.structured)), response.usage
 

@@ -86,7 +86,7 @@ class Replayer:
         """Run the run again and return the result. Needs no reactor: time advances only to the next time-out."""
         self._stage.tape = tape = Tape(in_whole_answers(run))
         journal, watching = MemoryJournal(len(run.events) + 1), _Watching()
-        mind = replace(self._mind, journal=journal, observer=watching)
+        context = replace(self._mind, journal=journal, observer=watching)
 
         async def live() -> Outcome:
             for accepted in run.events:
@@ -94,7 +94,7 @@ class Replayer:
                 if isinstance(event, Noticed):  # the approved call is on the tape, as the first answer
                     event = replace(event, granted=None)
                 await journal.accept(event, accepted.attention)
-            return await react(mind)
+            return await react(context)
 
         outcome = self._finished(Deferred.fromCoroutine(live()))
         return Again(tuple(watching.steps), outcome, tape.ended, len(tape.left()))
@@ -134,8 +134,8 @@ class Replayer:
             observer=_Watching(),
         )
         settings = config.assistant.model_copy(update={"may_repeat": True})  # refused calls are not in the record
-        mind = build_assistant(settings, [nobody], around).mind
-        return replace(mind, client=RecordedModel(mind.client, self._stage, clock))
+        context = build_assistant(settings, [nobody], around).context
+        return replace(context, client=RecordedModel(context.client, self._stage, clock))
 
 
 def _principal(config: Config, assistant: str, name: str) -> Principal:

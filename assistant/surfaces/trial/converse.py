@@ -196,7 +196,7 @@ class Trial:
         )
         self._assistant = stage.assistant
         body = stage.world.add(visitor, ears=VisitorEars(screen, visitor), description="A visitor from far away.")
-        self._launcher.launch(Warmer().warm(stage.assistant.mind, self._models[0]), "warming the model")
+        self._launcher.launch(Warmer().warm(stage.assistant.context, self._models[0]), "warming the model")
         status = self._web.status if self._web else str
         session = Session(
             body, stage.assistant, settings.name, observer, screen, self._pipeline, self._troubles, self._reload, status
@@ -208,7 +208,7 @@ class Trial:
         """Read the keys again, and ask again the servers that refused a key or did not have the model."""
         self._pipeline.configuration_changed()
         if self._assistant is not None:
-            for link in self._assistant.mind.client.links:
+            for link in self._assistant.context.client.links:
                 await link.client.has_new_key()
         if self._web is not None:
             await self._web.settings_changed()

@@ -247,7 +247,7 @@ class Session:
             await self.reload()
             self.screen.remark("(the keys are read again; whoever refused one, or had not the model, is asked anew)")
         elif name == "approvals":
-            self.screen.remark(approvals_text(self.assistant.mind.approvals.pending()))
+            self.screen.remark(approvals_text(self.assistant.context.approvals.pending()))
         elif name in {"memory", "forget", "mute", "unmute"}:
             self.screen.remark(f"({await self._right(name)})")
         elif name == "trace":
@@ -258,7 +258,7 @@ class Session:
 
     async def _status(self) -> None:
         """Show the servers, the budgets, the current troubles, and the journal's parked events and unknown effects."""
-        me, it, journal = self.body.principal, self.assistant.mind.me, self.assistant.mind.journal
+        me, it, journal = self.body.principal, self.assistant.context.me, self.assistant.context.journal
         known = [trouble.sentence for trouble in self.troubles]
         lines = [status_text(self.pipeline.snapshot(), names={me.id: me.name, it.id: it.name})]
         lines.append(self.web_status())

@@ -22,7 +22,7 @@ from twisted.logger import Logger
 
 from assistant.events.events import ChannelSaid, Event, Paged
 from assistant.service.runner import AssistantRunner
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import server
 from assistant.worlds.evennia.body.far_speech import CATEGORY, PAGE_TAG, AccountChannel
 from assistant.worlds.evennia.hearing.principals import principal_of
 from assistant.worlds.evennia.hearing.writers import Writers
@@ -51,15 +51,15 @@ class AssistantAccount(class_from_module(settings.BASE_ACCOUNT_TYPECLASS)):  # t
     """The account of an assistant. It hears pages and its channels, and is of no use to any player."""
 
     @property
-    def member(self) -> AssistantRunner | None:
+    def runner(self) -> AssistantRunner | None:
         """The running assistant, or None when it does not run."""
         character = character_of(self)
-        return house.member_of(character) if character is not None else None
+        return server.runner_of(character) if character is not None else None
 
     @property
     def is_connected(self) -> bool:
         """Whether the account hears anything: channels ask this before they send."""
-        return self.pk is not None and self.member is not None
+        return self.pk is not None and self.runner is not None
 
     @is_connected.setter
     def is_connected(self, value: bool) -> None:
@@ -103,8 +103,8 @@ class AssistantAccount(class_from_module(settings.BASE_ACCOUNT_TYPECLASS)):  # t
         Evennia tells the receiver neither that a text is a page nor who sent it: only the stored message does.
         """
         message = Msg.objects.filter(db_receivers_accounts=self).order_by("-pk").first()
-        member = self.member
-        if member is None or message is None or message.pk <= (self.ndb.last_page or 0):
+        runner = self.runner
+        if runner is None or message is None or message.pk <= (self.ndb.last_page or 0):
             return
         words = _plain(message.message)
         if not words or not text.endswith(words) or not message.tags.has(PAGE_TAG[0], category=PAGE_TAG[1]):
@@ -114,11 +114,11 @@ class AssistantAccount(class_from_module(settings.BASE_ACCOUNT_TYPECLASS)):  # t
         if sender is None or sender == self:
             return
         who = _speaker(sender, character_of(self))
-        member.hear(lambda event_id, at: Paged(id=event_id, at=at, who=who, text=words))
+        runner.hear(lambda event_id, at: Paged(id=event_id, at=at, who=who, text=words))
 
     def _hear_channel(self, words: str, channel: Any, senders: list[Any]) -> None:
-        member = self.member
-        if member is None or not words or not senders or any(one in (self, character_of(self)) for one in senders):
+        runner = self.runner
+        if runner is None or not words or not senders or any(one in (self, character_of(self)) for one in senders):
             return
         who = _speaker(senders[0], character_of(self))
         level = Writers().level_of(channel)  # its maker chose the name that is shown before the words
@@ -129,7 +129,7 @@ class AssistantAccount(class_from_module(settings.BASE_ACCOUNT_TYPECLASS)):  # t
         def made(event_id: str, at: float) -> Event:
             return ChannelSaid(id=event_id, at=at, who=who, channel=name, text=words, is_open=is_open)
 
-        member.hear(made)
+        runner.hear(made)
 
 
 def account_of(character: Any) -> AssistantAccount | None:

@@ -57,12 +57,12 @@ def _is_listed() -> bool:
 
 def ai_mark(character: Any) -> str:
     """Return the escaped mark after this character's name in a list; the usual one when no assistant lives in it."""
-    from assistant.worlds.evennia import service as house  # noqa: PLC0415  (the household is made after the typeclasses)
+    from assistant.worlds.evennia import server  # noqa: PLC0415  (the household is made after the typeclasses)
 
-    member = house.member_of(character)
-    if member is None:
+    runner = server.runner_of(character)
+    if runner is None:
         return USUAL_MARK
-    return escaped(one_line(member.config.assistant.ai_mark))
+    return escaped(one_line(runner.config.assistant.ai_mark))
 
 
 class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run time only

@@ -14,9 +14,7 @@ from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
 from assistant.service.options import merged
 from assistant.service.runner import AssistantRunner
-from assistant.worlds.evennia import accounts
-from assistant.worlds.evennia import runners as lives
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import accounts, runners, server
 from assistant.worlds.evennia.characters import AssistantCharacter
 from assistant.worlds.evennia.scripts import CATEGORY, OFF, OVERRIDES, AssistantScript, script_of
 from assistant.worlds.evennia.upkeep.game_wide import game_overrides
@@ -53,7 +51,7 @@ def create_assistant(
         attributes=[(OVERRIDES, tables)] if tables else [],
         tags=[] if start else [(OFF, CATEGORY)],
     )
-    lives.begin(character)
+    runners.begin(character)
     return character
 
 
@@ -62,9 +60,9 @@ async def delete_assistant(character: AssistantCharacter, *, forget: bool = Fals
 
     Raises HouseNotOpen when it is to forget and no household is open, and JournalError.
     """
-    member_id = house.id_of(character)
-    home = house.household() if forget else None
-    await lives.end(character)
+    member_id = server.id_of(character)
+    home = server.service() if forget else None
+    await runners.end(character)
     if home is not None:
         await home.erase(member_id)
     if character.pk:
@@ -92,8 +90,8 @@ def rename_assistant(character: AssistantCharacter, name: str) -> None:
     tables.get("assistant", {}).pop("name", None)
     script.overrides = tables
     character.key = name
-    if house.member_of(character) is not None:
-        lives.restart(character)
+    if server.runner_of(character) is not None:
+        runners.restart(character)
 
 
 def assistants() -> list[AssistantCharacter]:
@@ -109,13 +107,13 @@ def settings_of(character: AssistantCharacter) -> dict[str, Any]:
 
 def config_of(character: AssistantCharacter) -> Config:
     """Return the full settings of this assistant. Raises SettingsError when they no longer fit together."""
-    return lives.config_of(character, settings_of(character))
+    return runners.config_of(character, settings_of(character))
 
 
 def config_with(overrides: Mapping[str, Any], name: str | None = None) -> Config:
     """Return an assistant's settings with these overrides, under this name if one is given. Raises SettingsError."""
     named = {} if name is None else {"assistant": {"name": name}}
-    return merged(lives.base(), named, game_overrides(), overrides)
+    return merged(runners.base(), named, game_overrides(), overrides)
 
 
 def change_settings(
@@ -128,15 +126,15 @@ def change_settings(
     """
     script = _script(character)
     tables = dict(overrides)
-    lives.config_of(character, tables)
+    runners.config_of(character, tables)
     script.overrides = tables
-    return lives.restart(character, entered) if house.member_of(character) is not None else None
+    return runners.restart(character, entered) if server.runner_of(character) is not None else None
 
 
 def restart_all() -> int:
     """Restart all living assistants, after a change of the game's settings. Return how many were started."""
-    living = [character for character in assistants() if house.member_of(character) is not None]
-    return sum(lives.restart(character) is not None for character in living)
+    living = [character for character in assistants() if server.runner_of(character) is not None]
+    return sum(runners.restart(character) is not None for character in living)
 
 
 def start_assistant(character: AssistantCharacter) -> AssistantRunner:
@@ -145,19 +143,19 @@ def start_assistant(character: AssistantCharacter) -> AssistantRunner:
     Raises SettingsError when its settings do not fit together, and HouseNotOpen.
     """
     script = _script(character)
-    lives.config_of(character, script.overrides)
-    house.household()
+    runners.config_of(character, script.overrides)
+    server.service()
     script.is_off = False
-    member = lives.begin(character)
-    if member is None:
-        raise SettingsError(lives.trouble_of(character) or f"{character.key} cannot be started")
-    return member
+    runner = runners.begin(character)
+    if runner is None:
+        raise SettingsError(runners.trouble_of(character) or f"{character.key} cannot be started")
+    return runner
 
 
 async def stop_assistant(character: AssistantCharacter) -> None:
     """Stop the assistant and wait for it. It stays off, through any restart of the Server, until it is started."""
     _script(character).is_off = True
-    await lives.end(character)
+    await runners.end(character)
 
 
 def is_off(character: AssistantCharacter) -> bool:

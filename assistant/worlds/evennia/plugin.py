@@ -6,7 +6,7 @@ from twisted.application.service import IServiceCollection, Service
 from twisted.internet.defer import Deferred
 
 from assistant.service.closing import within
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import server
 
 #: How long cancelled commands may take to end, in seconds; the household then has the rest of the half second.
 WORK_SECONDS = 0.05
@@ -20,7 +20,7 @@ class EvenniaService(Service):
     def startService(self) -> None:
         """Open the household. A fault is logged and reported by `assistant/doctor`; the game starts in any case."""
         super().startService()  # type: ignore[no-untyped-call]  # Service has no types
-        house.open_house()
+        server.open_house()
 
     def stopService(self) -> Deferred[None]:
         """Close the household. Fires within half a second, when runs are suspended and the journal is closed.
@@ -34,13 +34,13 @@ class EvenniaService(Service):
 async def _closed() -> None:
     """Stop commands, assistants, and the ears of their characters, and wait for all of them."""
     # Evennia's own API is still empty while it loads this module.
-    from assistant.worlds.evennia import runners as lives  # noqa: PLC0415
+    from assistant.worlds.evennia import runners  # noqa: PLC0415
     from assistant.worlds.evennia.commands.order import WORK  # noqa: PLC0415
 
-    if house.is_open():
-        await within(house.household().clock, WORK_SECONDS, [WORK.stop()], "ending the commands that go on")
-    await house.close_house()
-    lives.let_everybody_go()
+    if server.is_open():
+        await within(server.service().clock, WORK_SECONDS, [WORK.stop()], "ending the commands that go on")
+    await server.close_house()
+    runners.let_everybody_go()
 
 
 def start_plugin_services(server: IServiceCollection) -> None:

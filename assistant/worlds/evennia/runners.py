@@ -14,8 +14,7 @@ from assistant.config.settings import SettingsError
 from assistant.service.embodiment import Embodiment
 from assistant.service.options import merged
 from assistant.service.runner import AssistantRunner
-from assistant.worlds.evennia import accounts
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import accounts, server
 from assistant.worlds.evennia.body.body import EvenniaBody
 from assistant.worlds.evennia.body.telling import tell
 from assistant.worlds.evennia.body.thinking_sign import ThinkingSign
@@ -34,9 +33,9 @@ class _Life:
 
     def hear(self, make: MakeEvent) -> None:
         """Hand an event to the member that lives in the character now; after a restart that is another one."""
-        member = house.member_of(self.character)
-        if member is not None:
-            member.hear(make)
+        runner = server.runner_of(self.character)
+        if runner is not None:
+            runner.hear(make)
 
 
 #: The living assistants, by id.
@@ -54,7 +53,7 @@ def begin(character: Any) -> AssistantRunner | None:
     logged. Never raises: Evennia calls this for one script after the other, and an exception would keep the rest from
     starting.
     """
-    living = house.member_of(character)
+    living = server.runner_of(character)
     return living if living is not None else _begun(character)
 
 
@@ -68,30 +67,30 @@ def restart(character: Any, entered: str = "") -> AssistantRunner | None:
 
 async def end(character: Any) -> None:
     """Stop the assistant of this character and wait for it; its run is suspended, its memory kept."""
-    member_id = house.id_of(character)
+    member_id = server.id_of(character)
     _let_go(character)
-    if house.is_open():
-        await house.household().stop(member_id)
+    if server.is_open():
+        await server.service().stop(member_id)
 
 
 def end_soon(character: Any) -> None:
     """Stop the assistant without waiting, as when its character is deleted."""
-    member_id = house.id_of(character)
+    member_id = server.id_of(character)
     _let_go(character)
-    if house.is_open():
-        stopped = Deferred.fromCoroutine(house.household().stop(member_id))
+    if server.is_open():
+        stopped = Deferred.fromCoroutine(server.service().stop(member_id))
         stopped.addErrback(lambda failure: _log.failure("an assistant was not stopped well", failure))
 
 
 def trouble_of(character: Any) -> str:
     """Say in one sentence why the assistant of this character cannot live or think; empty when it can."""
-    member = house.member_of(character)
-    return member.trouble if member is not None else _TROUBLES.get(house.id_of(character), "")
+    runner = server.runner_of(character)
+    return runner.trouble if runner is not None else _TROUBLES.get(server.id_of(character), "")
 
 
 def base() -> Mapping[str, Any]:
     """Return the game-wide settings as tables; empty while there is no household."""
-    return house.household().home.config.model_dump(exclude_unset=True) if house.is_open() else {}
+    return server.service().home.config.model_dump(exclude_unset=True) if server.is_open() else {}
 
 
 def config_of(character: Any, overrides: Mapping[str, Any]) -> Config:
@@ -102,17 +101,17 @@ def config_of(character: Any, overrides: Mapping[str, Any]) -> Config:
 def principal_for(character: Any, config: Config) -> Principal:
     """Return the principal of this character's assistant, with the permission its owner gave it."""
     settings = config.assistant
-    return Principal(house.id_of(character), settings.name, Kind.ASSISTANT, settings.permission)
+    return Principal(server.id_of(character), settings.name, Kind.ASSISTANT, settings.permission)
 
 
 def _begun(character: Any, entered: str = "") -> AssistantRunner | None:
     """Start the assistant and return it; None, with the reason recorded, when it cannot be started."""
     from assistant.worlds.evennia.scripts import script_of  # noqa: PLC0415  (the script imports this module)
 
-    member_id = house.id_of(character)
+    member_id = server.id_of(character)
     script = script_of(character)
     _TROUBLES.pop(member_id, None)
-    if script is None or script.is_off or not house.is_open():
+    if script is None or script.is_off or not server.is_open():
         return None
     try:
         if not isinstance(character, AssistantCharacter):
@@ -131,26 +130,26 @@ def _begun(character: Any, entered: str = "") -> AssistantRunner | None:
 
 def _moved_in(character: Any, config: Config, entered: str) -> AssistantRunner:
     """Start the assistant in its character, let the character hear, and return the member."""
-    household = house.household()
+    service = server.service()
     me = principal_for(character, config)
     voice = accounts.voice_of(character)
     manner = config.assistant
-    body = EvenniaBody(character, household.clock, voice, manner.pause_seconds, manner.speech_colour)
+    body = EvenniaBody(character, service.clock, voice, manner.pause_seconds, manner.speech_colour)
     place = Embodiment(me, body, ACCOUNT_TOOLS if voice is not None else (), body.gathered, tell, body.where)
-    member = household.start(place, config, entered)
+    runner = service.start(place, config, entered)
     life = _LIVES.get(me.id)
     if life is None or life.character is not character:
         life = _LIVES[me.id] = _heard_by(character)
-    sign = ThinkingSign(household.clock, body.sign, me.name)
+    sign = ThinkingSign(service.clock, body.sign, me.name)
     body.spoke = sign.spoke
-    member.observers.add(sign)
-    return member
+    runner.observers.add(sign)
+    return runner
 
 
 def _heard_by(character: Any) -> _Life:
     """Attach ears to a character and return its life."""
     life = _Life(character)
-    character.attach(EventSource(character, life, house.household().clock))
+    character.attach(EventSource(character, life, server.service().clock))
     return life
 
 
@@ -162,6 +161,6 @@ def let_everybody_go() -> None:
 
 def _let_go(character: Any) -> None:
     """Detach the ears of a character."""
-    life = _LIVES.pop(house.id_of(character), None)
+    life = _LIVES.pop(server.id_of(character), None)
     if life is not None:
         life.character.detach()

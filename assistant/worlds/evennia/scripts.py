@@ -10,8 +10,7 @@ from typing import Any
 from evennia.scripts.scripts import DefaultScript
 from evennia.utils.dbserialize import deserialize
 
-from assistant.worlds.evennia import runners as lives
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import runners, server
 
 #: The one Attribute: the tables of settings that differ from the game's. Keys are in it only as references.
 OVERRIDES = "overrides"
@@ -26,17 +25,17 @@ class AssistantScript(DefaultScript):  # type: ignore[misc]  # Evennia has no ty
     def at_script_creation(self) -> None:
         """In a running game, start the assistant in the next turn of the reactor, however the script was made."""
         self.desc = "The life of an AI character (mud-assistant)."
-        house.soon(self.at_server_start)
+        server.soon(self.at_server_start)
 
     def at_server_start(self) -> None:
         """Start the assistant. Evennia calls this at every start and reload, and after a crash as well."""
         if self.pk and self.obj is not None:
-            lives.begin(self.obj)
+            runners.begin(self.obj)
 
     def at_script_delete(self) -> bool:
         """Stop the assistant; what it remembers stays in the journal."""
         if self.obj is not None:
-            lives.end_soon(self.obj)
+            runners.end_soon(self.obj)
         return True
 
     @property

@@ -43,7 +43,7 @@ _ACTS: tuple[tuple[re.Pattern[str], _Act], ...] = tuple(
     for pattern, act in (
         (
             r"(?:hello|good (?:morning|day|evening)|greetings)\b",
-            lambda wish, _: _answer(wish, f"Good day, {wish.who}."),
+            lambda retry_after, _: _answer(retry_after, f"Good day, {retry_after.who}."),
         ),
         (r"(?:look (?:a)?round|what can you see|describe the room)", lambda *_: Call("look")),
         (r"(?:look at|inspect|examine) (?:the )?(?P<what>.+)", lambda _, m: Call("inspect", {"target": m["what"]})),
@@ -81,16 +81,16 @@ def _next_call(turns: Sequence[Turn]) -> Call:
     """Return the call for the last wish, or what follows its result."""
     heard = [place for place, turn in enumerate(turns) if turn.kind == "heard"]
     at = heard[-1] if heard else -1
-    wish = _wish(turns[at].text) if at >= 0 else None
-    if wish is None:
+    retry_after = _wish(turns[at].text) if at >= 0 else None
+    if retry_after is None:
         return Call("noop", {"reason": "nobody asked"})
     results = [turn for turn in turns[at + 1 :] if turn.kind == "result"]
     if results:
-        return _answer(wish, " ".join(results[-1].text.split())[:_TOLD_CHARS])
+        return _answer(retry_after, " ".join(results[-1].text.split())[:_TOLD_CHARS])
     for pattern, act in _ACTS:
-        if match := pattern.match(wish.text):
-            return act(wish, match)
-    return _answer(wish, f"I heard you, {wish.who}")
+        if match := pattern.match(retry_after.text):
+            return act(retry_after, match)
+    return _answer(retry_after, f"I heard you, {retry_after.who}")
 
 
 def _wish(text: str) -> Wish | None:
@@ -98,14 +98,14 @@ def _wish(text: str) -> Wish | None:
     for line in reversed(text.splitlines()):
         if heard := _HEARD.fullmatch(line.strip()):
             named = _NAMED.match(heard["text"])
-            wish = named["wish"] if named else heard["text"]
-            return Wish(heard["who"], wish, heard["how"])
+            retry_after = named["wish"] if named else heard["text"]
+            return Wish(heard["who"], retry_after, heard["how"])
     return None
 
 
-def _answer(wish: Wish, text: str) -> Call:
-    if wish.how.startswith("says on "):
-        return Call("channel", {"channel": wish.how.removeprefix("says on "), "text": text})
-    if wish.how.startswith("says"):
+def _answer(retry_after: Wish, text: str) -> Call:
+    if retry_after.how.startswith("says on "):
+        return Call("channel", {"channel": retry_after.how.removeprefix("says on "), "text": text})
+    if retry_after.how.startswith("says"):
         return _say(text)
-    return Call("page" if wish.how.startswith("pages") else "whisper", {"target": wish.who, "text": text})
+    return Call("page" if retry_after.how.startswith("pages") else "whisper", {"target": retry_after.who, "text": text})

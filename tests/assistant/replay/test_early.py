@@ -37,7 +37,7 @@ async def lived(file: Path, day: list[Step], lines: tuple[str, ...]) -> list[str
         writing(file, "assistant:1") as journal,
         living(day, {"may_repeat": True}, provider="local", ann=ANNA) as life,
     ):
-        life.assistant.mind = changed(life.assistant.mind, journal=journal)
+        life.assistant.context = changed(life.assistant.context, journal=journal)
         for number, line in enumerate(lines):
             await life.assistant.hear(said(number, line))
             await life.assistant.settled()
@@ -77,7 +77,7 @@ async def test_the_transcript_tells_what_was_said_when(tmp_path: Path, capsys: p
 async def test_a_run_that_is_open_after_its_beginning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hanging = living([Hang("mid", 11, SAYS)], provider="local")
     async with writing(tmp_path / "j", "assistant:1") as journal, hanging as life:
-        life.assistant.mind = changed(life.assistant.mind, journal=journal)
+        life.assistant.context = changed(life.assistant.context, journal=journal)
         await life.ann.say("Sage, the well?")
         while not life.witness.heard:
             await deferLater(reactor, 0.005)

@@ -40,7 +40,7 @@ async def test_a_day_of_all_kinds_of_runs_is_replayed_without_a_difference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with writing(tmp_path / "j", "assistant:1") as journal, living(DAY, {"max_steps": 4}) as life:
-        life.assistant.mind = changed(life.assistant.mind, journal=journal)
+        life.assistant.context = changed(life.assistant.context, journal=journal)
         for number, line in enumerate(("What is here?", "Go away!", "Whisper!", "Tea?", "More?")):
             await life.assistant.hear(said(number, line))
             await life.assistant.settled()
@@ -55,7 +55,7 @@ async def test_a_day_of_all_kinds_of_runs_is_replayed_without_a_difference(
 
 async def test_words_that_came_too_late_do_so_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with writing(tmp_path / "j", "assistant:1") as journal, living([DAY[2]]) as life:
-        life.assistant.mind = changed(life.assistant.mind, journal=journal)
+        life.assistant.context = changed(life.assistant.context, journal=journal)
         life.world.remove(life.ann)
         await life.assistant.hear(said(0, "What is here?"))
         await life.assistant.settled()

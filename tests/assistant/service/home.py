@@ -24,7 +24,7 @@ from tests.assistant.living import ANN, SAGE, Witness, reactor
 class Village:
     """A household, the world it lives in, and Ann, who listens."""
 
-    household: AssistantService
+    service: AssistantService
     world: EmbeddedWorld
     ann: EmbeddedBody
     home: EmbeddedBody
@@ -32,11 +32,11 @@ class Village:
 
     def start(self, settings: Mapping[str, Any], entered: str = "") -> AssistantRunner:
         """Sage, started with these settings."""
-        return self.household.start(Embodiment(SAGE, self.home), merged(settings), entered)
+        return self.service.start(Embodiment(SAGE, self.home), merged(settings), entered)
 
-    def says(self, member: AssistantRunner, text: str) -> None:
+    def says(self, runner: AssistantRunner, text: str) -> None:
         """Ann says something to Sage."""
-        member.hear(lambda id_, at: Said(id=id_, at=at, who=ANN, text=text, alone=True))
+        runner.hear(lambda id_, at: Said(id=id_, at=at, who=ANN, text=text, alone=True))
 
 
 @asynccontextmanager
@@ -51,12 +51,12 @@ async def village(
     made = ServiceConfig(
         merged(settings or {}), folder, environment or {}, lambda: 1_000_000.0, Secrets(), folder / "journal"
     )
-    household = AssistantService(on, made, Random(1))  # noqa: S311  (jitter)
+    service = AssistantService(on, made, Random(1))  # noqa: S311  (jitter)
     world, witness = EmbeddedWorld(), Witness()
     home = world.add(SAGE)
     ann = world.add(ANN, ears=witness)
-    household.open()
+    service.open()
     try:
-        yield Village(household, world, ann, home, witness)
+        yield Village(service, world, ann, home, witness)
     finally:
-        await household.close()
+        await service.close()

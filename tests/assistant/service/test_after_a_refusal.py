@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.service import runner as members
+from assistant.service import runner as runners
 from assistant.service.runner import RunnerState
 from llm.testing import Call, FakeChat, HttpError, RecordedRequest, Reply, Step, serve
 from tests.assistant.living import reactor
@@ -64,7 +64,7 @@ async def test_another_assistant_that_waits_for_the_same_key_goes_on_as_well(tmp
         assert sage.assistant is not None
         assert sage.assistant.tick.paused
         is_paid.append(True)
-        here.household.settings_changed()
+        here.service.settings_changed()
         await sage.settled()
         assert here.witness.heard[-1] == "Sage: Hello, Ann."
 
@@ -90,8 +90,8 @@ async def test_a_key_file_that_was_put_right_is_read_when_the_old_key_is_refused
 async def test_who_waits_for_a_model_does_not_show_a_refused_key_again_and_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(members, "FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(members, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(runners, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(runners, "LONGEST_PAUSE", 0.01)
     fake = FakeChat(reactor, lambda _: HELLO, "planted-right")
     write_key(tmp_path, "planted-wrong")
     async with village(tmp_path) as here, serve(fake, reactor) as url:

@@ -18,7 +18,7 @@ from assistant.events.outcome import Answered, Outcome
 from assistant.events.trace import StepTrace
 from assistant.journal import StreamEntry
 from assistant.models.choose import NoModelError
-from assistant.service import runner as members
+from assistant.service import runner as runners
 from assistant.service.embedded import EmbeddedPool
 from assistant.service.embodiment import Embodiment
 from assistant.service.options import merged
@@ -92,9 +92,9 @@ async def test_what_was_remembered_is_held_once_and_packed(tmp_path: Path) -> No
                 sage = here.start(asks(url))
                 while sage.assistant is None:
                     await deferLater(reactor, 0.01)
-                assert len(sage.assistant.mind.history) == remembered
+                assert len(sage.assistant.context.history) == remembered
                 held = [*reached(sage, reactor)]
-                assert sage.assistant.mind.history in held
+                assert sage.assistant.context.history in held
                 assert [one for one in held if isinstance(one, Message | StreamEntry)] == []
                 here.says(sage, "Sage, hello")
                 await sage.settled()
@@ -103,13 +103,13 @@ async def test_what_was_remembered_is_held_once_and_packed(tmp_path: Path) -> No
 async def test_a_model_that_is_away_is_waited_for_and_nothing_that_is_said_meanwhile_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(members, "FIRST_PAUSE", 0.05)
-    monkeypatch.setattr(members, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(runners, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(runners, "LONGEST_PAUSE", 0.05)
     fake = ollama()
     async with village(tmp_path) as here:
         async with serve(fake, reactor) as url:
             pass
-        sage = here.start(asks(url, excuse="looks away."))
+        sage = here.start(asks(url, fallback_line="looks away."))
         await until(lambda: sage.trouble)
         assert sage.state is RunnerState.WAITING
         assert "ollama serve" in sage.trouble
@@ -134,7 +134,7 @@ async def test_a_change_of_settings_takes_the_run_that_goes_up_again_and_says_no
         here.says(sage, "Sage, hello")
         await until(lambda: fake.chats)
         again = here.start(asks(url, max_steps=2))
-        assert here.household.members == {SAGE.id: again}
+        assert here.service.runners == {SAGE.id: again}
         await again.settled()
         assert sage.state is RunnerState.STOPPED
         assert here.witness.heard == ["Sage: Hello, Ann."]
@@ -164,11 +164,11 @@ async def test_a_key_given_for_one_who_does_not_live_may_go_to_its_new_server(tm
         first = {**asks(url), "model": {**asks(url)["model"], "key": "env:MY_KEY"}}
         sage = here.start(first)
         await sage.settled()
-        await here.household.stop(SAGE.id)
+        await here.service.stop(SAGE.id)
         async with serve(fake, reactor) as other:
             second = merged(first, {"model": {"url": other}})
-            await here.household.give_key(second, "env:MY_KEY")
-            assert (await here.household.choose(second, ""))[0].provider.api_url == other
+            await here.service.give_key(second, "env:MY_KEY")
+            assert (await here.service.choose(second, ""))[0].provider.api_url == other
 
 
 async def test_what_is_heard_while_settings_change_is_not_lost(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ async def test_what_an_earlier_life_left_to_answer_waits_until_somebody_is_there
                 await comes
 
             place = Embodiment(SAGE, there.home, gathered=gathered)
-            sage = there.household.start(place, merged(asks(url)))
+            sage = there.service.start(place, merged(asks(url)))
             there.says(sage, "Sage, are you back?")
             await until(lambda: sage.models)
             assert (sage.state, len(fake.chats)) == (RunnerState.OPENING, 1)
@@ -232,7 +232,7 @@ async def test_who_has_nothing_left_to_answer_waits_for_nobody(tmp_path: Path) -
 
     fake = ollama()
     async with village(tmp_path) as here, serve(fake, reactor) as url:
-        sage = here.household.start(Embodiment(SAGE, here.home, gathered=never), merged(asks(url)))
+        sage = here.service.start(Embodiment(SAGE, here.home, gathered=never), merged(asks(url)))
         await sage.settled()
         assert sage.state is RunnerState.AWAKE
 
@@ -242,10 +242,10 @@ async def test_a_stopped_assistant_hears_no_more_and_its_id_is_free(tmp_path: Pa
     async with village(tmp_path) as here, serve(fake, reactor) as url:
         sage = here.start(asks(url))
         await sage.settled()
-        await here.household.stop(SAGE.id)
+        await here.service.stop(SAGE.id)
         here.says(sage, "Sage, hello")
-        assert (here.household.members, sage.state) == ({}, RunnerState.STOPPED)
-        await here.household.stop(SAGE.id)  # and once more is nothing
+        assert (here.service.runners, sage.state) == ({}, RunnerState.STOPPED)
+        await here.service.stop(SAGE.id)  # and once more is nothing
 
 
 def everything_in(folder: Path) -> bytes:
@@ -259,11 +259,11 @@ async def test_an_erased_assistant_leaves_no_word_in_the_file_and_others_keep_th
         here.says(sage, "Sage, the treasure lies below the xylophone")
         await sage.settled()
         mira = Principal("assistant:2", "Mira", Kind.ASSISTANT)
-        other = here.household.start(Embodiment(mira, here.world.add(mira)), merged(asks(url, name="Mira")))
+        other = here.service.start(Embodiment(mira, here.world.add(mira)), merged(asks(url, name="Mira")))
         here.says(other, "Mira, the moon is made of marzipan")
         await other.settled()
-        await here.household.erase(SAGE.id)
-        await here.household.stop(mira.id)
+        await here.service.erase(SAGE.id)
+        await here.service.stop(mira.id)
     kept = everything_in(tmp_path)
     assert b"xylophone" not in kept
     assert b"marzipan" in kept
@@ -291,7 +291,7 @@ async def test_a_file_that_is_no_journal_is_left_alone_and_told(tmp_path: Path) 
         sage = here.start(asks("http://127.0.0.1:9"))
         await until(lambda: sage.trouble)
         assert "is not used as the journal" in sage.trouble
-        assert sage.trouble == here.household.trouble
+        assert sage.trouble == here.service.trouble
     assert (tmp_path / "journal").read_text() == "dear diary, " * 100
 
 
@@ -313,10 +313,10 @@ async def test_a_model_is_tried_with_a_question_before_it_is_used(tmp_path: Path
     greet = Reply(calls=(Call("greet", {"name": "Anna"}),))
     fake = ollama(lambda request: greet)
     async with village(tmp_path) as here, serve(fake, reactor) as url:
-        said = await here.household.try_model(ModelConfig(provider="ollama", url=url, model="sage"))
+        said = await here.service.try_model(ModelConfig(provider="ollama", url=url, model="sage"))
         assert said.startswith(f"Ollama at {url}, model sage: it answered in ")
         with pytest.raises(NoModelError, match="has no model 'other'"):
-            await here.household.try_model(ModelConfig(provider="ollama", url=url, model="other"))
+            await here.service.try_model(ModelConfig(provider="ollama", url=url, model="other"))
 
 
 async def test_a_key_goes_to_a_new_server_only_when_its_owner_names_it_again(tmp_path: Path) -> None:
@@ -327,11 +327,11 @@ async def test_a_key_goes_to_a_new_server_only_when_its_owner_names_it_again(tmp
         await sage.settled()
         elsewhere = ModelConfig(provider="ollama", url="http://127.0.0.1:9", model="sage", key="env:MY_KEY")
         with pytest.raises(NoModelError, match="command that sets keys"):
-            await here.household.try_model(elsewhere)
+            await here.service.try_model(elsewhere)
         with pytest.raises(NoModelError, match="ollama serve"):  # it may be sent there, but nobody answers
-            await here.household.try_model(elsewhere, "env:MY_KEY")
+            await here.service.try_model(elsewhere, "env:MY_KEY")
         assert "planted" not in sage.trouble
-        assert here.household.scrub("a-planted-key-123456") == "[key]"
+        assert here.service.scrub("a-planted-key-123456") == "[key]"
 
 
 async def test_what_was_spent_is_told_by_day_and_account(tmp_path: Path) -> None:
@@ -341,8 +341,8 @@ async def test_what_was_spent_is_told_by_day_and_account(tmp_path: Path) -> None
         sage = here.start({**asks(url), **settings})
         here.says(sage, "Sage, hello")
         await sage.settled()
-        await here.household.pipeline.kept()
-        rows = {row.account: row for row in await here.household.usage(7)}
+        await here.service.pipeline.kept()
+        rows = {row.account: row for row in await here.service.usage(7)}
         assert {ANN.id, SAGE.id, "all assistants"} == set(rows)
         assert (rows[ANN.id].calls, rows[ANN.id].day.isoformat()) == (1, "1970-01-12")
         assert rows[ANN.id].tokens > 0
@@ -354,7 +354,7 @@ async def test_the_doctor_looks_at_the_settings_of_one_assistant(tmp_path: Path)
     async with village(tmp_path) as here, serve(fake, reactor) as url:
         sage = here.start(asks(url))
         await sage.settled()
-        assert await here.household.doctor(sage, found.append)
+        assert await here.service.doctor(sage, found.append)
         states = {finding.check: finding.state for finding in found}
         assert states["model tools"] is Found.OK
         assert states["journal"] is Found.OK

@@ -67,7 +67,7 @@ async def test_the_settings_written_out_by_hand_do_the_same(template: Path, tmp_
         assert await game.py(owner, CMDSET) == "commands.default_cmdsets.AccountCmdSet"
         await owner.asks("assistant/create Sage", "Sage is here")
         assert (
-            await game.py(owner, "__import__('assistant.worlds.evennia.service').worlds.evennia.service.is_open()")
+            await game.py(owner, "__import__('assistant.worlds.evennia.server').worlds.evennia.server.is_open()")
             == "True"
         )
         told = await owner.asks("assistant/doctor", "the game's database")

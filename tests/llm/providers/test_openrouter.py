@@ -33,8 +33,8 @@ def sent(*datas: object) -> bytes:
     return b": OPENROUTER PROCESSING\n\n" + b"".join(b"data: " + orjson.dumps(data) + b"\n\n" for data in datas)
 
 
-def delta(finish: str | None = None, **members: JSON) -> JSONObject:
-    return {"choices": [{"index": 0, "delta": members, "finish_reason": finish}]}
+def delta(finish: str | None = None, **runners: JSON) -> JSONObject:
+    return {"choices": [{"index": 0, "delta": runners, "finish_reason": finish}]}
 
 
 def read(body: bytes) -> list[StreamEvent]:

@@ -23,13 +23,13 @@ def test_two_assistants_share_one_search_and_each_pays_alone() -> None:
     paced = PacedSearch(provider, Pace("a", clock, Rate(burst=1)))
     cached = CachedSearch(SearchChain([paced], clock, Random(1)), SearchCache(clock))  # noqa: S311
     own = [HourlyQuota(2, clock.seconds, "searches") for _ in range(2)]
-    searches = [AllottedSearch(FilteredSearch(cached, Domains()), allotment) for allotment in own]
+    searches = [AllottedSearch(FilteredSearch(cached, Domains()), quota) for quota in own]
     for search in searches:
         found = Heard(search.search(QUERY)).value
         assert isinstance(found, Hits)
         assert (list(found), found.served_by) == ([HIT], "a")
     assert len(provider.asked) == 1
-    assert [allotment.left for allotment in own] == [1, 1]
+    assert [quota.left for quota in own] == [1, 1]
     assert not clock.getDelayedCalls()
 
 

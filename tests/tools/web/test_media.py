@@ -112,9 +112,9 @@ def test_a_bomb_is_never_unpacked_beyond_the_cap() -> None:
 
 
 @given(st.lists(st.binary(max_size=60), min_size=1, max_size=5), st.integers(1, 30))
-def test_members_cut_anywhere_come_out_whole(members: list[bytes], piece: int) -> None:
-    packed = b"".join(map(gzip.compress, members))
-    content = b"".join(members)
+def test_members_cut_anywhere_come_out_whole(runners: list[bytes], piece: int) -> None:
+    packed = b"".join(map(gzip.compress, runners))
+    content = b"".join(runners)
     exact, short = Gunzip(len(content)), Gunzip(max(0, len(content) - 1))
     cuts = [packed[start : start + piece] for start in range(0, len(packed), piece)]
     assert b"".join(map(exact.feed, cuts)) == content

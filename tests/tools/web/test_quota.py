@@ -29,21 +29,21 @@ def test_a_used_up_quota_says_until_when_and_asks_nobody() -> None:
 
 def test_a_refused_address_costs_nothing_and_a_failure_does() -> None:
     clock = Clock()
-    allotment = HourlyQuota(2, clock.seconds, "pages")
+    quota = HourlyQuota(2, clock.seconds, "pages")
     reader = ScriptedReader("r", error(ErrorKind.POLICY))
-    allotted = AllottedReader(reader, allotment)
+    allotted = AllottedReader(reader, quota)
     Heard(allotted.read_url("http://10.0.0.1/"))
-    assert allotment.left == 2
+    assert quota.left == 2
     reader.answer = error(ErrorKind.TIMEOUT)
     Heard(allotted.read_url("http://example.org/"))
-    assert allotment.left == 1
+    assert quota.left == 1
 
 
 def test_a_cancelled_question_was_asked() -> None:
     clock, provider = Clock(), Scripted("a", None)
-    allotment = HourlyQuota(2, clock.seconds, "searches")
-    Heard(AllottedSearch(provider, allotment).search(QUERY)).cancel()
-    assert allotment.left == 1
+    quota = HourlyQuota(2, clock.seconds, "searches")
+    Heard(AllottedSearch(provider, quota).search(QUERY)).cancel()
+    assert quota.left == 1
 
 
 def test_of_two_allotments_neither_pays_for_the_others_refusal() -> None:
@@ -67,8 +67,8 @@ class QuotaModel(RuleBasedStateMachine):
         super().__init__()
         self.clock = Clock()
         self.provider = Scripted("a")
-        self.allotment = HourlyQuota(3, self.clock.seconds, "searches")
-        self.search = AllottedSearch(self.provider, self.allotment)
+        self.quota = HourlyQuota(3, self.clock.seconds, "searches")
+        self.search = AllottedSearch(self.provider, self.quota)
         self.paid: list[float] = []
 
     @rule(kind=st.none() | st.sampled_from(sorted(ErrorKind)))

@@ -68,17 +68,17 @@ class Gunzip:
             raise BrokenPacking("it has too many parts")
         self._member = zlib.decompressobj(_GZIP)
 
-    def _unpack(self, member: zlib._Decompress, data: bytes) -> tuple[bytes, bytes]:
+    def _unpack(self, runner: zlib._Decompress, data: bytes) -> tuple[bytes, bytes]:
         """Unpack `data` and return the result, with the bytes after the member's end. Raises BrokenPacking."""
         try:
-            piece = member.decompress(data, self._left + 1)
+            piece = runner.decompress(data, self._left + 1)
         except zlib.error:
             raise BrokenPacking("it is damaged") from None
         if len(piece) > self._left:
             self.is_cut = True
             return piece[: self._left], b""
         self._left -= len(piece)
-        if not member.eof:
+        if not runner.eof:
             return piece, b""  # room was left, so that all of the input was taken
         self._member = None
-        return piece, member.unused_data
+        return piece, runner.unused_data

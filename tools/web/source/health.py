@@ -76,7 +76,7 @@ class ProviderHealth:
     def asked(self) -> Asked:
         """Note that the provider is asked now. Give the returned record back with the outcome."""
         self._serial += 1
-        probes = bool(self._bar.barred) and self._bar.asked()
+        probes = bool(self._bar.revoked) and self._bar.asked()
         return Asked(self._serial, self._version, probes)
 
     def cancelled(self, asked: Asked) -> None:
@@ -123,7 +123,7 @@ class ProviderHealth:
     @property
     def refused(self) -> str:
         """The provider's message when it refused the key; empty when it is not left alone for that now."""
-        return self._bar.barred if self._bar.holds(self._now()) else ""
+        return self._bar.revoked if self._bar.holds(self._now()) else ""
 
     @property
     def is_out(self) -> bool:

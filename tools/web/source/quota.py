@@ -91,14 +91,14 @@ class AllottedReader:
 
 async def _charged(allotments: Sequence[HourlyQuota], ask: Callable[[], Awaitable[A]]) -> A:
     """Return the answer and charge every allotment. A refused address costs nothing: no request was sent."""
-    refusals = [refusal for allotment in allotments if (refusal := allotment.refusal())]
+    refusals = [refusal for quota in allotments if (refusal := quota.refusal())]
     if refusals:
         raise max(refusals, key=lambda refusal: refusal.retry_at or float("inf"))
-    taken = [(allotment, allotment.take()) for allotment in allotments]
+    taken = [(quota, quota.take()) for quota in allotments]
     try:
         return await ask()
     except WebError as error:
         if error.kind is ErrorKind.POLICY:
-            for allotment, at in taken:
-                allotment.give_back(at)
+            for quota, at in taken:
+                quota.give_back(at)
         raise

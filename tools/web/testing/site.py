@@ -68,9 +68,9 @@ class FakeSite:
         said = {"Content-Length": str(len(content)), **(headers or {})}
         self.raw(path, head(status, said, content_type) + content)
 
-    def gzipped(self, path: str, *members: bytes, content_type: str = HTML) -> None:
+    def gzipped(self, path: str, *runners: bytes, content_type: str = HTML) -> None:
         """Serve a page packed with gzip, in one or several members."""
-        packed = b"".join(gzip.compress(member) for member in members)
+        packed = b"".join(gzip.compress(runner) for runner in runners)
         self.page(path, packed, content_type, headers={"Content-Encoding": "gzip"})
 
     def redirect(self, path: str, location: str, status: int = 302) -> None:

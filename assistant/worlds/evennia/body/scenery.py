@@ -89,12 +89,12 @@ def in_game(character: Any, assistants: Sequence[Any]) -> tuple[Person, ...]:
 def lowest_in_reach(character: Any) -> int | None:
     """Return the lowest level of any text that the game may show the character here; None when the game wrote all."""
     room = character.location
-    return Writers().lowest((room, *room.contents, character) if room is not None else (character,), character)
+    return Writers().min_level((room, *room.contents, character) if room is not None else (character,), character)
 
 
 def lowest_in_game(character: Any, assistants: Sequence[Any]) -> int | None:
     """Return the lowest level of any text here, and of the names of all who are in the game."""
-    levels = [lowest_in_reach(character), Writers().lowest(_others_in_game(character, assistants), character)]
+    levels = [lowest_in_reach(character), Writers().min_level(_others_in_game(character, assistants), character)]
     return min((level for level in levels if level is not None), default=None)
 
 
@@ -181,7 +181,7 @@ def _looked_at(thing: Any, looker: Any) -> str:
     """Return all that looking at the thing tells, through its hooks and locks, with the level of its writer."""
     told = visible_lines(str(looker.at_look(thing) or ""), MAX_DESCRIPTION)
     told = told or f"You see nothing special about {seen_name(thing, looker)}."
-    level = Writers().lowest((thing,), looker)
+    level = Writers().min_level((thing,), looker)
     return told if level is None else Written(told, level)
 
 

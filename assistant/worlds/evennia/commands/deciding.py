@@ -29,7 +29,7 @@ def _decide(order: TypedCommand, *, allow: bool) -> str:
     character, rest = named_and_rest(" ".join(filter(None, (order.left, order.right))), usage)
     assistant = awake(character)
     if not rest:
-        asked = assistant.mind.approvals.pending()
+        asked = assistant.context.approvals.pending()
         how = f"\nTo decide: assistant/{word} {character.key} NUMBER" if asked else ""
         return f"{character.key} asks leave for:\n{approvals_text(asked)}{how}"
     if not rest.isdigit() or len(rest) > _MAX_DIGITS:

@@ -9,11 +9,9 @@ from evennia.objects.models import ObjectDB
 
 from assistant.config.settings import SettingsError
 from assistant.service.options import with_option
-from assistant.worlds.evennia import accounts, creation
-from assistant.worlds.evennia import runners as lives
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import accounts, creation, runners, server
 from assistant.worlds.evennia.body import far_speech
-from assistant.worlds.evennia.commands.naming import exactly_named, member_of, named
+from assistant.worlds.evennia.commands.naming import exactly_named, named, runner_of
 from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import cut, listed, table
 from assistant.worlds.evennia.commands.spending import GAME_WIDE
@@ -39,8 +37,8 @@ def create(order: TypedCommand) -> Answer:
     where = order.character.location if order.character is not None else None
     character = creation.create_assistant(name, where, overrides=overrides)
     place = character.location.key if character.location is not None else "nowhere"
-    trouble = lives.trouble_of(character) if house.is_open() else "the household of the assistants is not open"
-    how = f" It cannot live yet: {trouble}." if trouble and house.member_of(character) is None else ""
+    trouble = runners.trouble_of(character) if server.is_open() else "the household of the assistants is not open"
+    how = f" It cannot live yet: {trouble}." if trouble and server.runner_of(character) is None else ""
     return (
         f"{character.key} is here: {place}.{how} See what it is up to: assistant/status {character.key}. "
         f"Choose its model: assistant/provider {character.key}"
@@ -77,19 +75,19 @@ def list_text(order: TypedCommand) -> str:
 
 
 def _line(character: Any) -> tuple[str, str, str, str]:
-    member = house.member_of(character)
+    runner = server.runner_of(character)
     where = character.location.key if character.location is not None else "nowhere"
-    if member is None:
-        return character.key, where, state_of(character), lives.trouble_of(character)
-    return character.key, where, state_of(character), member.models[0].why if member.models else member.trouble
+    if runner is None:
+        return character.key, where, state_of(character), runners.trouble_of(character)
+    return character.key, where, state_of(character), runner.models[0].why if runner.models else runner.trouble
 
 
 def state_of(character: Any) -> str:
     """Describe the state of an assistant in a word or two."""
-    member = house.member_of(character)
-    if member is None:
+    runner = server.runner_of(character)
+    if runner is None:
         return "off" if creation.is_off(character) else "not running"
-    return "emergency stop" if member.emergency else str(member.state)
+    return "emergency stop" if runner.emergency else str(runner.state)
 
 
 def start(order: TypedCommand) -> Answer:
@@ -97,7 +95,7 @@ def start(order: TypedCommand) -> Answer:
     if order.left.casefold() == _ALL:
         return _start_all()
     character = named(order.left, "assistant/start NAME (or: all)")
-    if house.member_of(character) is not None:
+    if server.runner_of(character) is not None:
         return f"{character.key} runs already. See: assistant/status {character.key}"
     creation.start_assistant(character)
     return f"{character.key} starts. See: assistant/status {character.key}"
@@ -105,10 +103,10 @@ def start(order: TypedCommand) -> Answer:
 
 def _start_all() -> str:
     """Start each assistant that does not run; one that cannot live does not stop the others."""
-    house.household()
+    server.service()
     started, failed = [], []
     for character in creation.assistants():
-        if house.member_of(character) is not None:
+        if server.runner_of(character) is not None:
             continue
         try:
             creation.start_assistant(character)
@@ -125,7 +123,7 @@ def stop(order: TypedCommand) -> Answer:
     """Stop an assistant, or all of them, until they are started again."""
     if order.left.casefold() != _ALL:
         return _stop([named(order.left, "assistant/stop NAME (or: all)")])
-    living = [one for one in creation.assistants() if house.member_of(one) is not None]
+    living = [one for one in creation.assistants() if server.runner_of(one) is not None]
     if not living:
         return "No assistant runs, so nothing was done."
     if not _sure(order.right)[0]:
@@ -149,10 +147,10 @@ async def _stop(characters: list[Any]) -> str:
 def reset(order: TypedCommand) -> Answer:
     """Lift the emergency stop."""
     character = named(order.left, "assistant/reset NAME")
-    member = member_of(character)
-    if not member.emergency:
+    runner = runner_of(character)
+    if not runner.emergency:
         return f"{character.key} is not under an emergency stop, so nothing was done."
-    member.clear()
+    runner.clear()
     return f"The emergency stop of {character.key} is lifted: it thinks again."
 
 
@@ -228,8 +226,8 @@ def _before_off(character: Any, there: Any) -> str:
 
 def _start_anew(character: Any) -> None:
     """Restart a living assistant, so that it knows of its account or of the loss of it."""
-    if house.member_of(character) is not None:
-        lives.restart(character)
+    if server.runner_of(character) is not None:
+        runners.restart(character)
 
 
 def _account(character: Any) -> str:

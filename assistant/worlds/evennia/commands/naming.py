@@ -7,8 +7,7 @@ from typing import Any
 
 from assistant.runtime.character import Assistant
 from assistant.service.runner import AssistantRunner
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.order import CommandRefused
 from assistant.worlds.evennia.commands.showing import cut, listed
 
@@ -81,21 +80,21 @@ def named_and_rest(text: str, usage: str) -> tuple[Any, str]:
     return named(words[0], usage), " ".join(words[1:])
 
 
-def member_of(character: Any) -> AssistantRunner:
+def runner_of(character: Any) -> AssistantRunner:
     """Return the running member of a character. Raises Refused when it does not run, HouseNotOpen for no household."""
-    house.household()
-    member = house.member_of(character)
-    if member is None:
+    server.service()
+    runner = server.runner_of(character)
+    if runner is None:
         raise CommandRefused(f"{character.key} is not running. Start it with: assistant/start {character.key}")
-    return member
+    return runner
 
 
 def awake(character: Any) -> Assistant:
     """Return the awake assistant of a character. Raises Refused with the reason when it is not awake."""
-    member = member_of(character)
-    if member.assistant is None:
-        why = f": {member.trouble}" if member.trouble else ""
+    runner = runner_of(character)
+    if runner.assistant is None:
+        why = f": {runner.trouble}" if runner.trouble else ""
         raise CommandRefused(
-            f"{character.key} is not awake yet ({member.state}{why}). See: assistant/status {character.key}"
+            f"{character.key} is not awake yet ({runner.state}{why}). See: assistant/status {character.key}"
         )
-    return member.assistant
+    return runner.assistant

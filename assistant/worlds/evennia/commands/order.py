@@ -13,9 +13,9 @@ from assistant.config.settings import SettingsError
 from assistant.journal import JournalError
 from assistant.keys.errors import KeyReferenceError
 from assistant.models.choose import NoModelError
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import server
 from assistant.worlds.evennia.commands.showing import WIDTH, in_game_words, safe
-from assistant.worlds.evennia.service import ServiceNotRunning
+from assistant.worlds.evennia.server import ServiceNotRunning
 from resilience import Launcher
 
 FAULT = "That failed through a fault of the program; the log of the server says more."
@@ -113,7 +113,7 @@ class TypedCommand:
 def scrub(text: str) -> str:
     """Return the text without keys."""
     try:
-        return house.household().scrub(text)
+        return server.service().scrub(text)
     except ServiceNotRunning:
         return text
 

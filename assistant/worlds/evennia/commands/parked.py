@@ -7,7 +7,7 @@ from typing import Any
 
 from assistant.journal import Parked
 from assistant.service.status import parked_text
-from assistant.worlds.evennia.commands.naming import awake, member_of, named
+from assistant.worlds.evennia.commands.naming import awake, named, runner_of
 from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import counted, paragraph
 
@@ -28,7 +28,7 @@ def parked(order: TypedCommand) -> Answer:
 
 async def _shown(order: TypedCommand, character: Any) -> str:
     """List what was put aside, with numbers. Raises JournalError."""
-    there = await awake(character).mind.journal.parked()
+    there = await awake(character).context.journal.parked()
     if not there:
         return f"Nothing that {character.key} heard is put aside."
     lines = [paragraph(f"{at}. {parked_text(one)}", order.width, "   ") for at, one in enumerate(there, 1)]
@@ -42,10 +42,10 @@ async def _shown(order: TypedCommand, character: Any) -> str:
 async def _done(character: Any, what: str, which: str) -> str:
     """Try again or clear the chosen events. Raises JournalError."""
     assistant = awake(character)
-    chosen = _chosen(await assistant.mind.journal.parked(), which, character.key)
-    change = assistant.mind.journal.unpark if what == _RETRY else assistant.mind.journal.discard
+    chosen = _chosen(await assistant.context.journal.parked(), which, character.key)
+    change = assistant.context.journal.unpark if what == _RETRY else assistant.context.journal.discard
     done = sum([await change(one.event_id) for one in chosen])
-    await member_of(character).alarms.look()
+    await runner_of(character).alarms.look()
     if what == _CLEAR:
         return f"{counted(done, 'thing')} cleared: {character.key} does not deal with {'it' if done == 1 else 'them'}."
     assistant.tick.wake()

@@ -14,8 +14,7 @@ from assistant.memory.rights import Remembered
 from assistant.runtime.character import Assistant
 from assistant.service.rights_text import forgotten_text, remembered_text
 from assistant.service.runner import RunnerState
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.naming import named_among
 from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import table
@@ -69,7 +68,7 @@ class CmdAssistants(_PlayerCommand):
                 _how(character),
             )
             for character in creation.assistants()
-            if house.member_of(character) is not None
+            if server.runner_of(character) is not None
         ]
         if not rows:
             return "No AI character is in the game."
@@ -80,8 +79,8 @@ class CmdAssistants(_PlayerCommand):
 
 def _how(character: Any) -> str:
     """Say that an assistant cannot answer now, empty when it can; the reason is shown only to admins."""
-    member = house.member_of(character)
-    is_well = member is not None and member.state is RunnerState.AWAKE and not member.emergency
+    runner = server.runner_of(character)
+    is_well = runner is not None and runner.state is RunnerState.AWAKE and not runner.emergency
     return "" if is_well else "cannot think just now"
 
 
@@ -168,7 +167,7 @@ def people_of(order: TypedCommand) -> list[Principal]:
 
 def _living() -> list[Any]:
     """Return the characters of the living assistants. Raises Refused when there is none."""
-    there = [one for one in creation.assistants() if house.member_of(one) is not None]
+    there = [one for one in creation.assistants() if server.runner_of(one) is not None]
     if not there:
         raise CommandRefused("No AI character is in the game.")
     return there
@@ -187,12 +186,12 @@ def _assistants_of(order: TypedCommand, usage: str) -> list[tuple[str, Assistant
 
 def _thinking(character: Any) -> tuple[str, Assistant]:
     """Return the character's name and its assistant. Raises Refused; the reason is shown only to admins."""
-    member = house.member_of(character)
-    if member is None or member.assistant is None:
+    runner = server.runner_of(character)
+    if runner is None or runner.assistant is None:
         raise CommandRefused(
             f"{character.key} cannot think just now, so nothing was done. Try again later. See: assistants"
         )
-    return character.key, member.assistant
+    return character.key, runner.assistant
 
 
 def _once(order: TypedCommand, work: Coroutine[Deferred[Any], Any, str]) -> Answer:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from assistant.service.options import Option, shown_options, with_option, without_option
-from assistant.worlds.evennia import accounts, creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import accounts, creation, server
 from assistant.worlds.evennia.commands import making, thinking
 from assistant.worlds.evennia.commands.naming import meant, named, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
@@ -157,9 +156,9 @@ def tools(order: TypedCommand) -> Answer:
 
 def tools_of(character: Any) -> tuple[str, ...]:
     """Return the names of the tools it could have: the running assistant's, else the game's."""
-    member = house.member_of(character)
-    if member is not None and member.assistant is not None:
-        return tuple(member.assistant.mind.registry.names())
+    runner = server.runner_of(character)
+    if runner is not None and runner.assistant is not None:
+        return tuple(runner.assistant.context.registry.names())
     return tuple(tool.name for tool in (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS))
 
 

@@ -13,8 +13,7 @@ from evennia.objects.models import ObjectDB
 from assistant.config.schema import AllowanceConfig, BudgetConfig
 from assistant.loop.billing import TOTAL
 from assistant.service.usage_store import UsageRow
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.naming import named, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import counted, number, paragraph, table
@@ -114,12 +113,12 @@ def _player(text: str) -> str:
 
 def _limits(order: TypedCommand, characters: Iterable[Any]) -> str:
     """Format a table of the limits and what is used of them today."""
-    used = {account.name: account for account in house.household().pipeline.snapshot().accounts}
+    used = {account.name: account for account in server.service().pipeline.snapshot().accounts}
     game = creation.config_with({}).budget
     rows = [("all assistants", *_row(game.total, used.get(TOTAL)))]
     for character in characters:
         mine = creation.config_of(character).budget.assistant
-        rows.append((character.key, *_row(mine, used.get(house.id_of(character)))))
+        rows.append((character.key, *_row(mine, used.get(server.id_of(character)))))
     rows.append(("each player", *_row(game.player, None, is_used=False)))
     players = [account for name, account in used.items() if name != TOTAL and not name.startswith("assistant:")]
     players.sort(key=lambda account: (-account.spent.calls, account.name))
@@ -177,10 +176,10 @@ def usage(order: TypedCommand) -> Answer:
 
 async def _usage(order: TypedCommand, character: Any, days: int) -> str:
     """Format the tables of /usage. Raises JournalError."""
-    rows = await house.household().usage(days)
+    rows = await server.service().usage(days)
     span = "today" if days == 1 else f"the last {days} days"
     if character is not None:
-        mine = [row for row in rows if row.account == house.id_of(character)]
+        mine = [row for row in rows if row.account == server.id_of(character)]
         return _by_day(order, mine, f"{character.key}, {span}")
     total = [row for row in rows if row.account == TOTAL]
     others = [row for row in rows if row.account != TOTAL]

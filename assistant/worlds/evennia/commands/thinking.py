@@ -16,8 +16,7 @@ from assistant.keys.reference import check_reference
 from assistant.models.bound_keys import binding_of
 from assistant.models.choose import NoModelError
 from assistant.service.service import IN_THE_GAME
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.naming import meant, named
 from assistant.worlds.evennia.commands.order import WORK, Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import ANEW_IN_THE_GAME, cut, in_game_words, listed, sentence
@@ -112,7 +111,7 @@ def key(order: TypedCommand) -> Answer:
 
 def reload(_: TypedCommand) -> Answer:
     """Read all keys of assistants and web again. Servers that refused a key or lacked the model are asked anew."""
-    house.household().settings_changed()
+    server.service().settings_changed()
     count = creation.restart_all()
     return f"The keys are read again, and every server may be asked anew. Started anew: {count}. See: assistant/status"
 
@@ -150,7 +149,7 @@ def refuse_keys(words: Sequence[str], usage: str = KEY_USAGE) -> None:
 def _hide(key: str) -> None:
     """Register a key that was typed after all, so that no log shows it from now on."""
     if len(key) >= _SHORTEST_TO_HIDE and " " not in key:
-        house.SECRETS.add(key)
+        server.SECRETS.add(key)
 
 
 def _current(character: Any) -> str:
@@ -159,8 +158,8 @@ def _current(character: Any) -> str:
     parts = [f"provider {config.provider}", f"model {config.model or '(the provider decides)'}"]
     parts += [f"at {config.url}"] if config.url else []
     parts += [f"key {config.key}"] if config.key else []
-    member = house.member_of(character)
-    chosen = f" It thinks with {member.models[0].why}." if member is not None and member.models else ""
+    runner = server.runner_of(character)
+    chosen = f" It thinks with {runner.models[0].why}." if runner is not None and runner.models else ""
     return cut(f"{character.key}: {', '.join(parts)}.{chosen}", 600)
 
 
@@ -170,7 +169,7 @@ def _change(order: TypedCommand, character: Any, wanted: ModelChange) -> Answer:
     config = creation.config_with(overrides)
     if wanted.force:
         return f"Kept without being tried.{_keep(character, overrides, wanted)} {_current(character)}"
-    house.household()
+    server.service()
     order.say(f"Asking the model that {character.key} shall think with ...")
     return _tried(character, config.model, wanted)
 
@@ -178,7 +177,7 @@ def _change(order: TypedCommand, character: Any, wanted: ModelChange) -> Answer:
 async def _tried(character: Any, config: ModelConfig, wanted: ModelChange) -> str:
     """Ask the model; if it answers, keep the change and say so. Raises Refused with the cause if it does not."""
     try:
-        answered = await house.household().try_model(config, wanted.key or "")
+        answered = await server.service().try_model(config, wanted.key or "")
     except (NoModelError, KeyReferenceError, SettingsError) as error:
         raise CommandRefused(_told(error, character.key, config)) from error
     if not character.pk:
@@ -190,12 +189,12 @@ async def _tried(character: Any, config: ModelConfig, wanted: ModelChange) -> st
 
 def _keep(character: Any, overrides: Mapping[str, Any], wanted: ModelChange) -> str:
     """Keep the change, restart a living assistant, and return what the owner must know besides."""
-    member = creation.change_settings(character, overrides, entered=wanted.key or "")
-    if member is not None or not wanted.key:
+    runner = creation.change_settings(character, overrides, entered=wanted.key or "")
+    if runner is not None or not wanted.key:
         return ""
-    if not house.is_open():
+    if not server.is_open():
         return f" If the key of {character.key} is refused when it is started, give it once more then."
-    given = house.household().give_key(creation.config_of(character), wanted.key)
+    given = server.service().give_key(creation.config_of(character), wanted.key)
     WORK.begin(given, "remembering where a key may go")
     return f" {character.key} does not run now."
 

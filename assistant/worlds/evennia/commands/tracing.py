@@ -19,9 +19,9 @@ SECONDS = 3600.0
 class Watch:
     """Shows every run of one assistant to the player who asked, for an hour or until they leave the game."""
 
-    def __init__(self, order: TypedCommand, member: AssistantRunner, clock: IReactorTime) -> None:
+    def __init__(self, order: TypedCommand, runner: AssistantRunner, clock: IReactorTime) -> None:
         self._order = order
-        self._member = member
+        self._member = runner
         self._clock = clock
         self._ends_at = clock.seconds() + SECONDS
 
@@ -59,9 +59,9 @@ class Watch:
             self._order.say(f"{self._member.place.me.name}:\n{text}")
 
 
-def watch_of(account: Any, member: AssistantRunner) -> Watch | None:
+def watch_of(account: Any, runner: AssistantRunner) -> Watch | None:
     """Return the watch of this account on this assistant, None when there is none."""
-    watch = _watches(account).get(member)
+    watch = _watches(account).get(runner)
     if watch is not None and watch.is_over():
         watch.stop()
         return None
@@ -71,6 +71,6 @@ def watch_of(account: Any, member: AssistantRunner) -> Watch | None:
 def _watches(account: Any) -> dict[AssistantRunner, Watch]:
     """Return what an account watches, kept in memory with it. Watches that are over are dropped."""
     watches: dict[AssistantRunner, Watch] = account.ndb.assistant_watches or {}
-    account.ndb.assistant_watches = {member: one for member, one in watches.items() if one in member.observers}
+    account.ndb.assistant_watches = {runner: one for runner, one in watches.items() if one in runner.observers}
     current: dict[AssistantRunner, Watch] = account.ndb.assistant_watches
     return current

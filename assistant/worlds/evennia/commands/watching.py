@@ -11,11 +11,9 @@ from assistant.loop.billing import TOTAL
 from assistant.memory.entries import Entry
 from assistant.service.runner import AssistantRunner
 from assistant.service.status import account_text, is_used_up, servers_text, trouble_text
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import runners as lives
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.commands.making import list_text, state_of
-from assistant.worlds.evennia.commands.naming import awake, member_of, named, named_and_rest
+from assistant.worlds.evennia.commands.naming import awake, named, named_and_rest, runner_of
 from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import counted, cut, in_game_words, sentence
 from assistant.worlds.evennia.commands.tracing import Watch, watch_of
@@ -40,36 +38,36 @@ async def _one(character: Any) -> str:
     """Describe all that is known of one assistant, in a few lines."""
     where = character.location.key if character.location is not None else "nowhere"
     lines = [f"{character.key} (#{character.pk}) in {where}: {state_of(character)}"]
-    troubles = troubles_of(house.id_of(character))
-    trouble = in_game_words(lives.trouble_of(character)).rstrip(".")
+    troubles = troubles_of(server.id_of(character))
+    trouble = in_game_words(runners.trouble_of(character)).rstrip(".")
     if trouble and not any(trouble.casefold() in line.casefold() for line in troubles):
         lines.append(f"Trouble: {cut(sentence(trouble), _CAUSE)}")
     lines += troubles
-    member = house.member_of(character)
-    if member is None:
+    runner = server.runner_of(character)
+    if runner is None:
         return "\n".join([*lines, f"Start it with: assistant/start {character.key}"])
-    lines += [f"{'Thinks with' if at == 0 else 'Falls back on'}: {one.why}" for at, one in enumerate(member.models)]
-    lines += await _of_mind(member, character.key)
+    lines += [f"{'Thinks with' if at == 0 else 'Falls back on'}: {one.why}" for at, one in enumerate(runner.models)]
+    lines += await _of_mind(runner, character.key)
     lines += _budgets(character)
-    return "\n".join([*lines, *_servers(member)])
+    return "\n".join([*lines, *_servers(runner)])
 
 
-async def _of_mind(member: AssistantRunner, name: str) -> list[str]:
+async def _of_mind(runner: AssistantRunner, name: str) -> list[str]:
     """Say what waits, what is asked for, and what the journal reports; nothing while the assistant is not awake."""
-    if member.assistant is None:
+    if runner.assistant is None:
         return []
-    mind = member.assistant.mind
+    context = runner.assistant.context
     lines = []
     try:
-        waiting = len(await mind.journal.pending())
+        waiting = len(await context.journal.pending())
         waits = f"{counted(waiting, 'thing')} heard {'waits' if waiting == 1 else 'wait'} to be dealt with"
-        held = len(mind.history)
+        held = len(context.history)
         lines.append(f"{waits}; {held} {'is' if held == 1 else 'are'} in mind.")
-        if trouble := trouble_text((), await mind.journal.unknown_effects(), "mud-assistant replay FILE --unknown"):
+        if trouble := trouble_text((), await context.journal.unknown_effects(), "mud-assistant replay FILE --unknown"):
             lines.append(trouble)
     except JournalError as error:
         lines.append(f"Its journal cannot be read: {cut(str(error), _CAUSE)}")
-    if asked := len(mind.approvals.pending()):
+    if asked := len(context.approvals.pending()):
         verb = "waits" if asked == 1 else "wait"
         lines.append(f"{counted(asked, 'request')} {verb} for leave: assistant/approve {name}")
     return lines
@@ -77,9 +75,9 @@ async def _of_mind(member: AssistantRunner, name: str) -> list[str]:
 
 def _budgets(character: Any) -> list[str]:
     """Return the budgets that apply to an assistant and are used up, each with what lifts it."""
-    names = {house.id_of(character): character.key, TOTAL: TOTAL}
-    snapshot = house.household().pipeline.snapshot()
-    lifts = {house.id_of(character): character.key, TOTAL: "all"}
+    names = {server.id_of(character): character.key, TOTAL: TOTAL}
+    snapshot = server.service().pipeline.snapshot()
+    lifts = {server.id_of(character): character.key, TOTAL: "all"}
     return [
         f"{account_text(account, snapshot.at, names)}. To lift that now: assistant/budget {lifts[account.name]} = none"
         for account in snapshot.accounts
@@ -87,17 +85,17 @@ def _budgets(character: Any) -> list[str]:
     ]
 
 
-def _servers(member: AssistantRunner | None) -> list[str]:
+def _servers(runner: AssistantRunner | None) -> list[str]:
     """Describe the servers of one assistant's models, or of all. What was spent is left to /budget and /usage."""
     try:
-        household = house.household()
-        snapshot = household.pipeline.snapshot()
-    except house.ServiceNotRunning as why:
+        service = server.service()
+        snapshot = service.pipeline.snapshot()
+    except server.ServiceNotRunning as why:
         return [f"No assistant can live now: {why}."]
-    web = [line for line in household.web.status().splitlines() if line]
-    if member is None:
+    web = [line for line in service.web.status().splitlines() if line]
+    if runner is None:
         return [*(servers_text(snapshot) or ["No model was asked yet."]), *web]
-    origins = {origin_of(one.provider.api_url) for one in member.models if one.provider.api_url}
+    origins = {origin_of(one.provider.api_url) for one in runner.models if one.provider.api_url}
     return [*(servers_text(snapshot, origins) or [f"{one}: was not asked yet" for one in sorted(origins)]), *web]
 
 
@@ -108,7 +106,7 @@ def history(order: TypedCommand) -> Answer:
     if rest and not rest.isdigit():
         raise CommandRefused(f"Type: {usage}")
     count = min(int(rest or _ENTRIES), _MOST_ENTRIES)
-    entries = awake(character).mind.history.entries()
+    entries = awake(character).context.history.entries()
     shown = [line for entry in entries[-count:] for line in _entry(entry)] if count else []
     return "\n".join(shown) or f"{character.key} has nothing in mind yet."
 
@@ -131,13 +129,13 @@ def _message(message: Message) -> Iterator[str]:
 def trace(order: TypedCommand) -> Answer:
     """Show each step of an assistant's thinking as it happens, or stop showing it."""
     character = named(order.left, "assistant/trace NAME")
-    member = member_of(character)
-    if (watch := watch_of(order.account, member)) is not None:
+    runner = runner_of(character)
+    if (watch := watch_of(order.account, runner)) is not None:
         watch.stop()
         return f"You are not shown any more how {character.key} thinks."
     if not order.account.sessions.count():
         raise CommandRefused("Nobody is there to be shown it.")
-    Watch(order, member, house.household().clock).start()
+    Watch(order, runner, server.service().clock).start()
     return (
         f"You are shown how {character.key} thinks, for an hour or until you leave, or it is started anew. "
         f"To end it: assistant/trace {character.key}"
@@ -163,13 +161,13 @@ async def _examine(order: TypedCommand, character: Any) -> str:
 
     for finding in await doctor.findings():
         show(finding)
-    for line in troubles_of(house.id_of(character) if character is not None else None):
+    for line in troubles_of(server.id_of(character) if character is not None else None):
         wrong += 1
         order.say(line)
-    member = house.member_of(character) if character is not None else None
-    if member is not None:
-        await house.household().doctor(member, show)
-        for finding in doctor.counters(member):
+    runner = server.runner_of(character) if character is not None else None
+    if runner is not None:
+        await server.service().doctor(runner, show)
+        for finding in doctor.counters(runner):
             show(finding)
     elif character is not None:
         order.say(f"{character.key} is not running, so its model was not looked at: assistant/start {character.key}")

@@ -8,9 +8,7 @@ from typing import Any
 from assistant.config.settings import SettingsError
 from assistant.models.bound_keys import usual_url
 from assistant.service.options import Option, merged, web_options, with_web_option, without_web_option
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import runners as lives
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.commands.naming import meant
 from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.setting import option_text
@@ -92,8 +90,8 @@ def _options() -> list[Option]:
 
 def _shown(order: TypedCommand) -> str:
     """Show whether the web is on, with which providers, and how much of it is left."""
-    household = house.household()
-    config = household.web.config
+    service = server.service()
+    config = service.web.config
     if not config.search_provider:
         lines = ["The web is off: no assistant searches or reads it.", "To switch it on: assistant/web on"]
     else:
@@ -102,11 +100,11 @@ def _shown(order: TypedCommand) -> str:
             f"Search: {listed(map(_named, config.search_provider))}",
             f"Reading: {listed(map(_named, config.read_provider))}",
         ]
-        there = [one for one in creation.assistants() if house.member_of(one) is not None]
+        there = [one for one in creation.assistants() if server.runner_of(one) is not None]
         rows = [
             (
                 one.key,
-                *(f"{left} of {most}" for left, most in zip(household.web.left(house.id_of(one)), most, strict=True)),
+                *(f"{left} of {most}" for left, most in zip(service.web.left(server.id_of(one)), most, strict=True)),
             )
             for one in there
             for most in [(config.searches_per_hour, config.pages_per_hour)]
@@ -122,7 +120,7 @@ def _shown(order: TypedCommand) -> str:
 
 def _named(name: str) -> str:
     """Return a provider's name with where its key is, and its address if it has one of its own."""
-    setting = house.household().web.config.providers.get(name)
+    setting = server.service().web.config.providers.get(name)
     if setting is None:
         return name
     said = [f"key {setting.key}"] if setting.key else []
@@ -134,7 +132,7 @@ def _switched(on: bool) -> Answer:
     """Switch the web on, with the providers it had before, or off."""
     tables = game_overrides()
     mine = tables.setdefault("web", {})
-    now = list(house.household().web.config.search_provider)
+    now = list(server.service().web.config.search_provider)
     if on and now:
         return "The web is on already. See: assistant/web"
     if not on and not now:
@@ -166,7 +164,7 @@ def _of_provider(what: str, name: str, value: str) -> Answer:
 
 
 def _has_url(name: str) -> bool:
-    setting = house.household().web.config.providers.get(name)
+    setting = server.service().web.config.providers.get(name)
     return setting is not None and bool(setting.url)
 
 
@@ -176,10 +174,10 @@ async def _changed(tables: dict[str, Any], what: str, entered: str = "") -> str:
     Raises SettingsError, KeyReferenceError and JournalError; nothing is stored then.
     """
     before = game_overrides()
-    household = house.household()
-    config = merged(lives.base(), {"web": tables.get("web", {})}).web
+    service = server.service()
+    config = merged(runners.base(), {"web": tables.get("web", {})}).web
     try:
-        await household.change_web(config, entered)
+        await service.change_web(config, entered)
     except SettingsError as error:
         if not (lacking := _LACKS_KEY.search(str(error))):
             raise
@@ -188,7 +186,7 @@ async def _changed(tables: dict[str, Any], what: str, entered: str = "") -> str:
     keep_game_overrides({**game_overrides(), "web": tables.get("web", {})})
     if before.get("web") != tables.get("web"):
         creation.restart_all()
-        await household.web.end_former()
+        await service.web.end_former()
     shown = [one.value for one in _options() if one.name == what] or [_named(what)]
     kept = f"Kept: {f'{what} = ' if hasattr(config, what) else ''}{cut(shown[0], _SHOWN)}."
     if not config.search_provider:

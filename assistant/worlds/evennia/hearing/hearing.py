@@ -193,7 +193,7 @@ class EventSource:
 
     def _gave(self, heard: _Heard) -> MakeEvent:
         """Make the event of a gift, with the level of the least trusted person who named a part of it."""
-        thing, level, who = self._gift(heard.given), Writers().lowest(heard.given, self._me), heard.who
+        thing, level, who = self._gift(heard.given), Writers().min_level(heard.given, self._me), heard.who
         return lambda id, at: Gave(id=id, at=at, who=who, thing=thing, authority=level)  # noqa: A006
 
     def _way(self, start: Any, end: Any) -> str:

@@ -39,7 +39,7 @@ class Writers:
             levels.append(permission_of(subject, self._ladder))
         return min(levels, default=None)
 
-    def lowest(self, subjects: Iterable[Any], looker: Any) -> int | None:
+    def min_level(self, subjects: Iterable[Any], looker: Any) -> int | None:
         """Return the lowest level of any of them, and of what they hold; None when the game wrote all.
 
         Looking at a person shows what they carry, and looking at a room shows who is in it. `looker` is left out.

@@ -16,8 +16,7 @@ from twisted.logger import Logger
 
 from assistant.config.settings import SettingsError
 from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.showing import in_game_words, safe, sentence
 from assistant.worlds.evennia.upkeep.game_wide import KEPT_ALERTS, kept_as
 
@@ -39,7 +38,7 @@ _log = Logger()
 
 def attach() -> None:
     """Listen to the household's troubles and to logins. Call it once for each household."""
-    troubles = house.household().troubles
+    troubles = server.service().troubles
     troubles.restore(_trouble(one) for one in _kept() if not one["over"])
     if _happened not in troubles.listeners:
         troubles.listeners.append(_happened)
@@ -53,9 +52,9 @@ def may_mend(who: Any) -> bool:
 
 def troubles_of(subject: str | None) -> list[str]:
     """Return the troubles of one assistant and those of all, or every trouble: a line each, with what to do."""
-    if not house.is_open():
+    if not server.is_open():
         return []
-    troubles = house.household().troubles
+    troubles = server.service().troubles
     return [f"Trouble: {_text(one)}" for one in (troubles if subject is None else troubles.of(subject))]
 
 
@@ -68,7 +67,7 @@ def receivers(trouble: Trouble) -> list[Any]:
 
 def _names(subject: str) -> Iterable[str]:
     """Return the setting `alerts` of the assistant that is meant, or of the game."""
-    mine = [one for one in creation.assistants() if house.id_of(one) == subject]
+    mine = [one for one in creation.assistants() if server.id_of(one) == subject]
     try:
         config = creation.config_of(mine[0]) if mine else creation.config_with({})
     except SettingsError:
@@ -132,7 +131,7 @@ def _tell(account: Any, records: list[dict[str, Any]]) -> None:
             text = f"This is over: {in_game_words(trouble.sentence)}."
         else:
             text = f"This happened while you were away, and is over: {in_game_words(trouble.sentence)}."
-        account.msg(safe(house.SECRETS.scrub(f"[AI characters] {text}")))
+        account.msg(safe(server.SECRETS.scrub(f"[AI characters] {text}")))
 
 
 def _trouble(record: Mapping[str, Any]) -> Trouble:

@@ -11,7 +11,7 @@ from assistant.models.counting import how_counted
 from assistant.service.runner import AssistantRunner
 from assistant.service.troubles import EVERYBODY
 from assistant.shadows import shadowed
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import server
 from assistant.worlds.evennia.upkeep import pragmas
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -31,9 +31,9 @@ async def findings() -> list[Finding]:
     return [packages(), whole_house(), reactor_in_use(), pragmas.finding(), *ports()]
 
 
-def counters(member: AssistantRunner) -> Iterable[Finding]:
+def counters(runner: AssistantRunner) -> Iterable[Finding]:
     """Report how the tokens of a running assistant's models are counted, and how far off that has been."""
-    for chosen in member.models:
+    for chosen in runner.models:
         said = f"those of {chosen.provider.model} are {how_counted(chosen.provider)}"
         yield Finding("tokens", FindingState.OK, said)
 
@@ -48,12 +48,10 @@ def packages() -> Finding:
 def whole_house() -> Finding:
     """Check whether assistants can live at all."""
     try:
-        trouble = house.household().trouble or "; ".join(
-            one.sentence for one in house.household().troubles.of(EVERYBODY)
-        )
-    except house.ServiceNotRunning as error:
+        trouble = server.service().trouble or "; ".join(one.sentence for one in server.service().troubles.of(EVERYBODY))
+    except server.ServiceNotRunning as error:
         trouble = str(error)
-    said = trouble or f"open; what the assistants remember is in {house.household().home.journal}"
+    said = trouble or f"open; what the assistants remember is in {server.service().home.journal}"
     return Finding("household", FindingState.WRONG if trouble else FindingState.OK, said)
 
 

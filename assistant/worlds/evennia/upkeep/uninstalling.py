@@ -8,8 +8,7 @@ from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.scripts.models import ScriptDB
 
-from assistant.worlds.evennia import cmdsets, creation
-from assistant.worlds.evennia import service as house
+from assistant.worlds.evennia import cmdsets, creation, server
 from assistant.worlds.evennia.accounts import AssistantAccount
 from assistant.worlds.evennia.characters import AssistantCharacter
 from assistant.worlds.evennia.commands.showing import counted
@@ -27,7 +26,7 @@ async def uninstall(*, forget: bool = False) -> str:
     With `forget`, what the assistants remember is deleted too. Until the line is removed, the game's next start gives
     every account our commands again.
     """
-    journal = house.household().home.journal if house.is_open() else None
+    journal = server.service().home.journal if server.is_open() else None
     there = creation.assistants()
     for character in there:
         await creation.delete_assistant(character, forget=forget)

@@ -119,17 +119,17 @@ class Upstream:
         self._is_letting_in = False
         self._must_look_again = False
 
-    def enter(self, errand: AdmissionRequest) -> Deferred[Attempt]:
+    def enter(self, request: AdmissionRequest) -> Deferred[Attempt]:
         """Wait until the attempt may be made. Fails with NotAdmitted. Cancelling leaves the queue."""
-        if not self.queue and not self._is_letting_in and (passage := self._at_once(errand)) is not None:
-            return succeed(passage)
-        ticket = QueueEntry(errand, self._leave_queue)
-        entered = ticket.entered
-        refusal = self._open_error() if self._is_open() else ticket.refusal() or self._no_room(ticket)
+        if not self.queue and not self._is_letting_in and (attempt := self._at_once(request)) is not None:
+            return succeed(attempt)
+        entry = QueueEntry(request, self._leave_queue)
+        entered = entry.entered
+        refusal = self._open_error() if self._is_open() else entry.refusal() or self._no_room(entry)
         if refusal is not None:
             entered.errback(refusal)
             return entered
-        self.queue.add(ticket)
+        self.queue.add(entry)
         self.let_in()
         return entered
 
@@ -178,26 +178,26 @@ class Upstream:
             if (start_at := self._start_at(now)) > now:
                 return start_at
             ready = Ready(now)
-            ticket = self.queue.take(ready)
-            if ticket is None:
+            entry = self.queue.take(ready)
+            if entry is None:
                 return ready.first_at
             try:
-                passage = self._pass(ticket.errand, now)
+                attempt = self._pass(entry.request, now)
             except CircuitOpen as refusal:  # the circuit opened after the check for room: real time passes in between
-                ticket.entered.errback(refusal)
+                entry.entered.errback(refusal)
             else:
-                ticket.entered.callback(passage)
+                entry.entered.callback(attempt)
         return None
 
-    def _at_once(self, errand: AdmissionRequest) -> Attempt | None:
+    def _at_once(self, request: AdmissionRequest) -> Attempt | None:
         """Return the passage of a call when no other waits before it; None when it must wait too, or is refused."""
-        now, quota = self._clock.seconds(), errand.quota
-        if self.in_flight.is_full or quota.is_barred(now) or errand.deadline_at <= now:
+        now, quota = self._clock.seconds(), request.quota
+        if self.in_flight.is_full or quota.is_revoked(now) or request.deadline_at <= now:
             return None
-        if self._start_at(now) > now or quota.ready_at(errand.tokens, now) > now:
+        if self._start_at(now) > now or quota.ready_at(request.tokens, now) > now:
             return None
         try:
-            return self._pass(errand, now)
+            return self._pass(request, now)
         except CircuitOpen:
             return None
 
@@ -211,23 +211,23 @@ class Upstream:
         """Tell whether another request needs a new connection: all that were open lately are in use."""
         return self.in_flight.used >= self._connected or now - self._connected_at > CONNECTED_SECONDS
 
-    def _pass(self, errand: AdmissionRequest, now: float) -> Attempt:
+    def _pass(self, request: AdmissionRequest, now: float) -> Attempt:
         """Admit an attempt. Raises CircuitOpen."""
-        permit = self.breaker.acquire(is_repeat=errand.is_repeat)
+        permit = self.breaker.acquire(is_repeat=request.is_repeat)
         is_new = self._needs_connection(now)
-        sent, number = errand.quota.send(errand.tokens), self.in_flight.enter()
+        sent, number = request.quota.send(request.tokens), self.in_flight.enter()
         if is_new:
             self._next_start = max(now, self._next_start) + self.config.start_seconds
         if is_new or self.in_flight.used == self._connected:
             self._connected, self._connected_at = self.in_flight.used, now
-        return Attempt(self, errand.quota, permit, number, sent)
+        return Attempt(self, request.quota, permit, number, sent)
 
-    def _no_room(self, ticket: QueueEntry) -> QueueFull | None:
+    def _no_room(self, entry: QueueEntry) -> QueueFull | None:
         """Return the refusal when the queue is full. For an urgent call, refuse one that is not urgent instead."""
         if len(self.queue) < self.config.queue:
             return None
         refusal = QueueFull(f"{len(self.queue)} calls are waiting for {self.name} already")
-        last = self.queue.last_that_can_wait() if ticket.is_urgent else None
+        last = self.queue.last_that_can_wait() if entry.is_urgent else None
         if last is None:
             return refusal
         self.queue.remove(last)
@@ -236,14 +236,14 @@ class Upstream:
 
     def _send_away(self, refusal_of: Callable[[QueueEntry], NotAdmitted | None]) -> None:
         """Remove the refused calls from the queue, and fail each with its refusal."""
-        for ticket in self.queue:
-            refusal = refusal_of(ticket)
-            if refusal is not None and not ticket.entered.called:
-                self.queue.remove(ticket)
-                ticket.entered.errback(refusal)
+        for entry in self.queue:
+            refusal = refusal_of(entry)
+            if refusal is not None and not entry.entered.called:
+                self.queue.remove(entry)
+                entry.entered.errback(refusal)
 
-    def _leave_queue(self, ticket: QueueEntry) -> None:
-        self.queue.remove(ticket)
+    def _leave_queue(self, entry: QueueEntry) -> None:
+        self.queue.remove(entry)
         self.let_in()  # the one behind it may be ready, and waiting calls still need the timer
 
     def _is_open(self) -> bool:

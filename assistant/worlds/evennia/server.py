@@ -42,26 +42,26 @@ class ServiceNotRunning(RuntimeError):
 class _Door:
     """The household of the process, or why there is none."""
 
-    household: AssistantService | None = None
+    service: AssistantService | None = None
     settling: IDelayedCall | None = None
     why_not: str = _NOT_YET
 
 
-def household() -> AssistantService:
+def service() -> AssistantService:
     """Return the household of this process. Raises HouseNotOpen."""
-    if _Door.household is None:
+    if _Door.service is None:
         raise ServiceNotRunning(_Door.why_not)
-    return _Door.household
+    return _Door.service
 
 
 def is_open() -> bool:
     """Tell whether there is a household."""
-    return _Door.household is not None
+    return _Door.service is not None
 
 
-def member_of(character: Any) -> AssistantRunner | None:
+def runner_of(character: Any) -> AssistantRunner | None:
     """Return the assistant that lives in this character now, or None."""
-    return _Door.household.members.get(id_of(character)) if _Door.household is not None else None
+    return _Door.service.runners.get(id_of(character)) if _Door.service is not None else None
 
 
 def id_of(character: Any) -> str:
@@ -76,7 +76,7 @@ def open_house() -> None:
     """
     from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root; a test may have chosen it late)
 
-    if _Door.household is not None:
+    if _Door.service is not None:
         return
     hide_keys()
     try:
@@ -92,13 +92,13 @@ def open_house() -> None:
         _Door.why_not = f"a fault of mud-assistant ({type(error).__name__}), told in the server's log"
         _log.failure("no assistant can live")
     else:
-        _Door.household = opened
+        _Door.service = opened
         _Door.settling = opened.clock.callLater(AWAKE_SECONDS, settle_heap)
 
 
 async def close_house() -> None:
     """Stop all assistants and close the household, within half a second. No assistant can start once this is called."""
-    closing, _Door.household, _Door.why_not = _Door.household, None, _NOT_YET
+    closing, _Door.service, _Door.why_not = _Door.service, None, _NOT_YET
     if _Door.settling is not None and _Door.settling.active():
         _Door.settling.cancel()
     if closing is not None:
@@ -113,7 +113,7 @@ def soon(work: Callable[[], object]) -> None:
             work()
 
     if is_open():
-        household().clock.callLater(0, do)
+        service().clock.callLater(0, do)
 
 
 def hide_keys() -> None:
