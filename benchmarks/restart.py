@@ -15,11 +15,11 @@ from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
 from assistant.keys.redaction import Secrets
 from assistant.runtime.storage import JournalFile
+from assistant.service.config import ServiceConfig
 from assistant.service.embodiment import Embodiment
 from assistant.service.heap import settle_heap
 from assistant.service.options import merged
 from assistant.service.service import AssistantService
-from assistant.service.service_config import ServiceConfig
 from assistant.worlds.embedded.hamlet import Embodiment as Map
 from assistant.worlds.embedded.hamlet import Room
 from assistant.worlds.embedded.world import EmbeddedWorld

@@ -11,9 +11,10 @@ import pytest
 from pydantic import ValidationError
 
 from assistant.config.settings import SettingsError
-from assistant.config.url_policy import policy_of
 from assistant.config.web import WebConfig
-from assistant.service.web_tools import Web, WebProviders
+from assistant.web.providers import WebProviders
+from assistant.web.tools import policy_of
+from assistant.web.web import Web
 from llm.testing.serving import serve
 from resilience import HttpExchange
 from tests.tools.web.fetching import Names

@@ -19,7 +19,7 @@ NO_WEB = (
     "hyperlink",
     "tools.web.registry",
     "tools.web.fetch.url",
-    "assistant.service.web_tools",
+    "assistant.web.web",
 )
 #: What no process needs before somebody asks for it, beyond what Twisted loads by itself (OpenSSL and asyncio today).
 NEVER = (
@@ -65,15 +65,15 @@ def test_what_the_settings_do_not_ask_for_is_not_loaded(code: str) -> None:
 
 
 def test_a_game_with_the_web_has_loaded_it_before_anybody_plays() -> None:
-    settings = "from assistant.config.schema import WebConfig\nfrom assistant.service.wiring import load_web\n"
+    settings = "from assistant.config.schema import WebConfig\nfrom assistant.web.shared import load_web\n"
     assert loaded(f"{settings}load_web(WebConfig(search_provider='duckduckgo'))") >= {
-        "assistant.service.web_tools",
+        "assistant.web.web",
         *NO_WEB,
     }
 
 
 def test_a_key_for_the_web_is_enough_to_load_it() -> None:
-    settings = "from assistant.config.schema import WebConfig\nfrom assistant.service.wiring import load_web\n"
+    settings = "from assistant.config.schema import WebConfig\nfrom assistant.web.shared import load_web\n"
     assert "tools.web.registry" in loaded(f"{settings}load_web(WebConfig(providers={{'brave': {{'key': 'env:K'}}}}))")
 
 
@@ -89,6 +89,7 @@ def test_one_assistant_made_ready_loads_little_beyond_the_core() -> None:
     assert more == {
         "assistant.runtime.ears",
         "assistant.worlds",
+        "assistant.worlds.embedded",
         "assistant.worlds.embedded.world",
         "assistant.worlds.embedded.commands",
         "assistant.worlds.embedded.ears",

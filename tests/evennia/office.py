@@ -15,10 +15,10 @@ from twisted.internet.defer import Deferred
 
 from assistant.events.events import Said
 from assistant.keys.redaction import Secrets
+from assistant.service.config import ServiceConfig
 from assistant.service.options import merged
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
-from assistant.service.service_config import ServiceConfig
 from assistant.worlds.evennia import runners, server
 from assistant.worlds.evennia.commands import all_commands
 from assistant.worlds.evennia.commands.order import WORK

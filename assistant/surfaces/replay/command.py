@@ -17,7 +17,7 @@ from assistant.config.settings import SettingsError, read_settings
 from assistant.keys.redaction import Secrets
 from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
 from assistant.loop.speech.discretion import scrubbed
-from assistant.service.wiring import bindings_of
+from assistant.models.bound_keys import bindings_of
 from assistant.surfaces.replay import reading
 from assistant.surfaces.replay.again import Replayer
 from assistant.surfaces.replay.as_json import parked_json, run_json, unknown_json

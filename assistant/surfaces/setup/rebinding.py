@@ -12,10 +12,9 @@ from assistant.config.schema import Config
 from assistant.journal import JournalError, OpeningRefused, ReadOnly
 from assistant.keys.binding import Voided, bound
 from assistant.keys.reference import anchored
-from assistant.models.bound_keys import BoundKeys
+from assistant.models.bound_keys import BoundKeys, bindings_of
 from assistant.runtime.off_thread import in_daemon_thread
 from assistant.runtime.storage import JournalFile
-from assistant.service.wiring import bindings_of
 from resilience import DeadlineExceeded
 
 _SECONDS = 60.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
@@ -13,9 +13,11 @@ from assistant.events.trace import StepTrace
 from assistant.journal import JournalError
 from assistant.runtime.character import Assistant
 from assistant.service.rights_text import approvals_text, covered_text, forgotten_text, remembered_text
+from assistant.service.runner import AssistantRunner
+from assistant.service.service import AssistantService
 from assistant.service.showing import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
 from assistant.service.status import status_text, trouble_text
-from assistant.service.troubles import Trouble, Troubles
+from assistant.service.troubles import Trouble, TroubleKind, Troubles
 from assistant.surfaces.trial.commands import (
     HELP,
     Channel,
@@ -33,7 +35,6 @@ from assistant.surfaces.trial.commands import (
     parse,
 )
 from assistant.worlds.embedded.world import CHANNELS, EmbeddedBody
-from resilience import Pipeline
 from tools import Denied, Principal, Scene, ToolFailed
 from tools.text.clean import one_line
 
@@ -142,7 +143,7 @@ class TrialObserver:
     def failed(self, failure: Failed | LimitReached) -> None:
         """Show in one sentence why the model could not be asked, unless it was already shown as a trouble."""
         self._screen.thinking(None)
-        if failure.cause in [trouble.sentence for trouble in self._troubles]:
+        if failure.cause in [trouble.sentence for trouble in self._troubles.of_kind(TroubleKind.JOURNAL)]:
             return
         if isinstance(failure, LimitReached):
             self._screen.remark(f"({self._name} was not asked: {failure.cause}.)")
@@ -157,19 +158,25 @@ class Session:
     """The visitor's side of the conversation."""
 
     body: EmbeddedBody
-    assistant: Assistant
+    runner: AssistantRunner
     assistant_name: str
     observer: TrialObserver
     screen: Screen
-    pipeline: Pipeline
-    troubles: Troubles
-    #: Reads the keys again, and asks again the servers that refused one.
-    reload: Callable[[], Awaitable[None]]
-    #: Gives what went wrong lately with the web, in lines for the owner; empty when nothing did.
-    web_status: Callable[[], str] = str
+    service: AssistantService
+
+    @property
+    def assistant(self) -> Assistant:
+        """The assistant, which is awake."""
+        assert self.runner.assistant is not None
+        return self.runner.assistant
 
     def troubled(self, trouble: Trouble, over: bool) -> None:
-        """Show that a trouble has begun or is `over`, and what that means for what the visitor says."""
+        """Show that a trouble of the journal has begun or is `over`, and what it means for what the visitor says.
+
+        Of other troubles the visitor is told by what the assistant does, and by `TrialObserver.failed`.
+        """
+        if trouble.kind is not TroubleKind.JOURNAL:
+            return
         said = OVER if over else f"{trouble.sentence}; {MEANWHILE.format(name=self.assistant_name)}"
         self.screen.remark(f"({said}.)")
 
@@ -244,7 +251,7 @@ class Session:
         elif name == "status":
             await self._status()
         elif name == "reload":
-            await self.reload()
+            await self.service.reload_keys()
             self.screen.remark("(the keys are read again; whoever refused one, or had not the model, is asked anew)")
         elif name == "approvals":
             self.screen.remark(approvals_text(self.assistant.context.approvals.pending()))
@@ -259,10 +266,11 @@ class Session:
     async def _status(self) -> None:
         """Show the servers, the budgets, the current troubles, and the journal's parked events and unknown effects."""
         me, it, journal = self.body.principal, self.assistant.context.me, self.assistant.context.journal
-        known = [trouble.sentence for trouble in self.troubles]
-        lines = [status_text(self.pipeline.snapshot(), names={me.id: me.name, it.id: it.name})]
-        lines.append(self.web_status())
-        lines += [f"trouble with the {trouble.kind}: {trouble.sentence}" for trouble in self.troubles]
+        troubles = self.service.troubles.of_kind(TroubleKind.JOURNAL)
+        known = [trouble.sentence for trouble in troubles]
+        lines = [status_text(self.service.pipeline.snapshot(), names={me.id: me.name, it.id: it.name})]
+        lines.append(self.service.web.status())
+        lines += [f"trouble with the {trouble.kind}: {trouble.sentence}" for trouble in troubles]
         try:
             lines.append(trouble_text(await journal.parked(), await journal.unknown_effects()))
         except JournalError as error:

@@ -19,11 +19,11 @@ from assistant.config.settings import SettingsError, read_settings
 from assistant.config.web import WebConfig
 from assistant.keys import log as log_redaction
 from assistant.keys.redaction import Secrets
+from assistant.service.config import ServiceConfig
 from assistant.service.heap import settle_heap
 from assistant.service.options import merged
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
-from assistant.service.service_config import ServiceConfig
 from assistant.worlds.evennia.install import CONFIG, JOURNAL
 
 #: The keys of this process. They stay hidden after the household is closed, for the last lines of the log.

@@ -15,7 +15,7 @@ from assistant.keys.errors import KeyReferenceError
 from assistant.keys.reference import check_reference
 from assistant.models.bound_keys import binding_of
 from assistant.models.choose import NoModelError
-from assistant.service.service import IN_THE_GAME
+from assistant.service.config import IN_THE_GAME
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.naming import meant, named
 from assistant.worlds.evennia.commands.order import WORK, Answer, CommandRefused, TypedCommand
