@@ -21,6 +21,7 @@ from twisted.python.failure import Failure
 
 from assistant.checks.finding import Finding, FindingState
 from assistant.command_line import RANKS, parser
+from assistant.errors import AssistantError, complaint
 from assistant.keys.log import redacting
 from assistant.keys.redaction import Secrets
 from assistant.shadows import shadowed
@@ -32,10 +33,6 @@ if TYPE_CHECKING:
 
 #: Exit status of a doctor or a setup that the owner left with Ctrl-C, as shells count it.
 _INTERRUPTED = 130
-
-
-class _CannotStartError(Exception):
-    """The command line or the settings are wrong; the message says how, in one sentence."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,9 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _loading():
             config, place = _prepare(options, secrets)
-    except _CannotStartError as error:
-        print(f"mud-assistant: {error}", file=sys.stderr)
-        return 2
+    except AssistantError as error:
+        return _refuse(error)
     if sys.stdin.isatty() and sys.stdout.isatty() and not options.json:
         from twisted.internet import asyncioreactor  # noqa: PLC0415  (must be installed before any reactor import)
 
@@ -73,8 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
     """Read a journal and return the exit status. Makes no reactor: none is needed."""
     if in_the_way := shadowed():
-        print(f"mud-assistant: {in_the_way}", file=sys.stderr)
-        return 2
+        return _refuse(AssistantError(in_the_way))
     with _loading():
         from assistant.surfaces.replay.command import ReplayOptions, replay  # noqa: PLC0415  (after the check)
 
@@ -121,8 +116,7 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
 def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
     """Run the dialogue that writes the settings, and return the exit status."""
     if in_the_way := shadowed():
-        print(f"mud-assistant: {in_the_way}", file=sys.stderr)
-        return 2
+        return _refuse(AssistantError(in_the_way))
     with _loading():
         from assistant.checks.web import PAGE  # noqa: PLC0415  (after the check)
         from assistant.config.settings import DEFAULT_FILE  # noqa: PLC0415  (the same)
@@ -140,8 +134,7 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
 def _game(options: argparse.Namespace, _: Secrets) -> int:
     """Make and run a game, or stop one, and return the exit status. Reads no key and needs no reactor."""
     if in_the_way := shadowed():
-        print(f"mud-assistant: {in_the_way}", file=sys.stderr)
-        return 2
+        return _refuse(AssistantError(in_the_way))
     from assistant.keys.reference import anchored  # noqa: PLC0415  (the same)
     from assistant.surfaces.game.command import Options, game  # noqa: PLC0415  (after the check)
     from assistant.surfaces.game.making import GameOptions  # noqa: PLC0415  (the same)
@@ -170,16 +163,22 @@ def _loading() -> Iterator[None]:
         gc.enable()
 
 
+def _refuse(error: AssistantError) -> int:
+    """Say why the command cannot start; return its exit status."""
+    print(complaint(error), file=sys.stderr)
+    return 2
+
+
 def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Place]:
-    """Begin the log; return the settings, overridden by the options, and the place. Raises _CannotStartError."""
+    """Begin the log; return the settings, overridden by the options, and the place. Raises AssistantError."""
     if in_the_way := shadowed():
-        raise _CannotStartError(in_the_way)
+        raise AssistantError(in_the_way)
     if sys.stdin is None:
-        raise _CannotStartError("there is no standard input to read lines from")
-    from assistant.config.settings import SettingsError, read_settings  # noqa: PLC0415  (the same)
+        raise AssistantError("there is no standard input to read lines from")
+    from assistant.config.settings import read_settings  # noqa: PLC0415  (the same)
     from assistant.keys.reference import anchored  # noqa: PLC0415  (after the check)
     from assistant.worlds.embedded.hamlet import HAMLET  # noqa: PLC0415  (the same)
-    from assistant.worlds.embedded.place_file import PlaceFileError, WrittenPlace, read_place  # noqa: PLC0415  (the same)
+    from assistant.worlds.embedded.place_file import WrittenPlace, read_place  # noqa: PLC0415  (the same)
 
     if options.key:
         options.key = anchored(options.key, Path.cwd())
@@ -190,10 +189,8 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Pla
         character = {**written.character, **({"name": options.name} if options.name else {})}
         config = read_settings(options.config, {"model": model, "assistant": character, "journal": journal})
         _begin_logging(options.log, secrets)
-    except (PlaceFileError, SettingsError) as error:
-        raise _CannotStartError(str(error)) from error
     except OSError as error:
-        raise _CannotStartError(f"the log {options.log} cannot be written: {error.strerror}") from error
+        raise AssistantError(f"the log {options.log} cannot be written: {error.strerror}") from error
     return config, written.place
 
 
@@ -236,7 +233,7 @@ def _explain(failure: Failure, secrets: Secrets, cancelled: int = 0) -> int:
     if failure.check(BrokenPipeError):  # the reader of our output has left; Python's own last flush must not fail
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    print(f"mud-assistant: {secrets.scrub(failure.getErrorMessage())}", file=sys.stderr)
+    print(complaint(secrets.scrub(failure.getErrorMessage())), file=sys.stderr)
     if not failure.check(OSError):
         print("This is a fault in mud-assistant; please report it with these lines:", file=sys.stderr)
         print(secrets.scrub(failure.getTraceback()), end="", file=sys.stderr)

@@ -26,8 +26,8 @@ from assistant.checks.embedded import file_there, runs_here
 from assistant.checks.finding import Problem, Unclear
 from assistant.command_line import parser as command_parser
 from assistant.config.settings import SettingsError, read_settings
-from assistant.keys.reference import KeyReferenceError, anchored
-from assistant.models.choose import NoModelError
+from assistant.errors import KeyReferenceError, NoModelError
+from assistant.keys.reference import anchored
 from assistant.surfaces.trial.converse import TrialOptions
 from assistant.surfaces.trial.progress import Progress
 from assistant.surfaces.trial.run import service_of

@@ -11,7 +11,8 @@ from assistant.checks.examination import CheckRunner
 from assistant.checks.finding import FindingState, Problem
 from assistant.checks.web import reads, searches
 from assistant.config.web import WebConfig, WebProviderConfig
-from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
+from assistant.errors import KeyReferenceError
+from assistant.keys.reference import KeySources, resolve_key
 from assistant.runtime.off_thread import KEY_SECONDS
 
 if TYPE_CHECKING:

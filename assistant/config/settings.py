@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from assistant.config.known_providers import AUTO, left_behind
 from assistant.config.schema import Config
 from assistant.config.words import problem, table_in
+from assistant.errors import AssistantError
 
 DEFAULT_FILE = Path("assistant.toml")
 
@@ -27,7 +28,7 @@ _KEY = re.compile(rf"\s*({_NAMES})\s*=")
 _Path = tuple[str | int, ...]
 
 
-class SettingsError(ValueError):
+class SettingsError(AssistantError, ValueError):
     """The settings cannot be used; the message is for their author."""
 
 

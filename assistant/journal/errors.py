@@ -1,4 +1,4 @@
-"""The errors of the durable journal.
+"""The errors of the durable journal, a branch of the tree in `assistant/errors.py`.
 
 JournalError
  +- JournalUnwritable    a write is not on disk: disk full, input/output error, no permission; may be tried again
@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import sqlite3
 
+from assistant.errors import AssistantError
+
 #: What SQLite's primary error codes mean to an operator.
 _CAUSES = {
     sqlite3.SQLITE_FULL: "the disk is full",
@@ -31,8 +33,10 @@ _CAUSES = {
 }
 
 
-class JournalError(Exception):
+class JournalError(AssistantError):
     """The base of all errors of the journal."""
+
+    consequence = "the journal cannot be used"
 
 
 class JournalUnwritable(JournalError):

@@ -8,7 +8,7 @@ import shlex
 import stat
 from pathlib import Path
 
-from assistant.keys.errors import KeyReferenceError
+from assistant.errors import KeyReferenceError
 
 #: The largest key file in bytes; a larger file holds something else.
 MAX_BYTES = 8 * 1024

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Protocol, cast
 
-from assistant.keys.errors import KeyReferenceError
+from assistant.errors import KeyReferenceError
 
 SERVICE = "mud-assistant"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from assistant.keys.errors import KeyReferenceError
+from assistant.errors import KeyReferenceError
 from assistant.keys.file import read_key_file
 from assistant.keys.keyring_entry import Keyring, import_keyring, read_keyring
 from assistant.keys.redaction import Secrets

@@ -9,8 +9,8 @@ from assistant.config.known_providers import AUTO, EMBEDDED
 from assistant.config.model_options import token_references
 from assistant.config.schema import Config, ModelConfig
 from assistant.config.web import WebProviderConfig
+from assistant.errors import KeyReferenceError
 from assistant.keys.binding import KeyBinding, Unbound, Voided, bound, rebound
-from assistant.keys.errors import KeyReferenceError
 from assistant.keys.reference import anchored
 from llm import UnknownProviderError, get_provider
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL

@@ -17,12 +17,9 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from assistant.config.schema import Config
-from assistant.config.settings import SettingsError
+from assistant.errors import AssistantError
 from assistant.events.fallback_line import FallbackLine, Waking
 from assistant.events.outcome import Failed, LimitReached
-from assistant.journal import JournalError
-from assistant.keys.errors import KeyReferenceError
-from assistant.models.choose import NoModelError
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import build_assistant, granted, manners_of
 from assistant.runtime.character import Assistant
@@ -160,7 +157,7 @@ class AssistantRunner:
         while True:
             try:
                 await self._wake_up()
-            except (NoModelError, SettingsError, KeyReferenceError, JournalError) as error:
+            except AssistantError as error:
                 if self._state is RunnerState.STOPPED:  # a cancelled request was reported as a failure of the server
                     return
                 self._state = RunnerState.WAITING

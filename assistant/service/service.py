@@ -13,8 +13,8 @@ from assistant.checks.doctor import DoctorRequest, examine
 from assistant.checks.finding import Finding
 from assistant.config.schema import Config, ModelConfig
 from assistant.config.web import WebConfig
+from assistant.errors import NoModelError
 from assistant.keys.reference import resolve_key
-from assistant.models.choose import NoModelError
 from assistant.service.closing import tell_who_waits, within
 from assistant.service.config import ServiceConfig, ServiceHooks
 from assistant.service.embodiment import Embodiment

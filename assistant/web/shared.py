@@ -10,7 +10,7 @@ from twisted.internet.defer import DeferredLock
 
 from assistant.config.settings import SettingsError
 from assistant.config.web import WebConfig, WebProviderConfig
-from assistant.keys.errors import KeyReferenceError
+from assistant.errors import KeyReferenceError
 from assistant.keys.reference import KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys, binding_of_provider
 from assistant.runtime.off_thread import in_daemon_thread

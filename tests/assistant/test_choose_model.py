@@ -15,9 +15,10 @@ from twisted.web.resource import Resource
 from twisted.web.server import Request
 
 from assistant.config.schema import ModelConfig
+from assistant.errors import NoModelError
 from assistant.keys.reference import KeySources
 from assistant.models import choose as choose_model
-from assistant.models.choose import Chooser, NoModelError
+from assistant.models.choose import Chooser
 from assistant.models.chosen import ChosenModel, Served
 from assistant.runtime.off_thread import in_daemon_thread
 from llm.embedded.progress import Endpoint

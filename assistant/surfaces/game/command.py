@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.surfaces.game.errors import GameError
+from assistant.errors import GameError, complaint
 from assistant.surfaces.game.folder import GameFolder
 from assistant.surfaces.game.making import GameOptions, Maker, remove
 from assistant.surfaces.game.modelling import with_model
@@ -56,7 +56,7 @@ def game(options: Options, environment: Mapping[str, str], patience: Patience) -
             _say("")
         _stop(running)
     except GameError as error:
-        _say(f"mud-assistant: {error}")
+        _say(complaint(error))
         return 2
     return 0
 

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from assistant.surfaces.game.errors import GameError
+from assistant.errors import GameError
 from assistant.surfaces.game.folder import GameFolder
 from assistant.surfaces.game.following import LogTail
 from assistant.surfaces.game.launcher import EvenniaLauncher, ending

@@ -14,8 +14,9 @@ from twisted.internet.defer import Deferred
 from assistant.command_line import LAST_RUNS
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, read_settings
+from assistant.errors import KeyReferenceError, complaint
 from assistant.keys.redaction import Secrets
-from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
+from assistant.keys.reference import KeySources, resolve_key
 from assistant.loop.speech.discretion import scrubbed
 from assistant.models.bound_keys import bindings_of
 from assistant.surfaces.replay import reading
@@ -114,7 +115,7 @@ def _settings(wanted: ReplayOptions, secrets: Secrets, environment: Mapping[str,
 
 
 def _unreadable(sentence: str) -> int:
-    print(f"mud-assistant: {shown(sentence).removesuffix('.')}.", file=sys.stderr)
+    print(f"{complaint(shown(sentence).removesuffix('.'))}.", file=sys.stderr)
     return UNREADABLE
 
 

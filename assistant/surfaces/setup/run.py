@@ -18,11 +18,12 @@ from assistant.checks.web import PAGE
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, read_settings
 from assistant.config.toml_edit import CannotEdit, edited, written
+from assistant.errors import NotSetUp, complaint
 from assistant.keys.keyring_entry import SERVICE
 from assistant.keys.redaction import Secrets
 from assistant.runtime.off_thread import KEY_SECONDS, in_daemon_thread, key_sources
 from assistant.surfaces.doctor.screen import DoctorScreen
-from assistant.surfaces.setup.dialogue import Dialogue, NotSetUp
+from assistant.surfaces.setup.dialogue import Dialogue
 from assistant.surfaces.setup.draft import NewKey, SettingsDraft
 from assistant.surfaces.setup.rebinding import rebind
 from assistant.surfaces.setup.searching import WebQuestions
@@ -215,5 +216,5 @@ def _say(text: str) -> None:
 
 
 def _complain(text: str) -> None:
-    sys.stderr.write(f"\nmud-assistant: {text}\n")
+    sys.stderr.write(f"\n{complaint(text)}\n")
     sys.stderr.flush()

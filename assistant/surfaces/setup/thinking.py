@@ -22,7 +22,8 @@ from assistant.config.known_providers import (
 )
 from assistant.config.schema import ModelConfig
 from assistant.config.toml_edit import Value
-from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
+from assistant.errors import KeyReferenceError
+from assistant.keys.reference import KeySources, resolve_key
 from assistant.models.choose import LOOK_SECONDS
 from assistant.models.chosen import provider_of
 from assistant.models.offer import BETTER, SMALL

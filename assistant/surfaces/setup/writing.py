@@ -7,10 +7,12 @@ import stat
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from assistant.errors import AssistantError
+
 _KEY_MODE, _FOLDER_MODE, _SETTINGS_MODE = 0o600, 0o700, 0o644
 
 
-class CannotWrite(Exception):
+class CannotWrite(AssistantError):
     """A file was not written; the message says why, in one sentence."""
 
 

@@ -9,17 +9,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.config.settings import SettingsError
-from assistant.journal import JournalError, OpeningRefused, ReadOnly, Sound
-from assistant.keys.reference import KeyReferenceError
+from assistant.errors import AssistantError, NoModelError, NotSetUp, complaint
+from assistant.journal import OpeningRefused, ReadOnly, Sound
 from assistant.models import offer
 from assistant.models.bound_keys import AT_THE_COMMAND_LINE
-from assistant.models.choose import NoModelError
 from assistant.runtime.off_thread import in_daemon_thread
 from assistant.service.config import ServiceConfig, ServiceHooks
 from assistant.service.embedded import embedded_model
 from assistant.service.service import AssistantService
-from assistant.surfaces.setup.dialogue import Dialogue, NotSetUp
+from assistant.surfaces.setup.dialogue import Dialogue
 from assistant.surfaces.setup.typed import StandardInput
 from assistant.surfaces.trial.converse import Trial, TrialOptions
 from assistant.surfaces.trial.progress import Progress
@@ -65,7 +63,7 @@ def service_of(
     hooks = ServiceHooks(
         partial(_embedded, reactor, environment, progress),
         partial(_offered, reactor, progress),
-        lambda why: progress.note(f"mud-assistant: a model is left out: {why}"),
+        lambda why: progress.note(complaint(f"a model is left out: {why}")),
         AT_THE_COMMAND_LINE,
     )
     service = AssistantService(reactor, inputs, Random(), hooks)  # noqa: S311  (jitter)
@@ -82,11 +80,8 @@ async def _run(service: AssistantService, trial: Trial, progress: Progress) -> i
         if isinstance(opened, OpeningRefused | ReadOnly):
             return CANNOT_START
         models = await trial.start()
-    except JournalError as error:
-        progress.note(f"mud-assistant: the journal cannot be used: {error}")
-        return CANNOT_START
-    except (SettingsError, NoModelError, KeyReferenceError) as error:
-        progress.note(f"mud-assistant: {error}")
+    except AssistantError as error:
+        progress.note(complaint(error))
         return CANNOT_START
     progress.note(f"{trial.assistant_name} thinks with {models[0].why}.")
     for model in models[1:]:
@@ -139,6 +134,6 @@ def _embedded(
             progress.amount(what, step.done_bytes, step.total_bytes)
 
     def lost(error: EmbeddedUnavailable) -> None:
-        progress.note(f"mud-assistant: {error}")
+        progress.note(complaint(str(error)))
 
     return embedded_model(reactor, environment, path, moved, show=show, lost=lost)

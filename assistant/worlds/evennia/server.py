@@ -17,6 +17,7 @@ from twisted.logger import Logger, globalLogPublisher
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, read_settings
 from assistant.config.web import WebConfig
+from assistant.errors import ServiceNotRunning
 from assistant.keys import log as log_redaction
 from assistant.keys.redaction import Secrets
 from assistant.service.config import ServiceConfig
@@ -33,10 +34,6 @@ AWAKE_SECONDS = 30.0
 _NOT_YET = "the assistants' household is not open: the Server is starting or stopping, or its plugin is not installed"
 
 _log = Logger()
-
-
-class ServiceNotRunning(RuntimeError):
-    """There is no household now; the message says why, in one sentence."""
 
 
 class _Door:

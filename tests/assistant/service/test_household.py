@@ -14,10 +14,10 @@ from twisted.internet.task import deferLater
 from assistant.checks.finding import Finding
 from assistant.checks.finding import FindingState as Found
 from assistant.config.schema import ModelConfig
+from assistant.errors import NoModelError
 from assistant.events.outcome import Answered, Outcome
 from assistant.events.trace import StepTrace
 from assistant.journal import StreamEntry
-from assistant.models.choose import NoModelError
 from assistant.service import runner as runners
 from assistant.service.embedded import EmbeddedPool
 from assistant.service.embodiment import Embodiment

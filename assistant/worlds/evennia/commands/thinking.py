@@ -11,10 +11,9 @@ from typing import Any
 from assistant.config.known_providers import AUTO, EMBEDDED, known_names, left_behind, special_settings
 from assistant.config.schema import ModelConfig
 from assistant.config.settings import SettingsError
-from assistant.keys.errors import KeyReferenceError
+from assistant.errors import KeyReferenceError, NoModelError
 from assistant.keys.reference import check_reference
 from assistant.models.bound_keys import binding_of
-from assistant.models.choose import NoModelError
 from assistant.service.config import IN_THE_GAME
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.naming import meant, named

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from assistant.checks.finding import Finding, FindingState
+from assistant.errors import ServiceNotRunning
 from assistant.journal import JournalError
 from assistant.loop.billing import TOTAL
 from assistant.memory.entries import Entry
@@ -90,7 +91,7 @@ def _servers(runner: AssistantRunner | None) -> list[str]:
     try:
         service = server.service()
         snapshot = service.pipeline.snapshot()
-    except server.ServiceNotRunning as why:
+    except ServiceNotRunning as why:
         return [f"No assistant can live now: {why}."]
     web = [line for line in service.web.status().splitlines() if line]
     if runner is None:

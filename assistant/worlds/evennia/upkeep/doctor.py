@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from django.conf import settings
 
 from assistant.checks.finding import Finding, FindingState
+from assistant.errors import ServiceNotRunning
 from assistant.models.counting import how_counted
 from assistant.service.runner import AssistantRunner
 from assistant.service.troubles import EVERYBODY
@@ -49,7 +50,7 @@ def whole_house() -> Finding:
     """Check whether assistants can live at all."""
     try:
         trouble = server.service().trouble or "; ".join(one.sentence for one in server.service().troubles.of(EVERYBODY))
-    except server.ServiceNotRunning as error:
+    except ServiceNotRunning as error:
         trouble = str(error)
     said = trouble or f"open; what the assistants remember is in {server.service().home.journal}"
     return Finding("household", FindingState.WRONG if trouble else FindingState.OK, said)
