@@ -6,12 +6,10 @@ It is a composition root: it imports the reactor and hands it to the modules tha
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 import time
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +22,7 @@ from assistant.command_line import RANKS, parser
 from assistant.errors import AssistantError, complaint
 from assistant.keys.log import redacting
 from assistant.keys.redaction import Secrets
-from assistant.shadows import shadowed
+from assistant.starting import loading, shadowed
 from assistant.surfaces.doctor.screen import DoctorScreen
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command in _ALONE:
         return _ALONE[options.command](options, secrets)
     try:
-        with _loading():
+        with loading():
             config, place = _prepare(options, secrets)
     except AssistantError as error:
         return _refuse(error)
@@ -53,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from twisted.internet import asyncioreactor  # noqa: PLC0415  (must be installed before any reactor import)
 
         asyncioreactor.install()
-    with _loading():
+    with loading():
         from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
 
         from assistant.surfaces.trial.converse import TrialOptions  # noqa: PLC0415  (after the reactor is chosen)
@@ -70,7 +68,7 @@ def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
     """Read a journal and return the exit status. Makes no reactor: none is needed."""
     if in_the_way := shadowed():
         return _refuse(AssistantError(in_the_way))
-    with _loading():
+    with loading():
         from assistant.surfaces.replay.command import ReplayOptions, replay  # noqa: PLC0415  (after the check)
 
     _begin_logging(None, secrets)
@@ -87,11 +85,9 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     The first two checks run before the reactor is imported, the first one even before most of our own modules.
     """
     screen = DoctorScreen(json=options.json)
-    if in_the_way := shadowed():
-        screen.show(Finding("packages", FindingState.WRONG, in_the_way))
+    if not screen.packages():
         return 1
-    screen.show(Finding("packages", FindingState.OK, "none of mud-assistant's own is hidden by another"))
-    with _loading():
+    with loading():
         from assistant.checks.doctor import DoctorRequest, examine  # noqa: PLC0415  (after the check)
         from assistant.checks.web import PAGE  # noqa: PLC0415  (the same)
         from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings  # noqa: PLC0415  (the same)
@@ -117,7 +113,7 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
     """Run the dialogue that writes the settings, and return the exit status."""
     if in_the_way := shadowed():
         return _refuse(AssistantError(in_the_way))
-    with _loading():
+    with loading():
         from assistant.checks.web import PAGE  # noqa: PLC0415  (after the check)
         from assistant.config.settings import DEFAULT_FILE  # noqa: PLC0415  (the same)
         from assistant.surfaces.setup.run import Installation, install  # noqa: PLC0415  (the same)
@@ -138,7 +134,7 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
     from assistant.keys.reference import anchored  # noqa: PLC0415  (the same)
     from assistant.surfaces.game.command import Options, game  # noqa: PLC0415  (after the check)
     from assistant.surfaces.game.making import GameOptions  # noqa: PLC0415  (the same)
-    from assistant.surfaces.game.patience import Patience  # noqa: PLC0415  (the same)
+    from assistant.surfaces.game.waiting import Patience  # noqa: PLC0415  (the same)
 
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     if options.key:
@@ -146,21 +142,6 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
     wanted = GameOptions(model, options.name, options.port)
     patience = Patience(time.monotonic, time.sleep)  # noqa: TID251  (the composition root)
     return game(Options(options.folder, wanted, options.fresh, options.stop), os.environ, patience)
-
-
-@contextmanager
-def _loading() -> Iterator[None]:
-    """Suspend garbage collection while modules load, and exempt what they hold from later collections.
-
-    Modules live as long as the process. This saves a tenth of the time a trial takes to start, and nearly all of the
-    time it takes to end.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def _refuse(error: AssistantError) -> int:

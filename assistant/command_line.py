@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assistant.shadows import shadowed
+from assistant.starting import shadowed
 
 if TYPE_CHECKING:
     # A class that argparse returns and that has no public name.

@@ -10,6 +10,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
+from assistant.config.options import merged
 from assistant.config.schema import JournalConfig
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
@@ -17,9 +18,8 @@ from assistant.keys.redaction import Secrets
 from assistant.runtime.storage import JournalFile
 from assistant.service.config import ServiceConfig
 from assistant.service.embodiment import Embodiment
-from assistant.service.heap import settle_heap
-from assistant.service.options import merged
 from assistant.service.service import AssistantService
+from assistant.starting import settle_heap
 from assistant.worlds.embedded.hamlet import Embodiment as Map
 from assistant.worlds.embedded.hamlet import Room
 from assistant.worlds.embedded.world import EmbeddedWorld

@@ -8,7 +8,7 @@ import pytest
 from twisted.application.service import MultiService
 
 from assistant.errors import ServiceNotRunning
-from assistant.service.heap import settle_heap
+from assistant.starting import settle_heap
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.plugin import start_plugin_services
 from assistant.worlds.evennia.scripts import script_of

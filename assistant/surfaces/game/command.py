@@ -14,9 +14,9 @@ from assistant.errors import GameError, complaint
 from assistant.surfaces.game.folder import GameFolder
 from assistant.surfaces.game.making import GameOptions, Maker, remove
 from assistant.surfaces.game.modelling import with_model
-from assistant.surfaces.game.patience import Patience
 from assistant.surfaces.game.ports import LOOPBACK
 from assistant.surfaces.game.running import Running
+from assistant.surfaces.game.waiting import Patience
 
 #: The lines of the Server's log that are shown, without their time and level: how the assistants fare.
 _WORTH = re.compile(

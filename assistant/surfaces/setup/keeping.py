@@ -10,7 +10,7 @@ from assistant.keys.file import MAX_BYTES
 from assistant.keys.redaction import MIN_CHARS, Secrets
 from assistant.keys.reference import check_reference
 from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.draft import NewKey, SettingsDraft
+from assistant.surfaces.setup.writing import NewKey, SettingsDraft
 
 #: The folder of key files: beside the settings, closed to all other users.
 FOLDER = "keys"

@@ -24,12 +24,11 @@ from assistant.keys.redaction import Secrets
 from assistant.runtime.off_thread import KEY_SECONDS, in_daemon_thread, key_sources
 from assistant.surfaces.doctor.screen import DoctorScreen
 from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.draft import NewKey, SettingsDraft
 from assistant.surfaces.setup.rebinding import rebind
 from assistant.surfaces.setup.searching import WebQuestions
 from assistant.surfaces.setup.thinking import ModelQuestions
 from assistant.surfaces.setup.typed import StandardInput
-from assistant.surfaces.setup.writing import CannotWrite, put_key, put_settings
+from assistant.surfaces.setup.writing import CannotWrite, NewKey, SettingsDraft, put_key, put_settings
 from resilience import DeadlineExceeded, HttpExchange
 
 #: Exit status when nothing was written.

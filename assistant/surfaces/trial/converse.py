@@ -18,11 +18,11 @@ from assistant.runtime.ears import BodyListener
 from assistant.service.embodiment import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
-from assistant.service.showing import scene_text
-from assistant.surfaces.trial.discreet import DiscreetScreen
+from assistant.service.wording.showing import scene_text
 from assistant.surfaces.trial.lines import PipeLines
-from assistant.surfaces.trial.plain import PlainScreen
-from assistant.surfaces.trial.session import Screen, Session, TrialObserver, VisitorEars
+from assistant.surfaces.trial.screen import DiscreetScreen, PlainScreen, Screen
+from assistant.surfaces.trial.session import Session
+from assistant.surfaces.trial.watching import TrialObserver, VisitorEars
 from assistant.worlds.embedded.hamlet import HAMLET, Place
 from assistant.worlds.embedded.world import EmbeddedWorld
 from tools import Kind, Principal

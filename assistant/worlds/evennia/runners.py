@@ -9,10 +9,10 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
+from assistant.config.options import merged
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
 from assistant.service.embodiment import Embodiment
-from assistant.service.options import merged
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts, server
 from assistant.worlds.evennia.body.body import EvenniaBody

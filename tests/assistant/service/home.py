@@ -9,11 +9,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from assistant.config.options import merged
 from assistant.events.events import Said
 from assistant.keys.redaction import Secrets
 from assistant.service.config import ServiceConfig
 from assistant.service.embodiment import Embodiment
-from assistant.service.options import merged
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld

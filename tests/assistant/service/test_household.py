@@ -13,6 +13,7 @@ from twisted.internet.task import deferLater
 
 from assistant.checks.finding import Finding
 from assistant.checks.finding import FindingState as Found
+from assistant.config.options import merged
 from assistant.config.schema import ModelConfig
 from assistant.errors import NoModelError
 from assistant.events.outcome import Answered, Outcome
@@ -21,7 +22,6 @@ from assistant.journal import StreamEntry
 from assistant.service import runner as runners
 from assistant.service.embedded import EmbeddedPool
 from assistant.service.embodiment import Embodiment
-from assistant.service.options import merged
 from assistant.service.runner import RunnerState
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.service.rights_text import approvals_text, covered_text
+from assistant.service.wording.rights import approvals_text, covered_text
 from assistant.worlds.evennia.commands.naming import awake, named_and_rest
 from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.hearing.principals import principal_of

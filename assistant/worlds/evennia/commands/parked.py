@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assistant.journal import Parked
-from assistant.service.status import parked_text
+from assistant.service.wording.status import parked_text
 from assistant.worlds.evennia.commands.naming import awake, named, runner_of
 from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.showing import counted, paragraph

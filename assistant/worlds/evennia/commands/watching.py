@@ -11,7 +11,7 @@ from assistant.journal import JournalError
 from assistant.loop.billing import TOTAL
 from assistant.memory.entries import Entry
 from assistant.service.runner import AssistantRunner
-from assistant.service.status import account_text, is_used_up, servers_text, trouble_text
+from assistant.service.wording.status import account_text, is_used_up, servers_text, trouble_text
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.commands.making import list_text, state_of
 from assistant.worlds.evennia.commands.naming import awake, named, named_and_rest, runner_of

@@ -11,7 +11,7 @@ from assistant.errors import ServiceNotRunning
 from assistant.models.counting import how_counted
 from assistant.service.runner import AssistantRunner
 from assistant.service.troubles import EVERYBODY
-from assistant.shadows import shadowed
+from assistant.starting import shadowed
 from assistant.worlds.evennia import server
 from assistant.worlds.evennia.upkeep import pragmas
 
