@@ -18,10 +18,10 @@ from assistant.events.trace import Observer
 from assistant.journal.records import MESSAGE
 from assistant.keys.pieces import KeyPieces
 from assistant.loop.billing import Billing, MinuteCounts
-from assistant.loop.granting import request_text
 from assistant.loop.prompt import example_messages, example_sayings, system_message
 from assistant.loop.run_context import RunContext
 from assistant.loop.speech.repeats import Repeats
+from assistant.loop.unasked.granting import request_text
 from assistant.memory.compaction import Compactor, summary_tokens
 from assistant.memory.history import History
 from assistant.memory.rights import Rights
@@ -169,9 +169,9 @@ def _mind(
         pieces=around.pieces,
         seen=SeenUrls(),
         fallback_line=FallbackLine(around.world, around.clock, settings.fallback_line, every),
-        tired=FallbackLine(around.world, around.clock, settings.budget_excuse, every),
+        budget_line=FallbackLine(around.world, around.clock, settings.budget_excuse, every),
         notify=around.notify,
-        hurried=FallbackLine(around.world, around.clock, settings.rate_excuse, every),
+        rate_line=FallbackLine(around.world, around.clock, settings.rate_excuse, every),
         waking=waking,
         talk=Conversations(now, settings.conversation_seconds),
         floor=around.floor,

@@ -13,10 +13,10 @@ from assistant.events.events import Event, Noticed
 from assistant.events.outcome import Failed, Limit, LimitReached, Outcome
 from assistant.events.tick import Tick, TickPace
 from assistant.journal import Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
-from assistant.loop.following import Homing, walking_after
-from assistant.loop.granting import tell_void, why_void
 from assistant.loop.react import react
 from assistant.loop.run_context import RunContext
+from assistant.loop.unasked.following import Homing, walking_after
+from assistant.loop.unasked.granting import tell_void, why_void
 from assistant.memory.compaction import Compactor
 from assistant.memory.rights import Rights
 from assistant.runtime.company import Company
@@ -244,11 +244,11 @@ class Assistant:
             _log.warn("{name}: {cause}", log_event="budget", name=self._manners.name, cause=outcome.cause)
             if self._on_failure is not None:
                 self._on_failure(outcome)
-            await self.context.tired.make()
+            await self.context.budget_line.make()
         elif isinstance(outcome, LimitReached) and outcome.limit is Limit.RATE:
             if self._on_failure is not None:
                 self._on_failure(outcome)
-            await self.context.hurried.make()
+            await self.context.rate_line.make()
         elif isinstance(outcome, Failed | LimitReached):
             await self.context.fallback_line.make()
         return outcome

@@ -14,7 +14,8 @@ from assistant.language.attend import ToldNotes, Turn, notes_on
 from assistant.language.check import Heard
 from assistant.language.languages import is_foreign
 from assistant.language.words import likeness, words_of
-from assistant.loop.run_context import Run, RunContext
+from assistant.loop.run import Run
+from assistant.loop.run_context import RunContext
 from assistant.loop.speech.plain_text import call_for_text
 from assistant.loop.talk.answer import Line, fallback, judged
 from assistant.loop.talk.asked import Question, asked_of

@@ -10,7 +10,8 @@ from assistant.events.events import Arrived
 from assistant.language.attend import Turn, View
 from assistant.language.spelling import written_out
 from assistant.language.words import names_in
-from assistant.loop.run_context import Run, RunContext
+from assistant.loop.run import Run
+from assistant.loop.run_context import RunContext
 from assistant.loop.talk.earlier import earlier_turns
 from assistant.loop.talk.happened import happened, words_in
 from assistant.loop.talk.speak import front

@@ -15,7 +15,8 @@ from assistant.events.events import ByRule, Event, Left, Noticed
 from assistant.events.outcome import Answered, NothingToDo, Outcome
 from assistant.journal import InboxFullError
 from assistant.loop.acting import act, answer_by_rule
-from assistant.loop.run_context import Run, RunContext
+from assistant.loop.run import Run
+from assistant.loop.run_context import RunContext
 from llm import ToolCall
 from tools import Kind, Principal, Status
 from tools.following import A_MINUTE

@@ -11,7 +11,8 @@ import re
 
 from assistant.events.events import spoken_text
 from assistant.loop.acting import act, answer_by_rule
-from assistant.loop.run_context import Run, RunContext
+from assistant.loop.run import Run
+from assistant.loop.run_context import RunContext
 from llm import ToolCall
 from tools import Kind, Scene
 

@@ -8,7 +8,8 @@ from twisted.python.failure import Failure
 from assistant.journal import InterruptedStep
 from assistant.loop.acting import act, answer_by_rule
 from assistant.loop.recovery import RecoveredAnswer, left_of
-from assistant.loop.run_context import Run, RunContext
+from assistant.loop.run import Run
+from assistant.loop.run_context import RunContext
 from llm import ToolCall
 from tools import Executed, Pending, Principal, Requirement, Status, ToolContext, ToolError
 from tools.policy.binding import difference, requirement_now
