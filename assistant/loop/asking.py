@@ -15,10 +15,10 @@ from assistant.loop.early import complete_with_speech, first_sentence_listener
 from assistant.loop.payer import count_asker
 from assistant.loop.run import Run
 from assistant.loop.run_context import RunContext
-from assistant.loop.speech.discretion import kept
-from assistant.loop.speech.repeats import SPEECH, words_said
+from assistant.loop.speech.discretion import make_discreet
+from assistant.loop.speech.repeats import SPEECH, words_of_answer
 from assistant.loop.talk.answer import words_for_nothing
-from assistant.loop.talk.ask import ask_plainly, spoken_call
+from assistant.loop.talk.ask import ask_plainly, speech_call
 from llm import LLMResponse, Message, user
 from llm import assistant as assistant_message
 from llm.packing.packed import Joined, parts_of
@@ -61,7 +61,7 @@ async def ask(context: RunContext, run: Run) -> Completion | None:
 def discreet(context: RunContext, response: LLMResponse) -> LLMResponse:
     """Return the answer as it is recorded and acted on."""
     most_chars = max(MIN_KEPT_CHARS, CHARS_A_TOKEN * context.model.max_answer_tokens)
-    return kept(response, context.scrub, most_chars, context.pieces)
+    return make_discreet(response, context.scrub, most_chars, context.pieces)
 
 
 async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
@@ -71,7 +71,7 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
     """
     asked = await _answer(context, run)
     heard, did = run.texts, bool(run.executed)
-    said = words_said(asked.response)
+    said = words_of_answer(asked.response)
     if context.settings.may_repeat or not said:
         return asked
     if not run.early.was_heard and (repeat := context.repeats.found_in(said, heard, did=did)) is not None:
@@ -79,7 +79,7 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
         again = await _answer(context, run, AGAIN.format(what=repeat.value))
         usage = asked.response.usage + again.response.usage
         response = replace(again.response, usage=usage)
-        said = words_said(response)
+        said = words_of_answer(response)
         if context.repeats.found_in(said, heard, did=did) is not None:
             said = words_for_nothing(" ".join(heard), run.written)
             response = _saying(context, run, response, said)
@@ -91,7 +91,7 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
 def _saying(context: RunContext, run: Run, response: LLMResponse, said: str) -> LLMResponse:
     """Return the answer with these words in place of all that it says."""
     deeds = [call for call in response.tool_calls if call.name not in SPEECH]
-    words = spoken_call(context, run, said)
+    words = speech_call(context, run, said)
     calls = [*deeds, words] if words is not None else deeds
     return replace(response, message=assistant_message(*calls))
 

@@ -72,7 +72,7 @@ class Run:
         woken_by = self._woken_by = self._triggers()
         self.askers = tuple(heard.event.who for heard in woken_by)
         self.trigger = _most_important(woken_by)
-        self.granted = granted_by(self.trigger) if self.trigger else None
+        self.granted = approved_call(self.trigger) if self.trigger else None
 
     def next_step(self) -> int:
         """Return the number under which the next answer is recorded, and count it."""
@@ -105,7 +105,7 @@ class Run:
         return [heard for heard in _triggers_in(self.events) if hearers_of(heard.event) == self.hearers]
 
     @property
-    def needed(self) -> list[str]:
+    def lines_to_answer(self) -> list[str]:
         """The lines that the run is to answer, the most important last."""
         others = [told(heard.event) for heard in self._woken_by if heard is not self.trigger]
         return [*others, told(self.trigger.event)] if self.trigger else others
@@ -116,8 +116,8 @@ class Run:
         return [text for heard in self.events if (text := spoken_text(heard.event))]
 
     @property
-    def needed_ids(self) -> list[str]:
-        """The ids of the events that the lines of `needed` tell of."""
+    def ids_to_answer(self) -> list[str]:
+        """The ids of the events that the lines of `lines_to_answer` tell of."""
         return [heard.event.id for heard in self._woken_by]
 
 
@@ -160,7 +160,7 @@ def _hearers(events: Sequence[Accepted]) -> Audience:
     return heard_by[0] if heard_by and None not in heard_by else None
 
 
-def granted_by(heard: Accepted) -> Pending | None:
+def approved_call(heard: Accepted) -> Pending | None:
     """Return the call that this event approves, None for any other event."""
     return heard.event.granted if isinstance(heard.event, Noticed) else None
 
@@ -176,7 +176,7 @@ def of_one_run(heard: Sequence[Accepted], talk: Conversations | None = None) -> 
         heard = [
             _overheard(one) if talk.is_left(one.event.id) else one for one in heard if one.event.id not in talk.held
         ]
-    approved = [one for one in heard if granted_by(one) is not None]
+    approved = [one for one in heard if approved_call(one) is not None]
     if approved:
         return approved[:1]
     first = next((place for place, one in enumerate(heard) if one.attention.verdict is Classification.TRIGGER), None)

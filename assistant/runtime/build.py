@@ -96,8 +96,8 @@ def build_assistant(
     Raises SettingsError when the settings grant a tool that does not exist.
     """
     withheld = frozenset[str]() if models[0].asked_plainly else models[0].withheld
-    grant = around.registry.same(granted(settings, around.registry) - withheld)
-    context = _mind(settings, models, around, grant)
+    grant = around.registry.same(granted_tools(settings, around.registry) - withheld)
+    context = _context(settings, models, around, grant)
     rights = Rights(context.history, context.notes, around.storage.mutes, context.journal)
     return Assistant(context, manners_of(settings, around.me), rights, _compactor(context), on_failure)
 
@@ -117,7 +117,7 @@ def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
     )
 
 
-def granted(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
+def granted_tools(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
     """Return the names of the tools the owner grants. Raises SettingsError for one that does not exist."""
     names = registry.names()
     grant = frozenset(names if settings.tools is None else settings.tools)
@@ -126,7 +126,7 @@ def granted(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
     return grant
 
 
-def _mind(
+def _context(
     settings: AssistantConfig, models: Sequence[ChosenModel], around: Dependencies, grant: frozenset[str]
 ) -> RunContext:
     """Return what the runs think with.
@@ -205,20 +205,20 @@ def _fronts(settings: AssistantConfig, chosen: ChosenModel, registry: Registry, 
 
     fewest = registry.same(grant - _SPARED) if settings.tools is None else grant
 
-    def measured(front: list[Message], tools: frozenset[str]) -> Front:
+    def measure(front: list[Message], tools: frozenset[str]) -> Front:
         size = len(chosen.provider.build_request(front, registry.specs(tools), None, CallOptions()))
-        return Front(_packed(front), size, tools)  # what was encoded can be packed
+        return Front(_pack_front(front), size, tools)  # what was encoded can be packed
 
-    fronts = [measured(usual, grant)]
+    fronts = [measure(usual, grant)]
     if usual is not bare:
-        fronts.append(measured(bare, grant))
+        fronts.append(measure(bare, grant))
     if fewest != grant:  # the same words before fewer tools
         size = len(chosen.provider.build_request(bare, registry.specs(fewest), None, CallOptions()))
         fronts.append(Front(fronts[-1].messages, size, fewest))
     return fronts
 
 
-def _packed(front: Sequence[Message]) -> Joined:
+def _pack_front(front: Sequence[Message]) -> Joined:
     """Pack the front as bytes. Its first message is packed alone: a model that calls in text gets one made from it."""
     first: list[Part] = []
     rest: list[Part] = []

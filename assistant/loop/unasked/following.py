@@ -70,7 +70,7 @@ class Homing:
     """
 
     def __init__(self, context: RunContext) -> None:
-        self._mind = context
+        self._context = context
         self._since: float | None = None
 
     async def look(self) -> None:
@@ -78,7 +78,7 @@ class Homing:
 
         Raises JournalError.
         """
-        context = self._mind
+        context = self._context
         now, seconds = context.clock.seconds(), context.settings.go_home_minutes * A_MINUTE
         if not seconds or HOME not in context.rules.grant or not context.world.is_left_alone():
             self._since = None

@@ -16,7 +16,7 @@ from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, read_settings
 from assistant.keys.redaction import Secrets
 from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
-from assistant.loop.speech.discretion import scrubbed
+from assistant.loop.speech.discretion import scrub_json
 from assistant.service.wiring import bindings_of
 from assistant.surfaces.replay import reading
 from assistant.surfaces.replay.again import Replayer
@@ -79,7 +79,7 @@ def replay(
     except (sqlite3.Error, UnicodeError, OSError) as error:
         return _unreadable(f"{wanted.file} cannot be read: {error}")
     for line in lines:
-        print(exact(scrubbed(json.loads(line), secrets.scrub)) if wanted.json else secrets.scrub(line))
+        print(exact(scrub_json(json.loads(line), secrets.scrub)) if wanted.json else secrets.scrub(line))
     sys.stdout.flush()
     lost = sum(run.unreadable for run in found.runs)
     damage = found.damage or (f"{lost} records in it are damaged or of a newer version" if lost else "")

@@ -17,7 +17,7 @@ from assistant.models import offer
 from assistant.models.bound_keys import BoundKeys
 from assistant.models.choose import Chooser, NoModelError
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import granted
+from assistant.runtime.build import granted_tools
 from assistant.runtime.off_thread import in_daemon_thread
 from assistant.runtime.storage import JournalFile
 from assistant.service.troubles import Troubles
@@ -104,7 +104,7 @@ class _Start:
         try:
             bound = await self.bound(journal)
             web = await self._web(bound)
-            granted(config.assistant, Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *(web.tools("") if web else ())]))
+            granted_tools(config.assistant, Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *(web.tools("") if web else ())]))
             models = await self.models(bound)
         except (SettingsError, NoModelError, KeyReferenceError) as error:
             self.progress.note(f"mud-assistant: {error}")

@@ -42,7 +42,7 @@ def words_in(event: Event) -> str:
     return quoted_in(event.text) if isinstance(event, Emoted) else spoken_text(event)
 
 
-def happened(events: Iterable[Event], names: Sequence[str]) -> str:
+def describe_deeds(events: Iterable[Event], names: Sequence[str]) -> str:
     """Return what was done without speech, in sentences to the character with these names; empty for nothing."""
     return " ".join([_to_you(told(event), names) for event in events if is_unspoken(event)][-MAX_TOLD:])
 

@@ -13,7 +13,7 @@ from assistant.language.words import names_in
 from assistant.loop.run import Run
 from assistant.loop.run_context import RunContext
 from assistant.loop.talk.earlier import earlier_turns
-from assistant.loop.talk.happened import happened, words_in
+from assistant.loop.talk.deeds import describe_deeds, words_in
 from assistant.loop.talk.speak import front
 from llm import Message
 from tools import ToolFailed
@@ -43,7 +43,7 @@ class Question:
         return named[-1] if named else ""
 
 
-async def asked_of(context: RunContext, run: Run) -> Question | None:
+async def question_of(context: RunContext, run: Run) -> Question | None:
     """Return what the run is to answer; None when no event woke it."""
     trigger = run.trigger
     if trigger is None:
@@ -59,7 +59,7 @@ async def asked_of(context: RunContext, run: Run) -> Question | None:
     text = written_out(heard)
     view = await _view(context, scene, text, [words for turn in earlier[-2:] for words in (turn.heard, turn.said)])
     who = one_line(trigger.event.who.name, max_chars=60)
-    return Question(who, heard, text, happened(deeds, names), view, earlier)
+    return Question(who, heard, text, describe_deeds(deeds, names), view, earlier)
 
 
 async def front_of(context: RunContext) -> list[Message]:
