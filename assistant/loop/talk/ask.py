@@ -18,10 +18,10 @@ from assistant.loop.run import Run
 from assistant.loop.run_context import RunContext
 from assistant.loop.speech.plain_text import call_for_text
 from assistant.loop.talk.answer import Line, fallback, judge
-from assistant.loop.talk.question import Question, question_of
 from assistant.loop.talk.choose import choose_deed
 from assistant.loop.talk.deeds import by_rule, example_deeds, fit_to_say
 from assistant.loop.talk.outcomes import hits_of, outcomes_of, with_source
+from assistant.loop.talk.question import Question, question_of
 from assistant.loop.talk.speak import example_turns, front, last_turns
 from llm import FinishReason, LLMResponse, Message, ToolCall, Usage
 from llm import assistant as assistant_message

@@ -12,8 +12,8 @@ from assistant.language.spelling import written_out
 from assistant.language.words import names_in
 from assistant.loop.run import Run
 from assistant.loop.run_context import RunContext
-from assistant.loop.talk.earlier import earlier_turns
 from assistant.loop.talk.deeds import describe_deeds, words_in
+from assistant.loop.talk.earlier import earlier_turns
 from assistant.loop.talk.speak import front
 from llm import Message
 from tools import ToolFailed

@@ -104,7 +104,9 @@ class _Start:
         try:
             bound = await self.bound(journal)
             web = await self._web(bound)
-            granted_tools(config.assistant, Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *(web.tools("") if web else ())]))
+            granted_tools(
+                config.assistant, Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *(web.tools("") if web else ())])
+            )
             models = await self.models(bound)
         except (SettingsError, NoModelError, KeyReferenceError) as error:
             self.progress.note(f"mud-assistant: {error}")
