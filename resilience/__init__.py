@@ -3,12 +3,13 @@
 Knows nothing of language models or games.
 """
 
+from resilience.admission.attempt import Attempt
 from resilience.admission.breaker import CircuitBreaker
 from resilience.admission.circuit import BreakerConfig, CircuitState
 from resilience.admission.in_flight import InFlightConfig
 from resilience.admission.quota import Credential
 from resilience.admission.rate_limit_window import RateLimitSnapshot
-from resilience.admission.upstream import Attempt, Upstream, UpstreamConfig
+from resilience.admission.upstream import Upstream, UpstreamConfig
 from resilience.amounts import Account, Allowance, Amount
 from resilience.backoff import RetryConfig
 from resilience.budget.ledger import Ledger

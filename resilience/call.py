@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from resilience.admission.upstream import Attempt, UpstreamConfig
+from resilience.admission.attempt import Attempt
+from resilience.admission.upstream import UpstreamConfig
 from resilience.amounts import Account, Amount
 from resilience.backoff import RetryConfig
 from resilience.verdict import Judge
