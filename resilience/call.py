@@ -11,8 +11,7 @@ from twisted.internet.defer import Deferred
 from resilience.admission.attempt import Attempt
 from resilience.admission.upstream import UpstreamConfig
 from resilience.amounts import Account, Amount
-from resilience.backoff import RetryConfig
-from resilience.verdict import Judge
+from resilience.retry_policy import Judge, RetryConfig
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from resilience.admission.in_flight import InFlight
 from resilience.admission.quota import Quota
 from resilience.admission.rate_limit_window import RateLimitSnapshot
 from resilience.amounts import Amount
-from resilience.verdict import Verdict
+from resilience.retry_policy import Verdict
 
 
 class Attempt:

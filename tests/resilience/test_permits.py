@@ -22,13 +22,12 @@ from resilience.admission.in_flight import InFlightConfig
 from resilience.admission.rate_limit_window import RateLimitSnapshot
 from resilience.admission.upstream import UpstreamConfig
 from resilience.amounts import Account, Allowance, Amount
-from resilience.backoff import RetryConfig
 from resilience.budget.ledger import Ledger
 from resilience.call import Call, Caller, CallTarget
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded, NotAdmitted
 from resilience.pipeline import Pipeline
-from resilience.verdict import Verdict
+from resilience.retry_policy import RetryConfig, Verdict
 
 WORLDS = 10_000
 BLOCKS = 10
