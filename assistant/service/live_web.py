@@ -11,9 +11,9 @@ from twisted.internet.defer import DeferredLock
 from assistant.config.web import WebConfig
 from assistant.keys.reference import KeySources
 from assistant.models.bound_keys import BoundKeys
-from assistant.runtime.off_thread import in_daemon_thread
 from assistant.service.wiring import load_web, web_of
 from resilience import HttpExchange
+from resilience.threads import in_daemon_thread
 from tools import Tool
 
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from assistant.keys.redaction import Secrets
 from assistant.keys.reference import KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys, binding_of_provider, bindings_of_model
 from assistant.models.choose import EMBEDDED_CONTEXT
-from assistant.runtime.off_thread import in_daemon_thread
 from assistant.runtime.warming import beginning_of, read_ahead
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.fetching.models import default_data_dir, pinned_name
 from llm.embedded.progress import Endpoint, Progress
 from llm.embedded.supervisor import EmbeddedModel
 from resilience import HttpExchange
+from resilience.threads import in_daemon_thread
 
 if TYPE_CHECKING:
     from assistant.runtime.character import Assistant

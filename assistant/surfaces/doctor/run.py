@@ -19,10 +19,10 @@ from assistant.keys.binding import KeyBinding
 from assistant.keys.redaction import Secrets
 from assistant.models.bound_keys import BoundKeys
 from assistant.models.choose import LOOK_SECONDS
-from assistant.runtime.off_thread import in_daemon_thread
 from assistant.service.wiring import key_sources
 from llm.embedded.fetching.models import default_data_dir
 from resilience import DeadlineExceeded, HttpExchange
+from resilience.threads import in_daemon_thread
 
 #: Seconds in which a journal of the largest usual size can be read, on a slow disk too.
 JOURNAL_SECONDS = 60.0

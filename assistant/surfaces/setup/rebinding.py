@@ -13,10 +13,10 @@ from assistant.journal import JournalError, OpeningRefused, ReadOnly
 from assistant.keys.binding import Voided, bound
 from assistant.keys.reference import anchored
 from assistant.models.bound_keys import BoundKeys
-from assistant.runtime.off_thread import in_daemon_thread
 from assistant.runtime.storage import JournalFile
 from assistant.service.wiring import bindings_of
 from resilience import DeadlineExceeded
+from resilience.threads import in_daemon_thread
 
 _SECONDS = 60.0
 

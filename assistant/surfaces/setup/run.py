@@ -19,7 +19,6 @@ from assistant.config.settings import SettingsError, read_settings
 from assistant.config.toml_edit import CannotEdit, edited, written
 from assistant.keys.keyring_entry import SERVICE
 from assistant.keys.redaction import Secrets
-from assistant.runtime.off_thread import in_daemon_thread
 from assistant.service.wiring import KEY_SECONDS, key_sources
 from assistant.surfaces.doctor.run import DoctorRequest, examine
 from assistant.surfaces.doctor.screen import DoctorScreen
@@ -31,6 +30,7 @@ from assistant.surfaces.setup.thinking import ModelQuestions
 from assistant.surfaces.setup.typed import StandardInput
 from assistant.surfaces.setup.writing import CannotWrite, put_key, put_settings
 from resilience import DeadlineExceeded, HttpExchange
+from resilience.threads import in_daemon_thread
 
 #: Exit status when nothing was written.
 NOTHING_WRITTEN = 2

@@ -18,7 +18,6 @@ from assistant.models.bound_keys import BoundKeys
 from assistant.models.choose import Chooser, NoModelError
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import granted_tools
-from assistant.runtime.off_thread import in_daemon_thread
 from assistant.runtime.storage import JournalFile
 from assistant.service.troubles import Troubles
 from assistant.service.wiring import bindings_of, embedded_model, key_sources, web_of
@@ -31,6 +30,7 @@ from llm.embedded.progress import Endpoint, Phase
 from llm.embedded.progress import Progress as ModelProgress
 from llm.embedded.supervisor import EmbeddedModel
 from resilience import HttpExchange
+from resilience.threads import in_daemon_thread
 from tools import Registry
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 

@@ -15,12 +15,12 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded
+from resilience.threads import DaemonThreads, FromThread, Full
 from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import Shared
 from tools.web.search.options import Options
 from tools.web.search.query import domains_of, text_of, with_sites
 from tools.web.search.results import taken
-from tools.web.search.threads import DaemonThreads, FromThread, Full
 from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
 
 #: Named one by one, because the library's "auto" always begins with two encyclopaedias.

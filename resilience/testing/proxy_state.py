@@ -1,10 +1,31 @@
-"""The open connections of a proxy."""
+"""What the connections of one proxy share: the records of its requests, and the connections that are open."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from random import Random
 from typing import Protocol
 
 from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IReactorTime
+
+from resilience.testing.faults.combined import Fault
+
+
+@dataclass(slots=True)
+class Record:
+    """One request.
+
+    `index` counts all requests of the proxy from 0, `at` is when it began in clock seconds, `fault` is its fault.
+    `sent_bytes` of the answer have gone to the client so far, including the head. `error` is empty, or says why the
+    proxy failed: the real server cannot be reached, or the request could not be followed.
+    """
+
+    index: int
+    at: float
+    fault: Fault
+    sent_bytes: int = 0
+    error: str = ""
 
 
 class Connected(Protocol):
@@ -46,3 +67,22 @@ class Census:
         for connection in list(self._open):
             connection.abort()
         return self._empty
+
+
+class ProxyState(Protocol):
+    """State shared by all connections of a proxy."""
+
+    reactor: IReactorTime
+    host: str
+    port: int
+    random: Random
+    clients: Census
+    servers: Census
+
+    def begin(self, head: bytes) -> Record:
+        """Return the record of a new request, with its fault."""
+        ...
+
+    def complain(self, error: str, record: Record | None) -> None:
+        """Note why a request was not served. Without a record, the request never began."""
+        ...

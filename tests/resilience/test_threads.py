@@ -1,7 +1,9 @@
-"""Threads for calls that block: two at a time, a bounded queue, nobody waits for them."""
+"""Threads for work that blocks: as many as allowed, a bounded queue, and the program waits for none of them."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +13,8 @@ import pytest
 from twisted.internet.defer import CancelledError, gatherResults
 from twisted.internet.task import deferLater
 
-from tools.web.search.threads import DaemonThreads, Full, Panic
+from resilience.errors import DeadlineExceeded
+from resilience.threads import DaemonThreads, Full, Panic, in_daemon_thread
 
 BRIEF = 5.0  # seconds that a thread of a failing test waits at most
 
@@ -119,3 +122,77 @@ async def test_closing_cancels_what_waits_and_waits_for_nothing(reactor: Any) ->
     running.addErrback(lambda _: None).cancel()
     go.set()
     await deferLater(reactor, 0)
+
+
+async def test_calls_made_at_once_are_as_many_as_run_and_wait_together(reactor: Any) -> None:
+    go = threading.Event()
+    with pool(reactor, size=2, waiting=3) as threads:
+        calls = [threads.run(lambda: go.wait(BRIEF)) for _ in range(5)]
+        assert threads.is_busy
+        with pytest.raises(Full):
+            threads.run(lambda: "too many")
+        go.set()
+        assert await gatherResults(calls) == [True] * 5
+        assert not threads.is_busy
+
+
+async def test_work_in_a_thread_of_its_own_leaves_the_reactor_alone(reactor: Any) -> None:
+    go = threading.Event()
+
+    def work() -> bool:
+        go.wait(BRIEF)
+        return threading.current_thread().daemon
+
+    result = in_daemon_thread(reactor, BRIEF, work)
+    assert await in_daemon_thread(reactor, BRIEF, lambda: "beside it") == "beside it"
+    await deferLater(reactor, 0)
+    go.set()
+    assert await result is True
+
+
+async def test_an_error_of_work_in_a_thread_comes_back(reactor: Any) -> None:
+    with pytest.raises(ZeroDivisionError):
+        await in_daemon_thread(reactor, BRIEF, lambda: 1 / 0)
+
+    def panic() -> None:
+        raise SystemExit(3)
+
+    with pytest.raises(Panic, match="SystemExit"):
+        await in_daemon_thread(reactor, BRIEF, panic)
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError("late")])
+async def test_what_a_thread_brings_after_the_deadline_is_dropped(reactor: Any, error: Exception | None) -> None:
+    go, ended = threading.Event(), threading.Event()
+
+    def late() -> None:
+        go.wait(BRIEF)
+        reactor.callFromThread(reactor.callLater, 0, ended.set)
+        if error:
+            raise error
+
+    with pytest.raises(DeadlineExceeded):
+        await in_daemon_thread(reactor, 0.01, late)
+    go.set()
+    while not ended.is_set():
+        await deferLater(reactor, 0.001)
+
+
+def test_a_program_ends_though_work_in_threads_hangs() -> None:
+    code = """if True:
+        from threading import Barrier, Event
+        from twisted.internet import reactor
+        from resilience.threads import DaemonThreads, in_daemon_thread
+        together = Barrier(3)
+        def hang():
+            together.wait(5)
+            Event().wait(600)
+        in_daemon_thread(reactor, 60.0, hang).addErrback(lambda _: None)
+        DaemonThreads(reactor, "test").run(hang)
+        def stop():
+            together.wait(5)
+            reactor.stop()
+        reactor.callLater(0.01, stop)
+        reactor.run()
+        """
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=20).returncode == 0
