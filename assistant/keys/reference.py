@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from assistant.keys.errors import KeyReferenceError
-from assistant.keys.file import read_key_file
-from assistant.keys.keyring_entry import Keyring, import_keyring, read_keyring
 from assistant.keys.redaction import Secrets
+from assistant.keys.sources import KeyReferenceError, Keyring, import_keyring, read_key_file, read_keyring
 from resilience import DeadlineExceeded
 
 __all__ = ["InThread", "KeyReferenceError", "KeySources", "anchored", "check_reference", "resolve_key"]

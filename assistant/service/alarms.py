@@ -11,7 +11,7 @@ from assistant.config.settings import SettingsError
 from assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.events.trace import StepTrace
 from assistant.journal import Journal, JournalError
-from assistant.keys.errors import KeyReferenceError
+from assistant.keys.sources import KeyReferenceError
 from assistant.loop.billing import TOTAL
 from assistant.runtime.character import Assistant
 from assistant.service.status import key_refusals

@@ -25,7 +25,7 @@ from assistant.events.events import Event
 from assistant.events.fallback_line import FallbackLine, Waking
 from assistant.events.scheduler import Scheduler
 from assistant.journal import Fenced, InboxFullError, JournalError, JournalUnwritable
-from assistant.keys.errors import KeyReferenceError
+from assistant.keys.sources import KeyReferenceError
 from assistant.models.choose import NoModelError
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant, manners_of

@@ -14,9 +14,9 @@ from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
 from assistant.config.web import WebConfig, WebProviderConfig
 from assistant.keys.binding import KeyBinding
-from assistant.keys.errors import KeyReferenceError
 from assistant.keys.redaction import Secrets
 from assistant.keys.reference import KeySources, resolve_key
+from assistant.keys.sources import KeyReferenceError
 from assistant.models.bound_keys import BoundKeys, binding_of_provider, bindings_of_model
 from assistant.models.choose import EMBEDDED_CONTEXT
 from assistant.runtime.off_thread import in_daemon_thread

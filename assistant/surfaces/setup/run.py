@@ -17,8 +17,8 @@ from assistant.checks.web import PAGE
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, read_settings
 from assistant.config.toml_edit import CannotEdit, edited, written
-from assistant.keys.keyring_entry import SERVICE
 from assistant.keys.redaction import Secrets
+from assistant.keys.sources import SERVICE
 from assistant.runtime.off_thread import in_daemon_thread
 from assistant.service.wiring import KEY_SECONDS, key_sources
 from assistant.surfaces.doctor.run import DoctorRequest, examine
