@@ -12,7 +12,6 @@ from assistant.config.schema import AssistantConfig, ModelConfig
 from assistant.events.classify import Attention, Classification
 from assistant.events.conversation import Conversations
 from assistant.events.events import ByRule, Noticed, hearers_of, spoken_text, told
-from assistant.events.fallback_line import FallbackLine, Waking
 from assistant.events.floor import Floor
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
@@ -21,6 +20,7 @@ from assistant.keys.pieces import KeyPieces
 from assistant.loop.billing import Billing
 from assistant.loop.limits import Meter
 from assistant.loop.recovery import RecoveredSpeech
+from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.loop.speech.repeats import Repeats
 from assistant.memory.history import History
 from assistant.memory.lowering import Voices

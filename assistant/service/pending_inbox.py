@@ -6,8 +6,8 @@ from twisted.logger import Logger
 
 from assistant.events.classify import Attention, Classification, Manners, classify
 from assistant.events.events import Event
-from assistant.events.fallback_line import FallbackLine, Waking
 from assistant.journal import Fenced, InboxFullError, JournalUnwritable
+from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.runtime.storage import Storage
 
 _log = Logger()
