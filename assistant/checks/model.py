@@ -16,7 +16,7 @@ from assistant.models.bound_keys import BoundKeys
 from assistant.models.choose import LOOK_SECONDS, PROBE_SECONDS
 from assistant.models.chosen import provider_of, question_seconds, with_keys
 from assistant.models.counting import how_counted, load_table
-from assistant.service.wiring import KEY_SECONDS
+from assistant.runtime.off_thread import KEY_SECONDS
 from llm import (
     BadCredential,
     LLMError,

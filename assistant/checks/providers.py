@@ -12,10 +12,10 @@ from assistant.checks.finding import FindingState, Problem
 from assistant.checks.web import reads, searches
 from assistant.config.web import WebConfig, WebProviderConfig
 from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
-from assistant.service.wiring import KEY_SECONDS
+from assistant.runtime.off_thread import KEY_SECONDS
 
 if TYPE_CHECKING:
-    from assistant.service.web_tools import WebProviders
+    from assistant.runtime.web_tools import WebProviders
 
 #: The longest time for a search and for a page, in seconds: providers give up earlier by themselves.
 SEARCH_SECONDS = 30.0

@@ -13,15 +13,14 @@ from typing import Any
 from pydantic import ValidationError
 from twisted.internet.defer import CancelledError
 
+from assistant.checks.run import DoctorRequest, examine
 from assistant.checks.web import PAGE
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, read_settings
 from assistant.config.toml_edit import CannotEdit, edited, written
 from assistant.keys.redaction import Secrets
 from assistant.keys.sources import SERVICE
-from assistant.runtime.off_thread import in_daemon_thread
-from assistant.service.wiring import KEY_SECONDS, key_sources
-from assistant.surfaces.doctor.run import DoctorRequest, examine
+from assistant.runtime.off_thread import KEY_SECONDS, in_daemon_thread, key_sources
 from assistant.surfaces.doctor.screen import DoctorScreen
 from assistant.surfaces.setup.dialogue import Dialogue, NotSetUp
 from assistant.surfaces.setup.draft import NewKey, SettingsDraft
