@@ -97,9 +97,9 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
         return 1
     screen.show(Finding("packages", FindingState.OK, "none of mud-assistant's own is hidden by another"))
     with _loading():
+        from assistant.checks.run import DoctorRequest, examine  # noqa: PLC0415  (after the check)
         from assistant.checks.web import PAGE  # noqa: PLC0415  (the same)
         from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings  # noqa: PLC0415  (the same)
-        from assistant.surfaces.doctor.run import DoctorRequest, examine  # noqa: PLC0415  (after the check)
 
     path = options.config or DEFAULT_FILE
     try:

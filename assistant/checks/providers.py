@@ -11,11 +11,10 @@ from assistant.checks.examination import CheckRunner
 from assistant.checks.finding import FindingState, Problem
 from assistant.checks.web import reads, searches
 from assistant.config.web import WebConfig, WebProviderConfig
-from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
-from assistant.service.wiring import KEY_SECONDS
+from assistant.keys.reference import KEY_SECONDS, KeyReferenceError, KeySources, resolve_key
 
 if TYPE_CHECKING:
-    from assistant.service.web_tools import WebProviders
+    from assistant.runtime.web_tools import WebProviders
 
 #: The longest time for a search and for a page, in seconds: providers give up earlier by themselves.
 SEARCH_SECONDS = 30.0

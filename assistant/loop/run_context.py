@@ -10,13 +10,13 @@ from twisted.internet.interfaces import IReactorTime
 
 from assistant.config.schema import AssistantConfig, ModelConfig
 from assistant.events.conversation import Conversations
-from assistant.events.fallback_line import FallbackLine, Waking
 from assistant.events.floor import Floor
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
 from assistant.journal import Journal
 from assistant.keys.pieces import KeyPieces
 from assistant.loop.billing import Billing
+from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.loop.speech.repeats import Repeats
 from assistant.memory.history import History
 from assistant.memory.lowering import Voices

@@ -10,8 +10,8 @@ from assistant.config.model_options import token_references
 from assistant.config.schema import ModelConfig
 from assistant.config.web import WebProviderConfig
 from assistant.keys.binding import KeyBinding, Unbound, Voided, bound, rebound
-from assistant.keys.errors import KeyReferenceError
 from assistant.keys.reference import anchored
+from assistant.keys.sources import KeyReferenceError
 from llm import UnknownProviderError, get_provider
 from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
 

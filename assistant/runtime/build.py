@@ -11,7 +11,6 @@ from assistant.config.schema import AssistantConfig, BudgetConfig
 from assistant.config.settings import SettingsError
 from assistant.events.classify import Manners
 from assistant.events.conversation import Conversations
-from assistant.events.fallback_line import FallbackLine, Waking
 from assistant.events.floor import Floor
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
@@ -20,6 +19,7 @@ from assistant.keys.pieces import KeyPieces
 from assistant.loop.billing import Billing, MinuteCounts
 from assistant.loop.prompt import example_messages, example_sayings, system_message
 from assistant.loop.run_context import RunContext
+from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.loop.speech.repeats import Repeats
 from assistant.loop.unasked.granting import request_text
 from assistant.memory.compaction import Compactor, summary_tokens

@@ -29,7 +29,7 @@ from assistant.journal import (
 )
 from assistant.journal.tables.erasure import erase
 from assistant.memory.rights import MemoryMutes, Mutes
-from assistant.service.troubles import Troubles
+from assistant.runtime.troubles import Troubles
 from resilience import Launcher
 from tools import MemoryNotes, Notes
 

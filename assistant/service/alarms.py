@@ -11,11 +11,11 @@ from assistant.config.settings import SettingsError
 from assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.events.trace import StepTrace
 from assistant.journal import Journal, JournalError
-from assistant.keys.errors import KeyReferenceError
+from assistant.keys.sources import KeyReferenceError
 from assistant.loop.billing import TOTAL
 from assistant.runtime.character import Assistant
+from assistant.runtime.troubles import Trouble, TroubleKind, Troubles
 from assistant.service.status import key_refusals
-from assistant.service.troubles import Trouble, TroubleKind, Troubles
 from llm import LLMError
 from resilience import Pipeline
 from tools import Principal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assistant.events.classify import Attention, Classification, Manners
 from assistant.events.events import Event
-from assistant.events.fallback_line import FallbackLine, Waking
+from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.runtime.inbox import Inbox
 from assistant.runtime.storage import Storage
 

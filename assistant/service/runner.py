@@ -22,10 +22,10 @@ from twisted.logger import Logger
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
 from assistant.events.events import Event
-from assistant.events.fallback_line import FallbackLine, Waking
 from assistant.events.scheduler import Scheduler
 from assistant.journal import Fenced, InboxFullError, JournalError, JournalUnwritable
-from assistant.keys.errors import KeyReferenceError
+from assistant.keys.sources import KeyReferenceError
+from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.models.choose import NoModelError
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant, manners_of

@@ -12,18 +12,20 @@ from twisted.logger import Logger
 
 from assistant.checks.asking import asked
 from assistant.checks.finding import Finding
+from assistant.checks.run import DoctorRequest, examine
 from assistant.config.schema import Config, ModelConfig
 from assistant.config.web import WebConfig
 from assistant.events.floor import Floor
 from assistant.events.scheduler import Scheduler
 from assistant.journal import JournalError, JournalRefused, OpeningRefused, Sound
-from assistant.keys.reference import anchored, resolve_key
+from assistant.keys.reference import anchored, key_sources, resolve_key
 from assistant.loop.billing import MinuteCounts
 from assistant.models.bound_keys import BoundKeys, bindings_of_model
 from assistant.models.choose import Chooser, NoModelError
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies
 from assistant.runtime.storage import JournalFile, Storage
+from assistant.runtime.troubles import Troubles
 from assistant.runtime.warming import Warmer
 from assistant.service.alarms import Lookout
 from assistant.service.closing import tell_who_waits, within
@@ -33,10 +35,8 @@ from assistant.service.live_web import SharedWeb
 from assistant.service.observers import Observers
 from assistant.service.runner import AssistantRunner
 from assistant.service.service_config import ServiceConfig
-from assistant.service.troubles import Troubles
 from assistant.service.usage_store import UsageRow, UsageStore, usage_rows
-from assistant.service.wiring import bindings_of, key_sources
-from assistant.surfaces.doctor.run import DoctorRequest, examine
+from assistant.service.wiring import bindings_of
 from llm import Capabilities, LLMError
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Approvals, Registry

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -14,9 +13,8 @@ from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
 from assistant.config.web import WebConfig, WebProviderConfig
 from assistant.keys.binding import KeyBinding
-from assistant.keys.errors import KeyReferenceError
-from assistant.keys.redaction import Secrets
 from assistant.keys.reference import KeySources, resolve_key
+from assistant.keys.sources import KeyReferenceError
 from assistant.models.bound_keys import BoundKeys, binding_of_provider, bindings_of_model
 from assistant.models.choose import EMBEDDED_CONTEXT
 from assistant.runtime.warming import beginning_of, read_ahead
@@ -25,20 +23,10 @@ from llm.embedded.fetching.models import default_data_dir, pinned_name
 from llm.embedded.progress import Endpoint, Progress
 from llm.embedded.supervisor import EmbeddedModel
 from resilience import HttpExchange
-from resilience.threads import in_daemon_thread
 
 if TYPE_CHECKING:
     from assistant.runtime.character import Assistant
-    from assistant.service.web_tools import Web
-
-#: How long reading a key may take, in seconds. A person may have to unlock it first.
-KEY_SECONDS = 60.0
-
-
-# Any: the reactor as clock, and for calls from other threads.
-def key_sources(reactor: Any, environment: Mapping[str, str], folder: Path, secrets: Secrets) -> KeySources:
-    """Return the sources of keys. Keys are read outside the reactor's thread, and are then known to `secrets`."""
-    return KeySources(environment, partial(in_daemon_thread, reactor, KEY_SECONDS), folder, secrets)
+    from assistant.runtime.web_tools import Web
 
 
 def bindings_of(config: Config, folder: Path) -> list[KeyBinding]:
@@ -51,7 +39,7 @@ def bindings_of(config: Config, folder: Path) -> list[KeyBinding]:
 def load_web(config: WebConfig) -> None:
     """Load the modules of the web if the settings use it. Blocks: for the start of a process, or another thread."""
     if config.search_provider or config.providers:
-        import assistant.service.web_tools  # noqa: F401, PLC0415  (sixty modules that a process without the web never needs)
+        import assistant.runtime.web_tools  # noqa: F401, PLC0415  (sixty modules that a process without the web never needs)
 
 
 # Any: the reactor as clock and as maker of connections, threads and processes.
@@ -68,7 +56,7 @@ async def web_of(
     """Return the web of the settings, None when they use none. Raises SettingsError and KeyReferenceError."""
     if not config.search_provider:
         return None
-    from assistant.service.web_tools import Web, WebProviders  # noqa: PLC0415  (`load_web` loaded it at the start of the game)
+    from assistant.runtime.web_tools import Web, WebProviders  # noqa: PLC0415  (`load_web` loaded it at the start of the game)
 
     async def key_of(name: str) -> str:
         provider = config.providers.get(name, WebProviderConfig())

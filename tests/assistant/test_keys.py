@@ -14,9 +14,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from assistant.config.schema import ModelConfig
-from assistant.keys.keyring_entry import Keyring
 from assistant.keys.redaction import Secrets
 from assistant.keys.reference import InThread, KeyReferenceError, KeySources, anchored, check_reference, resolve_key
+from assistant.keys.sources import Keyring
 from resilience import DeadlineExceeded
 from resilience.threads import in_daemon_thread
 from tests.assistant.living import reactor

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
-from assistant.keys.file import MAX_BYTES
 from assistant.keys.redaction import MIN_CHARS, Secrets
 from assistant.keys.reference import KeyReferenceError, check_reference
+from assistant.keys.sources import MAX_BYTES
 from assistant.surfaces.setup.dialogue import Dialogue
 from assistant.surfaces.setup.draft import NewKey, SettingsDraft
 

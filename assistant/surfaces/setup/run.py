@@ -13,14 +13,14 @@ from typing import Any
 from pydantic import ValidationError
 from twisted.internet.defer import CancelledError
 
+from assistant.checks.run import DoctorRequest, examine
 from assistant.checks.web import PAGE
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, read_settings
 from assistant.config.toml_edit import CannotEdit, edited, written
-from assistant.keys.keyring_entry import SERVICE
 from assistant.keys.redaction import Secrets
-from assistant.service.wiring import KEY_SECONDS, key_sources
-from assistant.surfaces.doctor.run import DoctorRequest, examine
+from assistant.keys.reference import KEY_SECONDS, key_sources
+from assistant.keys.sources import SERVICE
 from assistant.surfaces.doctor.screen import DoctorScreen
 from assistant.surfaces.setup.dialogue import Dialogue, NotSetUp
 from assistant.surfaces.setup.draft import NewKey, SettingsDraft

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from assistant.config.settings import SettingsError
 from assistant.journal import JournalError, OpeningRefused, ReadOnly, Sound
-from assistant.keys.reference import KeyReferenceError, KeySources
+from assistant.keys.reference import KeyReferenceError, KeySources, key_sources
 from assistant.models import offer
 from assistant.models.bound_keys import BoundKeys
 from assistant.models.choose import Chooser, NoModelError
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import granted_tools
 from assistant.runtime.storage import JournalFile
-from assistant.service.troubles import Troubles
-from assistant.service.wiring import bindings_of, embedded_model, key_sources, web_of
+from assistant.runtime.troubles import Troubles
+from assistant.service.wiring import bindings_of, embedded_model, web_of
 from assistant.surfaces.setup.dialogue import Dialogue, NotSetUp
 from assistant.surfaces.setup.typed import StandardInput
 from assistant.surfaces.trial.converse import Trial, TrialOptions
@@ -35,7 +35,7 @@ from tools import Registry
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 if TYPE_CHECKING:
-    from assistant.service.web_tools import Web
+    from assistant.runtime.web_tools import Web
 
 _PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
 #: The most seconds that measuring this machine may take.

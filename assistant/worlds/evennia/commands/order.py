@@ -11,7 +11,7 @@ from twisted.logger import Logger
 
 from assistant.config.settings import SettingsError
 from assistant.journal import JournalError
-from assistant.keys.errors import KeyReferenceError
+from assistant.keys.sources import KeyReferenceError
 from assistant.models.choose import NoModelError
 from assistant.worlds.evennia import server
 from assistant.worlds.evennia.commands.showing import WIDTH, in_game_words, safe

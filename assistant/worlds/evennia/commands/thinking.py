@@ -11,8 +11,8 @@ from typing import Any
 from assistant.config.known_providers import AUTO, EMBEDDED, known_names, left_behind, special_settings
 from assistant.config.schema import ModelConfig
 from assistant.config.settings import SettingsError
-from assistant.keys.errors import KeyReferenceError
 from assistant.keys.reference import check_reference
+from assistant.keys.sources import KeyReferenceError
 from assistant.models.bound_keys import binding_of
 from assistant.models.choose import NoModelError
 from assistant.service.service import IN_THE_GAME

@@ -8,8 +8,8 @@ from django.conf import settings
 
 from assistant.checks.finding import Finding, FindingState
 from assistant.models.counting import how_counted
+from assistant.runtime.troubles import EVERYBODY
 from assistant.service.runner import AssistantRunner
-from assistant.service.troubles import EVERYBODY
 from assistant.shadows import shadowed
 from assistant.worlds.evennia import server
 from assistant.worlds.evennia.upkeep import pragmas

@@ -1,4 +1,7 @@
-"""Reads a key from a file that only its owner can read."""
+"""Reads a key from where it is kept: a file that only its owner can read, or an entry of the desktop's keyring.
+
+The keyring is read through the optional package `keyring`.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,16 @@ import errno
 import os
 import shlex
 import stat
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-
-from assistant.keys.errors import KeyReferenceError
+from typing import Protocol, cast
 
 #: The largest key file in bytes; a larger file holds something else.
 MAX_BYTES = 8 * 1024
+
+#: The service that our entries of the keyring belong to.
+SERVICE = "mud-assistant"
 
 _CAUSES = {
     errno.ENOENT: "there is no file {path}: make it, with the key as its only line",
@@ -26,6 +33,10 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+
+
+class KeyReferenceError(ValueError):
+    """The reference leads to no key; the message says what to do and never holds a key."""
 
 
 def read_key_file(folder: Path, name: str) -> str:
@@ -91,3 +102,45 @@ def _line(path: Path, data: bytes) -> str:
     if len(text.splitlines()) > 1:
         raise KeyReferenceError(f"the file {path} has more than one line: it must hold the key and nothing else")
     return text
+
+
+class Keyring(Protocol):
+    """The part of the module `keyring` that is used."""
+
+    def get_password(self, service_name: str, username: str, /) -> str | None:
+        """Return the password of a user of a service, None when there is none.
+
+        May block for as long as the owner takes to unlock the keyring.
+        """
+        ...
+
+
+def import_keyring() -> Keyring:
+    """Return the module. Raises ImportError. Blocks: it looks for what this system has."""
+    return cast("Keyring", import_module("keyring"))
+
+
+def read_keyring(name: str, open_keyring: Callable[[], Keyring]) -> str:
+    """Return the key of an entry. Raises KeyReferenceError. Blocks."""
+    key, failed = _ask_keyring(name, open_keyring)
+    if failed:  # raised here and not where it was caught, so that it carries no error that may hold the key
+        raise KeyReferenceError(failed)
+    if not (key := key.strip()):
+        raise KeyReferenceError(f"the keyring has no entry {name}: make it with: keyring set {SERVICE} {name}")
+    return key
+
+
+def _ask_keyring(name: str, open_keyring: Callable[[], Keyring]) -> tuple[str, str]:
+    """Return what the keyring has, empty for nothing, and why it could not be asked."""
+    try:
+        return open_keyring().get_password(SERVICE, name) or "", ""
+    except ImportError:
+        return "", (
+            "keyring:NAME needs a package that is not here: pip install 'mud-assistant[keyring]', "
+            "or use env:NAME or file:PATH"
+        )
+    except Exception as error:  # noqa: BLE001  (each system's keyring has errors of its own)
+        return "", (
+            f"the keyring cannot be read ({type(error).__name__}): it needs a desktop session that is unlocked; "
+            "on a server use env:NAME or file:PATH"
+        )

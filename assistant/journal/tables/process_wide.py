@@ -1,12 +1,17 @@
-"""Stores what was spent, as the budget ledger exports it, so that a restart does not allow the day's money twice."""
+"""Stores what belongs to the process and not to one assistant, so that it needs no lease: sums spent, keys bound.
+
+What was spent is stored as the budget ledger exports it, so that a restart does not allow the day's money twice. Which
+key was given for which server is what `keys/binding.py` decides by, also after a restart.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from assistant.journal.sqlite.store import Store
+from assistant.keys.binding import KeyBinding
 
 #: The sums `calls`, `tokens` and `money` of each account.
 Sums = Mapping[str, Mapping[str, int | float]]
@@ -27,7 +32,7 @@ _RAISE = """
 
 
 class StoredUsage:
-    """The stored sums of the budget ledger. They belong to the process, not to one assistant, so they need no lease.
+    """The stored sums of the budget ledger.
 
     Two processes may write to one file. Each changes the rows by how much its own ledger has changed since it last read
     or wrote them, so the rows are what both spent together. Neither process sees the other's spending before its next
@@ -102,3 +107,30 @@ def _change(before: Mapping[str, int | float], after: Mapping[str, int | float])
         "tokens": after["tokens"] - before["tokens"],
         "money": round(after["money"] - before["money"], _MONEY_DIGITS),
     }
+
+
+class StoredBindings:
+    """The stored bindings of all keys."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def remember(self, bindings: Collection[KeyBinding]) -> None:
+        """Keep exactly these bindings. One that was kept before keeps its time. Raises JournalUnwritable."""
+        wanted, now = frozenset(bindings), self._store.wall()
+
+        def work(db: sqlite3.Connection) -> None:
+            for gone in _bindings(db) - wanted:
+                db.execute("DELETE FROM key_bindings WHERE reference = ? AND origin = ?", (gone.reference, gone.origin))
+            rows = [(binding.reference, binding.origin, now) for binding in wanted]
+            db.executemany("INSERT OR IGNORE INTO key_bindings VALUES (?, ?, ?)", rows)
+
+        await self._store.write(work)
+
+    async def load(self) -> frozenset[KeyBinding]:
+        """Return all remembered bindings. Raises JournalUnreadable."""
+        return await self._store.read(_bindings)
+
+
+def _bindings(db: sqlite3.Connection) -> frozenset[KeyBinding]:
+    return frozenset(KeyBinding(*row) for row in db.execute("SELECT reference, origin FROM key_bindings"))

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assistant.journal import Incomplete, OpeningRefused, ReadOnly, Recovered
 from assistant.journal.file.files import PAGE_BYTES, beside, connect
 from assistant.journal.file.mark import missing_writes, promised
 from assistant.journal.file.schema import APPLICATION_ID, SCHEMA, version_of
 from assistant.journal.repair.wal import broken_frames
-from assistant.journal.sqlite.opening import open_file
+from assistant.journal.sqlite.opening import Incomplete, OpeningRefused, ReadOnly, Recovered, open_file
 
 _MAGIC = b"SQLite format 3\x00"
 #: Up to this size the indexes are compared with the tables as well, as at a start (opening.py).
@@ -31,7 +30,7 @@ class CannotRead(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class ReadableJournal:
     """A connection that only reads, and what is damaged: empty when nothing is."""
 
     db: sqlite3.Connection
@@ -41,7 +40,7 @@ class Opened:
 
 
 @contextmanager
-def opened(path: Path, now: float) -> Iterator[Opened]:
+def open_for_reading(path: Path, now: float) -> Iterator[ReadableJournal]:
     """Open the journal at `path`, as it is at one moment, until the `with` ends. Raises CannotRead.
 
     `now` is in seconds since 1970.
@@ -55,11 +54,11 @@ def opened(path: Path, now: float) -> Iterator[Opened]:
     if db is not None:
         with closing(db):
             missing = missing_writes(db, mark)
-            yield _incomplete(db, Incomplete(path, missing)) if missing else Opened(db)
+            yield _incomplete(db, Incomplete(path, missing)) if missing else ReadableJournal(db)
         return
     with TemporaryDirectory(prefix="mud-assistant-") as folder:
         copy = Path(folder, path.name)
-        found = _copied(path, copy, now)
+        found = _open_copy(path, copy, now)
         with closing(found.db):
             yield found
 
@@ -102,7 +101,7 @@ def _is_sound(db: sqlite3.Connection) -> bool:
     return bool(db.execute(f"PRAGMA {look}(1)").fetchone()[0] == "ok")
 
 
-def _copied(path: Path, copy: Path, now: float) -> Opened:
+def _open_copy(path: Path, copy: Path, now: float) -> ReadableJournal:
     """Copy the file and open the copy, repaired if necessary.
 
     Raises CannotRead when the file cannot be copied, is no journal, or is of a newer version.
@@ -121,11 +120,11 @@ def _copied(path: Path, copy: Path, now: float) -> Opened:
         raise CannotRead(f"{path} cannot be read as a journal: {cause}")
     if isinstance(state, Incomplete):
         return _incomplete(db, state)
-    return Opened(db, _damage(state) if isinstance(state, Recovered) else "")
+    return ReadableJournal(db, _damage(state) if isinstance(state, Recovered) else "")
 
 
-def _incomplete(db: sqlite3.Connection, state: Incomplete) -> Opened:
-    return Opened(db, state.damage, "the next start goes on from what is there")
+def _incomplete(db: sqlite3.Connection, state: Incomplete) -> ReadableJournal:
+    return ReadableJournal(db, state.damage, "the next start goes on from what is there")
 
 
 def _damage(state: Recovered) -> str:

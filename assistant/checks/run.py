@@ -1,4 +1,4 @@
-"""The command `mud-assistant doctor`, run once it is known that no module of ours is hidden."""
+"""Runs all checks on the settings and files of an assistant, once it is known that no module of ours is hidden."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from assistant.checks.web import PAGE
 from assistant.config.schema import Config
 from assistant.keys.binding import KeyBinding
 from assistant.keys.redaction import Secrets
+from assistant.keys.reference import key_sources
 from assistant.models.bound_keys import BoundKeys
 from assistant.models.choose import LOOK_SECONDS
-from assistant.service.wiring import key_sources
 from llm.embedded.fetching.models import default_data_dir
 from resilience import DeadlineExceeded, HttpExchange
 from resilience.threads import in_daemon_thread
@@ -75,7 +75,7 @@ class _Checks:
             ).run()
         await self._journal()
         if self._visit.web:
-            from assistant.service.web_tools import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
+            from assistant.runtime.web_tools import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
 
             make = partial(WebProviders, reactor=self._reactor, exchange=self._exchange)
             await WebChecks(config.web, self._keys, self._examination, self._visit.page, make).run()

@@ -9,15 +9,12 @@ from dataclasses import replace
 from assistant.events.classify import Attention
 from assistant.events.events import Event
 from assistant.events.outcome import Outcome
-from assistant.journal.entries import NO_CHANGE, StreamChange
+from assistant.journal.entries import NO_CHANGE, Accepted, Forgotten, Parked, StreamChange
 from assistant.journal.errors import JournalUnwritable
 from assistant.journal.interrupted import InterruptedRun, UnknownEffect
-from assistant.journal.protocol import Accepted
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from assistant.journal.sqlite.store import Store
 from assistant.journal.tables import erasure, inbox, runs, stream
-from assistant.journal.tables.erasure import Forgotten
-from assistant.journal.tables.inbox import Parked
 from assistant.journal.tables.lease import Lease
 from assistant.journal.tables.retention import Pruned, prune
 from assistant.journal.tables.runs import RunPlace
