@@ -18,8 +18,8 @@ from assistant.worlds.evennia import server
 from assistant.worlds.evennia.body.event_source import EventSource
 from assistant.worlds.evennia.body.game_calls import Printout
 from assistant.worlds.evennia.body.speech import escaped
-from assistant.worlds.evennia.identity.kinds import LIVING
 from assistant.worlds.evennia.identity.ladder import PLAYER, Ladder
+from assistant.worlds.evennia.identity.subjects import LIVING
 from tools.text.clean import one_line
 
 _log = Logger()

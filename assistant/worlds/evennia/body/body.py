@@ -14,9 +14,9 @@ from twisted.logger import Logger
 from assistant.worlds.evennia.body import game_commands, running, scenery
 from assistant.worlds.evennia.body.game_calls import border
 from assistant.worlds.evennia.body.speech import escape_for_game, spoken_pieces
-from assistant.worlds.evennia.identity.kinds import is_assistant, living
 from assistant.worlds.evennia.identity.ladder import PLAYER, Ladder
 from assistant.worlds.evennia.identity.principals import principal_of, seen_name
+from assistant.worlds.evennia.identity.subjects import is_assistant, living
 from assistant.worlds.evennia.identity.writers import UNKNOWN
 from tools.context import GameCommand, Person, Principal, Scene, Written
 from tools.errors import ToolFailed, Unheard

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from assistant.worlds.evennia.identity.kinds import is_assistant, is_played
 from assistant.worlds.evennia.identity.principals import principal_of, seen_name
+from assistant.worlds.evennia.identity.subjects import is_assistant, is_played
 from assistant.worlds.evennia.identity.words import visible_lines
 from assistant.worlds.evennia.identity.writers import Writers
 from tools.context import Person, Scene, Thing, Written

@@ -15,7 +15,7 @@ from assistant.worlds.evennia.commands.spending import GAME_WIDE
 from assistant.worlds.evennia.console.naming import exactly_named, named, runner_of
 from assistant.worlds.evennia.console.showing import cut, listed, table
 from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.identity.kinds import is_played
+from assistant.worlds.evennia.identity.subjects import is_played
 from assistant.worlds.evennia.upkeep.uninstalling import uninstall
 
 CREATE_USAGE = "assistant/create NAME [= who it is]"

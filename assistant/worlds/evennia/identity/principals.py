@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.worlds.evennia.identity.kinds import is_account, is_assistant, is_played
-from assistant.worlds.evennia.identity.ladder import TOP, Ladder, permission_of
+from assistant.worlds.evennia.identity.ladder import TOP, Ladder
+from assistant.worlds.evennia.identity.subjects import is_account, is_assistant, is_played, permission_of
 from assistant.worlds.evennia.identity.words import visible_name
 from assistant.worlds.evennia.identity.writers import Writers
 from tools.policy.principal import Kind, Principal

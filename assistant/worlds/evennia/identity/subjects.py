@@ -1,8 +1,10 @@
-"""Tells apart the subjects of the game: assistants, those of them that live now, accounts, and players."""
+"""Tells what a subject of the game is: an assistant, living or not, an account, a player; and its permission."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from assistant.worlds.evennia.identity.ladder import TOP, Ladder
 
 #: The characters that an assistant lives in now. A character enters itself and takes itself out.
 LIVING: set[Any] = set()
@@ -31,3 +33,10 @@ def is_played(subject: Any) -> bool:
         return True
     # Logging out takes the account off the character, but leaves the place where the character stood.
     return bool(subject.attributes.has("prelogout_location"))
+
+
+def permission_of(subject: Any, ladder: Ladder) -> int:
+    """Return our step for an account or a character, as the game's locks see it: quelled, puppeting or superuser."""
+    if getattr(subject, "is_superuser", False) and subject.locks.lock_bypass:
+        return TOP
+    return ladder.held(lambda name: bool(subject.locks.check_lockstring(subject, f"dummy:perm({name})")))
