@@ -20,7 +20,7 @@ from assistant.service.heap import settle_heap
 from assistant.service.options import merged
 from assistant.service.service import AssistantService
 from assistant.service.service_config import ServiceConfig
-from assistant.worlds.embedded.hamlet import Embodiment as Map
+from assistant.worlds.embedded.hamlet import Place as Map
 from assistant.worlds.embedded.hamlet import Room
 from assistant.worlds.embedded.world import EmbeddedWorld
 from benchmarks.blocks import Blocks

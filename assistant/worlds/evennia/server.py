@@ -131,7 +131,7 @@ def home_of_the_game() -> ServiceConfig:
 
 def _web_of_the_game(config: Config) -> WebConfig | None:
     """Return the settings of the web with the changes made in the game. A clash is logged, and None returned."""
-    from assistant.worlds.evennia.upkeep.game_wide import game_overrides  # noqa: PLC0415  (needs the game's database)
+    from assistant.worlds.evennia.stored import game_overrides  # noqa: PLC0415  (needs the game's database)
 
     changed = {"web": game_overrides().get("web", {})}
     try:

@@ -15,8 +15,8 @@ from typing import Any
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.worlds.evennia.body.border import border
-from assistant.worlds.evennia.hearing.principals import seen_name
+from assistant.worlds.evennia.body.game_calls import border
+from assistant.worlds.evennia.identity.principals import seen_name
 from tools.context import Target
 from tools.errors import ToolFailed
 

@@ -16,7 +16,7 @@ from twisted.internet.defer import CancelledError, maybeDeferred
 
 from assistant.worlds.evennia.body.affected import affected
 from assistant.worlds.evennia.body.speech import escaped
-from assistant.worlds.evennia.hearing.ladder import TOP, Ladder
+from assistant.worlds.evennia.identity.ladder import TOP, Ladder
 from tools.context import GameCommand
 from tools.errors import ToolFailed
 

@@ -9,9 +9,9 @@ from typing import Any
 from assistant.service.options import Option, shown_options, with_option, without_option
 from assistant.worlds.evennia import accounts, creation, server
 from assistant.worlds.evennia.commands import making, thinking
-from assistant.worlds.evennia.commands.naming import meant, named, named_and_rest
-from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.commands.showing import cut, listed, paragraph, sentence, table
+from assistant.worlds.evennia.console.naming import meant, named, named_and_rest
+from assistant.worlds.evennia.console.showing import cut, listed, paragraph, sentence, table
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 SET_USAGE = "assistant/set NAME/option = value"

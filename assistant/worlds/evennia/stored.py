@@ -1,6 +1,7 @@
-"""Settings of the whole game that were made in the game, such as its budget: plain tables on top of `assistant.toml`.
+"""What the game's database keeps of ours: settings made in the game, and each assistant's own, on its script.
 
-They are stored in the game's database, in Evennia's ServerConfig; a key is never among them.
+Settings of the whole game, such as its budget, are plain tables on top of `assistant.toml`, in Evennia's ServerConfig.
+A key is never among them, only its reference.
 """
 
 from __future__ import annotations
@@ -18,6 +19,48 @@ KEY = "mud_assistant_settings"
 KEPT_ALERTS = "mud_assistant_alerts"
 #: The name under which are stored the search providers that were in use when the web was switched off.
 KEPT_SEARCH = "mud_assistant_search_before"
+#: The one Attribute: the tables of settings that differ from the game's. Keys are in it only as references.
+OVERRIDES = "overrides"
+#: The script's tag while the assistant is switched off, through any restart, until it is started again.
+OFF = "off"
+CATEGORY = "mud_assistant"
+
+
+class ScriptSettings:
+    """The settings of one assistant, on the script of its character. For a typeclass of Evennia's scripts."""
+
+    # Any: Evennia has no types.
+    attributes: Any
+    tags: Any
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """The settings of this assistant that differ from the game's, as plain tables."""
+        return dict(deserialize(self.attributes.get(OVERRIDES)) or {})
+
+    @overrides.setter
+    def overrides(self, tables: dict[str, Any]) -> None:
+        self.attributes.add(OVERRIDES, tables)
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the assistant was switched off."""
+        return bool(self.tags.has(OFF, category=CATEGORY))
+
+    @is_off.setter
+    def is_off(self, off: bool) -> None:
+        if off:
+            self.tags.add(OFF, category=CATEGORY)
+        else:
+            self.tags.remove(OFF, category=CATEGORY)
+
+
+def script_settings_of(character: Any) -> ScriptSettings | None:
+    """Return the script of an assistant's character as its settings, None when it has none."""
+    if not character.pk:
+        return None
+    found = [script for script in character.scripts.all() if isinstance(script, ScriptSettings)]
+    return found[0] if found else None
 
 
 def game_overrides() -> dict[str, Any]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.worlds.evennia.hearing.ladder import TOP, Ladder, permission_of
-from assistant.worlds.evennia.hearing.words import visible_name
+from assistant.worlds.evennia.identity.ladder import TOP, Ladder
+from assistant.worlds.evennia.identity.subjects import is_account, is_assistant, is_played, permission_of
+from assistant.worlds.evennia.identity.words import visible_name
+from assistant.worlds.evennia.identity.writers import Writers
 from tools.policy.principal import Kind, Principal
 
 #: The principal of events that have no object behind them.
@@ -34,8 +36,6 @@ def principal_of(subject: Any, looker: Any, ladder: Ladder | None = None) -> Pri
 
 def _trust(thing: Any) -> int:
     """Return the highest level that the words of a thing count for: its maker's, or TOP when the game made it."""
-    from assistant.worlds.evennia.hearing.writers import Writers  # noqa: PLC0415  (it asks this file who is who)
-
     level = Writers().level_of(thing)
     return TOP if level is None else level
 
@@ -43,23 +43,3 @@ def _trust(thing: Any) -> int:
 def seen_name(subject: Any, looker: Any) -> str:
     """Return the name as `looker` sees it, on one line; the key where the game shows none."""
     return visible_name(str(subject.get_display_name(looker))) or visible_name(str(subject.key))
-
-
-def is_assistant(subject: Any) -> bool:
-    """Tell whether it is the character of an assistant, living or not."""
-    return bool(getattr(subject, "is_assistant", False))
-
-
-def is_account(subject: Any) -> bool:
-    """Tell whether it is an account."""
-    return getattr(subject, "cmdset_provider_type", "") == "account"
-
-
-def is_played(subject: Any) -> bool:
-    """Tell whether it is a player's: an account, or an object that has or had one."""
-    if is_assistant(subject):
-        return False
-    if is_account(subject) or subject.account or subject.sessions.count():
-        return True
-    # Logging out takes the account off the character, but leaves the place where the character stood.
-    return bool(subject.attributes.has("prelogout_location"))

@@ -1,12 +1,34 @@
-"""Collects what the game prints for a character while it runs a command."""
+"""Calls into the game's own code: a failure becomes one sentence, and what the game prints is collected."""
 
 from __future__ import annotations
 
-from assistant.worlds.evennia.hearing.words import visible_lines
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
+
+from assistant.worlds.evennia.identity.words import visible_lines
+from tools.errors import ToolError, ToolFailed
+
+FAILED = "The game failed at that."
 #: Characters of a command's output that are handed on; below, those that are kept until then.
 MAX_SHOWN = 4_000
 _MAX_KEPT = 12_000
+
+_log = Logger()
+
+
+@contextmanager
+def border(name: str) -> Iterator[None]:
+    """Log whatever the game raises in this context, and raise ToolFailed instead. `name` is the assistant's."""
+    try:
+        yield
+    except (ToolError, CancelledError):
+        raise
+    except Exception as error:
+        _log.failure("the game failed {name}", name=name)
+        raise ToolFailed(FAILED) from error
 
 
 class Printout:

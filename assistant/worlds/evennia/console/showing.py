@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
-from django.conf import settings
-
 from assistant.keys.reference import ANEW
-from assistant.worlds.evennia.body.speech import escaped
+from assistant.worlds.evennia.body.speech import escape_for_game
 from tools.text.clean import clean_speech, one_line
 
 #: The most characters and lines of one answer.
@@ -38,8 +36,7 @@ _IN_GAME = {
 
 def safe(text: str) -> str:
     """Return the text as Evennia may send it: cut, and without control characters or markup that the game reads."""
-    clean = clean_speech(text, max_chars=MAX_CHARS, max_lines=MAX_LINES)
-    return escaped(clean, inline_functions=settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED)
+    return escape_for_game(clean_speech(text, max_chars=MAX_CHARS, max_lines=MAX_LINES))
 
 
 def cut(text: str, most: int = MAX_CELL) -> str:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from assistant.worlds.evennia.hearing.ladder import PLAYER, Ladder, permission_of
-from assistant.worlds.evennia.hearing.principals import is_account, is_assistant, is_played
+from assistant.worlds.evennia.identity.ladder import PLAYER, Ladder
+from assistant.worlds.evennia.identity.subjects import is_account, is_assistant, is_played, permission_of
 
 #: The level of texts whose maker no longer exists: of an object, and of a place.
 UNKNOWN, UNKNOWN_OF_A_PLACE = 0, PLAYER

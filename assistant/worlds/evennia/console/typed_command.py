@@ -14,7 +14,7 @@ from assistant.journal import JournalError
 from assistant.keys.sources import KeyReferenceError
 from assistant.models.choose import NoModelError
 from assistant.worlds.evennia import server
-from assistant.worlds.evennia.commands.showing import WIDTH, in_game_words, safe
+from assistant.worlds.evennia.console.showing import WIDTH, in_game_words, safe
 from assistant.worlds.evennia.server import ServiceNotRunning
 from resilience import Launcher
 

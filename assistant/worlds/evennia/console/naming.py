@@ -8,8 +8,8 @@ from typing import Any
 from assistant.runtime.character import Assistant
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands.order import CommandRefused
-from assistant.worlds.evennia.commands.showing import cut, listed
+from assistant.worlds.evennia.console.showing import cut, listed
+from assistant.worlds.evennia.console.typed_command import CommandRefused
 
 #: The most names that an error lists.
 _LISTED = 60

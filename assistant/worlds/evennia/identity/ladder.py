@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 #: The names of a stock game.
 KNOWN = {"guest": 0, "player": 1, "helper": 2, "builder": 3, "admin": 4, "developer": 5}
@@ -62,13 +61,6 @@ class Ladder:
     def has(self, permission: str) -> bool:
         """Tell whether this is the name of a step of the ladder, in the singular or the plural."""
         return _singular(permission) in {_singular(name) for name in self.names}
-
-
-def permission_of(subject: Any, ladder: Ladder) -> int:
-    """Return our step for an account or a character, as the game's locks see it: quelled, puppeting or superuser."""
-    if getattr(subject, "is_superuser", False) and subject.locks.lock_bypass:
-        return TOP
-    return ladder.held(lambda name: bool(subject.locks.check_lockstring(subject, f"dummy:perm({name})")))
 
 
 def _singular(name: str) -> str:
