@@ -1,4 +1,7 @@
-"""Talk to chat models: messages, providers, streams and tool calls. Knows nothing of the game."""
+"""Talk to chat models: messages, providers, streams and tool calls. Knows nothing of the game.
+
+Read `client.py` first. What a failure means, and whether it is retried, is in the table of `verdicts.py`.
+"""
 
 from llm.chain import Link, ModelChain
 from llm.client import UnifiedLLMClient

@@ -1,6 +1,7 @@
 """Calls to an unreliable outside server: deadline, budget, retry, breaker, limits, one bounded HTTP exchange.
 
-Knows nothing of language models or games.
+Knows nothing of language models or games. Read `pipeline.py` first; when a circuit opens and closes is in the table of
+`admission/breaker.py`.
 """
 
 from resilience.admission.attempt import Attempt

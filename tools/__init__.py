@@ -1,4 +1,7 @@
-"""Everything the model may do: tool contract, registry, policy, dispatch and the game's verbs. No loop, no prompt."""
+"""Everything the model may do: tool contract, registry, policy, dispatch and the game's verbs. No loop, no prompt.
+
+Read `execution/dispatch.py` first. Whether a call may happen is decided in `policy/decide.py`.
+"""
 
 from tools.context import GameCommand, Kind, Person, Principal, Scene, Target, Thing, ToolContext, World, Written
 from tools.errors import ToolError, ToolFailed, ToolRetry, Unheard

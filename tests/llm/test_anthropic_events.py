@@ -1,4 +1,4 @@
-"""Any stream in Anthropic's form, checked by the rules of llm-wire section 3 and by Anthropic's own SDK."""
+"""Any stream in Anthropic's form, checked by its own rules and by Anthropic's own SDK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every range of reference/web-tools.md section 3: its first and last address are refused, their neighbours pass."""
+"""Every reserved range: its first and last address are refused, their neighbours pass."""
 
 from __future__ import annotations
 

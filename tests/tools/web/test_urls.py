@@ -1,4 +1,4 @@
-"""Every host form and URL trick of reference/web-tools.md section 3, refused by name before any look-up."""
+"""Every host form and URL trick we know, refused by name before any look-up."""
 
 # ruff: noqa: RUF001  (look-alike characters are what is tested)
 
