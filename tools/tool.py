@@ -6,16 +6,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
 from pydantic import BaseModel, ConfigDict
 
 from llm.messages import ToolSpec
 from tools.context import ToolContext
-from tools.policy.trust import Source
-
-if TYPE_CHECKING:
-    from tools.policy.decide import Requirement
+from tools.requirement import Requirement
+from tools.trust import Source
 
 
 class Category(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from llm.messages import Message
-from tools.policy.trust import Audience
+from tools.trust import Audience
 
 
 @dataclass(frozen=True, slots=True)

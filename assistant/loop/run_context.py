@@ -42,7 +42,7 @@ from tools import (
     World,
 )
 from tools.following import Following
-from tools.policy.trust import Audience
+from tools.trust import Audience
 from tools.web.fetch.seen import SeenUrls
 from tools.web.turn import WebTurn
 

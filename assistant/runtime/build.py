@@ -241,7 +241,7 @@ def _rules(
 
     return PolicyConfig(
         grant,
-        caps=EffectLimits(settings.max_calls, settings.max_spoken, settings.max_network),
+        limits=EffectLimits(settings.max_calls, settings.max_spoken, settings.max_network),
         denied=frozenset(settings.denied_commands) or _NOTHING,
         needs=settings.needs,
         world_text=settings.world_text_permission,

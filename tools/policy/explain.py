@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from llm.messages import ToolCall
-from tools.policy.decide import Authority, Requirement, rank
-from tools.policy.principal import Principal
-from tools.policy.trust import ContextTrust
+from tools.policy.decide import Authority
+from tools.requirement import Requirement
 from tools.text.clean import one_line
 from tools.tool import Tool
+from tools.trust import ContextTrust, Principal, rank
 
 #: Longest name of a person or a thing in these sentences, and longest list of causes, in characters.
 _MAX_NAME, _MAX_CAUSES = 60, 400

@@ -16,7 +16,7 @@ from assistant.loop.talk.happened import happened, words_in
 from assistant.loop.talk.speak import front
 from llm import Message
 from tools import ToolFailed
-from tools.context import Person, Scene, Thing
+from tools.game import Person, Scene, Thing
 from tools.text.clean import clean_heard, one_line
 
 #: The most characters of a description that are shown.

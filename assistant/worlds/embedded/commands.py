@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assistant.worlds.embedded.identity import level_of_body
-from tools.context import GameCommand, Target, Thing
 from tools.errors import ToolFailed
+from tools.game import GameCommand, Target, Thing
 from tools.text.clean import one_line
 from tools.text.names import candidates, pick
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tools.context import Kind, Person, Principal, Target, Thing, Written
 from tools.errors import ToolFailed
-from tools.policy.trust import label_of
+from tools.game import Person, Target, Thing, Written
 from tools.text.names import plain
+from tools.trust import Kind, Principal, label_of
 
 if TYPE_CHECKING:
     from assistant.worlds.embedded.hamlet import Resident

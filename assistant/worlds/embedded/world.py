@@ -22,9 +22,10 @@ from assistant.worlds.embedded.identity import (
     resident_person,
     written,
 )
-from tools.context import GameCommand, Kind, Person, Principal, Scene, Thing
 from tools.errors import ToolFailed
+from tools.game import GameCommand, Person, Scene, Thing
 from tools.text.names import candidates, pick, plain
+from tools.trust import Kind, Principal
 
 _SHORT = {
     "n": "north", "e": "east", "s": "south", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",

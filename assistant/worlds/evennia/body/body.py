@@ -17,9 +17,10 @@ from assistant.worlds.evennia.body.speech import escaped, spoken_pieces
 from assistant.worlds.evennia.hearing.ladder import PLAYER, Ladder
 from assistant.worlds.evennia.hearing.principals import is_assistant, principal_of, seen_name
 from assistant.worlds.evennia.hearing.writers import UNKNOWN
-from tools.context import GameCommand, Person, Principal, Scene, Written
 from tools.errors import ToolFailed, Unheard
+from tools.game import GameCommand, Person, Scene, Written
 from tools.text.names import candidates, pick, plain
+from tools.trust import Principal
 
 T = TypeVar("T")
 _log = Logger()

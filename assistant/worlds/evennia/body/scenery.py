@@ -9,8 +9,8 @@ from typing import Any
 from assistant.worlds.evennia.hearing.principals import is_assistant, is_played, principal_of, seen_name
 from assistant.worlds.evennia.hearing.words import visible_lines
 from assistant.worlds.evennia.hearing.writers import Writers
-from tools.context import Person, Scene, Thing, Written
 from tools.errors import ToolFailed
+from tools.game import Person, Scene, Thing, Written
 from tools.text.names import candidates, pick, plain
 
 NOWHERE = "You are nowhere in the game."

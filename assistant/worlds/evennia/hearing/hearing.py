@@ -21,7 +21,7 @@ from assistant.worlds.evennia.hearing.ladder import Ladder
 from assistant.worlds.evennia.hearing.principals import is_assistant, is_played, principal_of, seen_name
 from assistant.worlds.evennia.hearing.words import MAX_RAW, after_name, bare_speech, visible
 from assistant.worlds.evennia.hearing.writers import Writers
-from tools.policy.principal import Kind, Principal
+from tools.trust import Kind, Principal
 
 _log = Logger()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from assistant.worlds.evennia.hearing.ladder import TOP, Ladder, permission_of
 from assistant.worlds.evennia.hearing.words import visible_name
-from tools.policy.principal import Kind, Principal
+from tools.trust import Kind, Principal
 
 #: The principal of events that have no object behind them.
 THE_WORLD = Principal("world", "the world", Kind.WORLD, permission=0)
