@@ -187,7 +187,7 @@ async def test_an_assistant_that_asks_is_answered_in_one_piece() -> None:
 
 
 async def test_no_approval_is_asked_for_a_part() -> None:
-    async with living([EARLY] * 5, {"needs": {"say": 3}}, provider="local") as life:
+    async with living([EARLY] * 5, {"required_permission": {"say": 3}}, provider="local") as life:
         await whole(life)
         assert life.witness.heard == [f"Sage {life.assistant.context.settings.fallback_line}"]
         [waiting] = life.assistant.context.approvals.pending()

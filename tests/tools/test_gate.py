@@ -174,7 +174,7 @@ def test_a_page_read_earlier_in_the_run_keeps_it_from_changing_the_game() -> Non
 def test_a_call_that_needs_approval_says_whom_to_tell_and_happens_once_it_is_given() -> None:
     clock, world = Clock(), RecordingWorld(HALL)
     approvals = Approvals(clock.seconds)
-    its_rules = replace(rules([MOVE], approvals=approvals), needs={"move": 3})
+    its_rules = replace(rules([MOVE], approvals=approvals), required_permission={"move": 3})
     north = tool_call("move", direction="north")
 
     def again(requester: Principal | None = ANNA) -> Executed:
@@ -192,7 +192,7 @@ def test_a_call_that_needs_approval_says_whom_to_tell_and_happens_once_it_is_giv
 
 def test_an_approval_is_not_used_up_by_a_call_that_is_refused_anyway() -> None:
     approvals = Approvals(Clock().seconds)
-    its_rules = replace(rules([MOVE], approvals=approvals), needs={"move": 3})
+    its_rules = replace(rules([MOVE], approvals=approvals), required_permission={"move": 3})
     north = tool_call("move", direction="north")
     run([north], [MOVE], its_rules)
     approvals.approve(1, BEA)

@@ -14,7 +14,7 @@ from tools.policy.decide import (
     Refused,
     SoFar,
     authority_of,
-    base_need,
+    base_permission,
     decide,
     is_denied,
     level_of,
@@ -185,8 +185,8 @@ def test_authority_comes_from_the_game_and_from_labels(permission: int, trust: i
 
 
 def test_what_a_tool_needs_is_its_categorys_its_own_or_the_owners() -> None:
-    needing = {tool.name: base_need(tool, {}) for tool in WORLD_TOOLS if base_need(tool, {})}
+    needing = {tool.name: base_permission(tool, {}) for tool in WORLD_TOOLS if base_permission(tool, {})}
     assert needing == {"move": 1, "take": 1, "drop": 1, "give": 1, "follow": 1}
-    assert base_need(replace(SAY, needs=2), {}) == 2
-    assert base_need(replace(SAY, needs=2), {"say": 0}) == 0
-    assert base_need(MOVE, {"say": 4}) == 1
+    assert base_permission(replace(SAY, required_permission=2), {}) == 2
+    assert base_permission(replace(SAY, required_permission=2), {"say": 0}) == 0
+    assert base_permission(MOVE, {"say": 4}) == 1

@@ -31,7 +31,7 @@ class PolicyConfig:
     """The policy for one assistant; `docs/policy.md` explains each.
 
     `grant` is the names of the tools it may use. `denied` are commands that nobody can allow, in addition to those in
-    DENIED (`tools/policy/decide.py`). `needs` replaces the permission that a tool needs, by its name. `world_text` is
+    DENIED (`tools/policy/decide.py`). `required_permission` replaces that of a tool, by its name. `world_text` is
     the level of the game's own texts. `approvals` and `repetition` live as long as the assistant; without `approvals`
     nothing can be approved. `on_request` is called with each new request for an approval.
     """
@@ -39,7 +39,7 @@ class PolicyConfig:
     grant: frozenset[str]
     limits: EffectLimits = field(default_factory=EffectLimits)
     denied: frozenset[str] = frozenset()
-    needs: Mapping[str, int] = field(default_factory=dict)
+    required_permission: Mapping[str, int] = field(default_factory=dict)
     world_text: int = 1
     approvals: Approvals | None = None
     repetition: Repetition = field(default_factory=Repetition)

@@ -120,9 +120,9 @@ def level_of(requester: Principal | None, world_text: int = 1) -> int:
     return min(level, bounded(requester.permission)) if requester.kind is Kind.WORLD else level
 
 
-def base_need(tool: Tool, needs: Mapping[str, int]) -> int:
+def base_permission(tool: Tool, settings: Mapping[str, int]) -> int:
     """Return the permission any call of `tool` needs: the owner's setting, the tool's own, or that of its category."""
-    own = needs.get(tool.name, tool.needs)
+    own = settings.get(tool.name, tool.required_permission)
     if own is not None:
         return own
     return 1 if tool.category is Category.DANGEROUS else 0

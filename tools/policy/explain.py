@@ -48,7 +48,7 @@ def lack_of(
         reasons.append(f"its own permission is that of {rank(authority.actor)}")
         lifts.append("The owner can raise `permission`")
     if tool.resolve is None:
-        lifts.append(f"The owner can let it do this at any time: needs = {{ {tool.name} = 0 }}")
+        lifts.append(f"The owner can let it do this at any time: required_permission = {{ {tool.name} = 0 }}")
     return Lack(for_model, ". ".join([f"Why: {'; '.join(reasons)}", *lifts]) + ".")
 
 

@@ -10,7 +10,7 @@ from llm.messages import ToolCall
 from tools.context import ToolContext
 from tools.errors import Status
 from tools.policy.config import PolicyConfig
-from tools.policy.decide import Allowed, Decision, NeedsApproval, Refused, SoFar, authority_of, base_need, decide
+from tools.policy.decide import Allowed, Decision, NeedsApproval, Refused, SoFar, authority_of, base_permission, decide
 from tools.policy.explain import lack_of
 from tools.policy.repetition import act_of
 from tools.requirement import Requirement
@@ -98,7 +98,7 @@ class PolicySession:
 
     def needed(self, tool: Tool, found: Requirement | None = None) -> Requirement:
         """Return what a call of the tool needs at least, with what was found out about this one."""
-        least = bounded(base_need(tool, self.config.needs))
+        least = bounded(base_permission(tool, self.config.required_permission))
         return Requirement(least) if found is None else replace(found, permission=max(found.permission, least))
 
     def level(self, tool: Tool | None, status: Status, told: int | None) -> int:
