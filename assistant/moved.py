@@ -27,7 +27,6 @@ MOVED: Mapping[str, str] = MappingProxyType(
         "assistant.wiring": "assistant.service.wiring",
         "assistant.worlds.evennia.demo": "assistant.worlds.evennia.upkeep.demo",
         "assistant.worlds.hamlet": "assistant.worlds.embedded.hamlet",
-        "tools.trust": "tools.policy.trust",
         "tools.web.providers": "tools.web.source.protocol",
         "tools.world": "tools.verbs",
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assistant.events.classify import Attention
 from assistant.events.events import Event
 from llm.messages import Message
-from tools.policy.trust import Audience
+from tools.trust import Audience
 
 
 @dataclass(frozen=True, slots=True)

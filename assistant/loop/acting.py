@@ -15,9 +15,9 @@ from assistant.loop.speech.plain_text import answer_by, call_for_text
 from llm import FinishReason, LLMResponse, ToolCall, Usage, tool_results
 from llm import assistant as assistant_message
 from tools import NOTHING_YET, Category, Executed, Past, Reach, Status, ToolContext
-from tools.policy.trust import Audience, common
 from tools.text.clean import one_line
 from tools.text.names import plain
+from tools.trust import Audience, common
 
 #: Added to the results of a step that told the run nothing new.
 REPEATED = "You know this already: answer now with say."

@@ -25,7 +25,7 @@ from llm import assistant as assistant_message
 from llm.stream import CallDelta, ServerBlockSeen, TextDelta
 from llm.wire.accumulate import Accumulator
 from tools import NOTHING_YET, Kind
-from tools.policy.decide import base_need
+from tools.policy.decide import base_permission
 
 #: How words begin that must be seen as a whole: quoted, acted, formatted, or a call in some form.
 _WHOLE_FIRST = re.compile("[\"'\u201c\u201e\u201d\u2018\u00ab`*_#<>{(\\[|~-]")
@@ -160,7 +160,9 @@ def first_sentence_listener(context: RunContext, run: Run) -> FirstSentence | No
     tool, asks = context.registry.get(SAY), run.requester
     if not context.settings.speak_early or tool is None or tool.name not in context.rules.grant:
         return None
-    if base_need(tool, context.rules.needs) > 0 or (asks is not None and asks.kind is Kind.ASSISTANT):
+    if base_permission(tool, context.rules.required_permission) > 0 or (
+        asks is not None and asks.kind is Kind.ASSISTANT
+    ):
         return None  # an approval is for the whole, and only the whole shows whether it is an echo
     if len(run.web.citations) > 0 or run.hearers is not None or _is_elsewhere(run):
         return None  # an answer to another place is never said aloud, not even its beginning

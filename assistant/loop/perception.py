@@ -21,7 +21,7 @@ from assistant.memory.origins import sources_of
 from assistant.memory.trimming import PERCEIVED_SHARE, fitted
 from llm import user
 from tools import Kind, Label, ToolFailed, label_of
-from tools.policy.trust import Audience, Source, bounded, may_hear
+from tools.trust import Audience, Source, bounded, may_hear
 
 #: No scene, or no new one.
 _UNSEEN: tuple[str, Sequence[Label]] = ("", ())

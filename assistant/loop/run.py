@@ -12,7 +12,7 @@ from assistant.journal import Accepted
 from assistant.loop.limits import Meter
 from assistant.loop.recovery import EarlySpeech
 from tools import ContextTrust, Dispatcher, Executed, Kind, Pending, Principal, Scene
-from tools.policy.trust import Audience
+from tools.trust import Audience
 from tools.web.turn import WebTurn
 
 #: The kinds of principal that have a right to be forgotten.

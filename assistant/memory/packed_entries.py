@@ -14,7 +14,7 @@ from assistant.journal.records import MESSAGE
 from assistant.memory.entries import Entry
 from llm.packing.pack import cuts, pack
 from llm.packing.packed import Part
-from tools.policy.trust import Audience, may_hear
+from tools.trust import Audience, may_hear
 
 #: A packed entry: key, tokens, number in the journal; importance, authority, foreign authority; the counts of its
 #: messages and events, and the index of its sources.

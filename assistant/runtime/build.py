@@ -141,7 +141,7 @@ def _context(
     now = around.clock.seconds
     approvals = Approvals(now) if around.approvals is None else around.approvals
     history.load(around.storage.stream)
-    every = settings.excuse_every_seconds
+    every = settings.fallback_every_seconds
     waking = around.waking or Waking(around.world, around.clock, settings)
     if not models[0].is_local:
         waking.end()
@@ -169,9 +169,9 @@ def _context(
         pieces=around.pieces,
         seen=SeenUrls(),
         fallback_line=FallbackLine(around.world, around.clock, settings.fallback_line, every),
-        budget_line=FallbackLine(around.world, around.clock, settings.budget_excuse, every),
+        budget_line=FallbackLine(around.world, around.clock, settings.budget_line, every),
         notify=around.notify,
-        rate_line=FallbackLine(around.world, around.clock, settings.rate_excuse, every),
+        rate_line=FallbackLine(around.world, around.clock, settings.rate_line, every),
         waking=waking,
         talk=Conversations(now, settings.conversation_seconds),
         floor=around.floor,
@@ -241,9 +241,9 @@ def _rules(
 
     return PolicyConfig(
         grant,
-        caps=EffectLimits(settings.max_calls, settings.max_spoken, settings.max_network),
+        limits=EffectLimits(settings.max_calls, settings.max_spoken, settings.max_network),
         denied=frozenset(settings.denied_commands) or _NOTHING,
-        needs=settings.needs,
+        required_permission=settings.required_permission,
         world_text=settings.world_text_permission,
         approvals=approvals,
         on_request=tell,

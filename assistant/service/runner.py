@@ -245,7 +245,7 @@ class AssistantRunner:
             storage = await shared.storage_of(self.place.me.id, settings.inbox_limit, self.place.me.name)
             muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
             fallback_line = FallbackLine(
-                self.place.world, shared.clock, settings.fallback_line, settings.excuse_every_seconds
+                self.place.world, shared.clock, settings.fallback_line, settings.fallback_every_seconds
             )
             self._doorstep = PendingInbox(
                 storage, manners_of(settings, self.place.me), muted, fallback_line, self._waking

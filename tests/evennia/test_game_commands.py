@@ -18,8 +18,8 @@ from assistant.worlds.evennia.body.game_commands import USE_A_TOOL, EvenniaComma
 from assistant.worlds.evennia.body.running import ASKS_BACK
 from tests.evennia.stock_commands import DENIED, NEVER, SPEECH, STOCK
 from tests.evennia.village import Village
-from tools.context import GameCommand
 from tools.errors import ToolFailed
+from tools.game import GameCommand
 from tools.policy import decide as policy
 from tools.testing import now
 

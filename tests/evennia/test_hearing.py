@@ -9,7 +9,7 @@ from assistant.events.events import Arrived, Emoted, Event, Gave, Left, Noticed,
 from assistant.worlds.evennia.identity.words import MAX_RAW, after_name, bare_speech
 from tests.evennia.village import Player, Village
 from tests.guards import FlushFailures
-from tools.policy.principal import Kind
+from tools.trust import Kind
 
 pytestmark = pytest.mark.usefixtures("db")
 

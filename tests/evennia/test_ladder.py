@@ -5,7 +5,7 @@ import pytest
 from assistant.worlds.evennia.identity.ladder import Ladder
 from assistant.worlds.evennia.identity.principals import THE_WORLD, principal_of
 from tests.evennia.village import Village
-from tools.policy.principal import Kind, Principal
+from tools.trust import Kind, Principal
 
 STOCK = ["Guest", "Player", "Helper", "Builder", "Admin", "Developer"]
 CUSTOM = ["Mortal", "Hero", "Wizard", "God"]

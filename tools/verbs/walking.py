@@ -88,7 +88,7 @@ STAY = Tool(
     arguments=NoArguments,
     category=Category.DANGEROUS,
     execute=stay,
-    needs=0,
+    required_permission=0,
     reconcile=_reconcile_stay,
     reach=Reach.NOBODY,
 )
@@ -98,7 +98,7 @@ HOME = Tool(
     arguments=NoArguments,
     category=Category.DANGEROUS,
     execute=home,
-    needs=0,
+    required_permission=0,
     reconcile=_reconcile_home,
     reach=Reach.NOBODY,
 )

@@ -34,7 +34,7 @@ class FallbackLine:
         try:
             await self._world.emote(self._line)
         except ToolFailed as failed:
-            _log.info("the excuse was refused: {why}", why=str(failed))
+            _log.info("the fallback line was refused: {why}", why=str(failed))
             return False
         return True
 
@@ -43,7 +43,7 @@ class Waking:
     """Tells those who speak to the character that it is waking up, until its model has answered for the first time.
 
     A player who is answered within `waking_after_seconds` is told nothing. The room is told at most once in
-    `excuse_every_seconds`, and so is each player who pages.
+    `fallback_every_seconds`, and so is each player who pages.
     """
 
     __slots__ = ("_clock", "_launcher", "_paged", "_room", "_settings", "_timers", "_world", "has_answered", "is_over")
@@ -52,7 +52,7 @@ class Waking:
         self._world = world
         self._clock = clock
         self._settings = settings
-        self._room = FallbackLine(world, clock, settings.waking, settings.excuse_every_seconds)
+        self._room = FallbackLine(world, clock, settings.waking_line, settings.fallback_every_seconds)
         #: When each player who paged may be told again, in clock seconds.
         self._paged: dict[str, float] = {}
         self._timers: list[IDelayedCall] = []
@@ -98,8 +98,8 @@ class Waking:
         now = self._clock.seconds()
         if now < self._paged.get(event.who.id, now):
             return
-        self._paged[event.who.id] = now + self._settings.excuse_every_seconds
+        self._paged[event.who.id] = now + self._settings.fallback_every_seconds
         try:
-            await self._world.page(event.who.name, f"({self._settings.name} {self._settings.waking})")
+            await self._world.page(event.who.name, f"({self._settings.name} {self._settings.waking_line})")
         except ToolFailed as failed:
             _log.info("the waking line was refused: {why}", why=str(failed))

@@ -17,7 +17,7 @@ from assistant.loop.talk.earlier import earlier_turns
 from assistant.loop.talk.speak import front
 from llm import Message
 from tools import ToolFailed
-from tools.context import Person, Scene, Thing
+from tools.game import Person, Scene, Thing
 from tools.text.clean import clean_heard, one_line
 
 #: The most characters of a description that are shown.

@@ -13,8 +13,8 @@ from assistant.loop.run_context import RunContext
 from llm import ToolCall
 from tools import Executed, Pending, Principal, Requirement, Status, ToolContext, ToolError
 from tools.policy.binding import difference, requirement_now
-from tools.policy.decide import rank
 from tools.text.clean import one_line
+from tools.trust import rank
 
 #: Longest reason that a player is shown, in characters.
 _MAX_REASON = 300

@@ -15,6 +15,7 @@ from twisted.internet.defer import CancelledError
 
 from assistant.checks.run import DoctorRequest, examine
 from assistant.checks.web import PAGE
+from assistant.config.former_names import with_new_names
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, read_settings
 from assistant.config.toml_edit import CannotEdit, edited, written
@@ -158,7 +159,7 @@ class _Setup:
         """Return the new text of the file, checked to be valid. Raises NotSetUp."""
         try:
             new = edited(text or _NEW, draft.changes)
-            Config.model_validate(tomllib.loads(new))
+            Config.model_validate(with_new_names(tomllib.loads(new)))
         except CannotEdit as error:
             raise NotSetUp(
                 f"the way {self._path} writes '{error}' cannot be changed here: change it by hand"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from assistant.worlds.embedded.ears import EventListener
 from assistant.worlds.embedded.game import Occupant
 from assistant.worlds.embedded.identity import level_of_body
-from tools.context import GameCommand, Target, Thing
 from tools.errors import ToolFailed
+from tools.game import GameCommand, Target, Thing
 from tools.text.clean import one_line
 from tools.text.names import candidates, pick
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from assistant.worlds.embedded.hamlet import Resident
-from tools.context import Kind, Person, Principal, Target, Thing, Written
-from tools.policy.trust import label_of
+from tools.game import Person, Target, Thing, Written
+from tools.trust import Kind, Principal, label_of
 
 
 class Identities:

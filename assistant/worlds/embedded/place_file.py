@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from assistant.config.schema import AssistantConfig
 from assistant.config.words import problem
 from assistant.worlds.embedded.hamlet import Exit, Place, Resident, Room
-from tools.context import Kind, Principal, Thing
+from tools.game import Thing
+from tools.trust import Kind, Principal
 
 #: The largest file that is accepted, in bytes.
 MAX_BYTES = 1_000_000

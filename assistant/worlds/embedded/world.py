@@ -10,9 +10,10 @@ from assistant.worlds.embedded.ears import EventListener
 from assistant.worlds.embedded.game import EmbeddedGame, Occupant
 from assistant.worlds.embedded.hamlet import Exit
 from assistant.worlds.embedded.identity import resident_person, written
-from tools.context import GameCommand, Kind, Person, Principal, Scene, Thing
 from tools.errors import ToolFailed
+from tools.game import GameCommand, Person, Scene, Thing
 from tools.text.names import candidates, pick, plain
+from tools.trust import Kind, Principal
 
 _SHORT = {
     "n": "north", "e": "east", "s": "south", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",

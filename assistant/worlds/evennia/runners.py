@@ -9,6 +9,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
+from assistant.config.former_names import list_renamed
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
 from assistant.service.embodiment import Embodiment
@@ -114,7 +115,10 @@ def _begun(character: Any, entered: str = "") -> AssistantRunner | None:
     try:
         if not isinstance(character, AssistantCharacter):
             raise SettingsError(f"{character.key} is no character for an assistant any more: its type was changed")  # noqa: TRY301
-        return _moved_in(character, config_of(character, script.overrides), entered)
+        config = config_of(character, script.overrides)
+        for sentence in list_renamed(script.overrides):
+            _log.warn("{name}: {sentence}", name=character.key, sentence=sentence)
+        return _moved_in(character, config, entered)
     except SettingsError as error:
         _TROUBLES[member_id] = str(error)
         _log.error("{name} cannot live: {why}", name=character.key, why=str(error))

@@ -17,8 +17,8 @@ from twisted.logger import Logger
 
 from assistant.worlds.evennia.body.game_calls import border
 from assistant.worlds.evennia.identity.principals import seen_name
-from tools.context import Target
 from tools.errors import ToolFailed
+from tools.game import Target
 
 #: What may separate the names of two things in a line.
 _BETWEEN = re.compile(r"\s*[=,:;/]\s*|\s+(?:to|from|in|into|on|onto|at|with|for|of|and|as|by)\s+", re.IGNORECASE)

@@ -18,8 +18,9 @@ from assistant.worlds.evennia.identity.ladder import PLAYER, Ladder
 from assistant.worlds.evennia.identity.principals import principal_of, seen_name
 from assistant.worlds.evennia.identity.subjects import is_assistant, living
 from assistant.worlds.evennia.identity.writers import UNKNOWN
-from tools.context import GameCommand, Person, Principal, Scene, Written
 from tools.errors import ToolFailed, Unheard
+from tools.game import GameCommand, Person, Scene, Written
+from tools.trust import Principal
 
 T = TypeVar("T")
 _log = Logger()

@@ -22,7 +22,7 @@ from assistant.worlds.evennia.identity.principals import principal_of, seen_name
 from assistant.worlds.evennia.identity.subjects import is_assistant, is_played
 from assistant.worlds.evennia.identity.words import MAX_RAW, after_name, bare_speech, visible
 from assistant.worlds.evennia.identity.writers import Writers
-from tools.policy.principal import Kind, Principal
+from tools.trust import Kind, Principal
 
 _log = Logger()
 

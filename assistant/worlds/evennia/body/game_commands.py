@@ -17,8 +17,8 @@ from twisted.internet.defer import CancelledError, maybeDeferred
 from assistant.worlds.evennia.body.affected import affected
 from assistant.worlds.evennia.body.speech import escaped
 from assistant.worlds.evennia.identity.ladder import TOP, Ladder
-from tools.context import GameCommand
 from tools.errors import ToolFailed
+from tools.game import GameCommand
 
 MAX_LINE = 500
 #: Stock commands evaluate these characters (inline functions, formatting) in any text that is typed.

@@ -10,8 +10,8 @@ from assistant.worlds.evennia.identity.principals import principal_of, seen_name
 from assistant.worlds.evennia.identity.subjects import is_assistant, is_played
 from assistant.worlds.evennia.identity.words import visible_lines
 from assistant.worlds.evennia.identity.writers import Writers
-from tools.context import Person, Scene, Thing, Written
 from tools.errors import ToolFailed
+from tools.game import Person, Scene, Thing, Written
 from tools.text.names import candidates, pick, plain
 
 NOWHERE = "You are nowhere in the game."

@@ -8,7 +8,7 @@ from assistant.worlds.evennia.identity.ladder import TOP, Ladder
 from assistant.worlds.evennia.identity.subjects import is_account, is_assistant, is_played, permission_of
 from assistant.worlds.evennia.identity.words import visible_name
 from assistant.worlds.evennia.identity.writers import Writers
-from tools.policy.principal import Kind, Principal
+from tools.trust import Kind, Principal
 
 #: The principal of events that have no object behind them.
 THE_WORLD = Principal("world", "the world", Kind.WORLD, permission=0)

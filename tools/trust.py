@@ -1,4 +1,4 @@
-"""How far a text is to be trusted: who wrote it, and the most that may be done because of it.
+"""Principals, who cause what happens, and how far their texts are to be trusted.
 
 A level is a step of the game's own ladder (`Principal.permission`). A text of level 1 may ask at most for things that
 every player may do. No text says its own level; it follows from where the text came from.
@@ -14,12 +14,37 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
 
-from tools.policy.principal import Kind, Principal
-
 #: The level of the operator and of our own words: the top of the ladder.
 TOP = 5
+#: The names of the steps of the ladder.
+RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
 #: The ids of the principals and private channels that may be told of a text; None is everybody, no id is nobody.
 Audience = frozenset[str] | None
+
+
+class Kind(StrEnum):
+    """What sort of actor a principal is."""
+
+    PLAYER = "player"
+    ASSISTANT = "assistant"
+    WORLD = "world"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The cause of something: a player, an assistant, the world or the operator.
+
+    `id` is stable within the game; `permission` is the game's own ladder as a number: 0 guest, 1 player, 2 helper,
+    3 builder, 4 admin, 5 developer (Evennia's `PERMISSION_HIERARCHY`). `trust` is the most that its words and its name
+    count for when another person wrote them: a thing speaks in the words of its maker.
+    """
+
+    id: str
+    name: str
+    kind: Kind = Kind.PLAYER
+    permission: int = 1
+    trust: int = 5
 
 
 class Source(StrEnum):
@@ -63,6 +88,12 @@ def bounded(level: int) -> int:
     return max(0, min(level, TOP))
 
 
+def rank(permission: int) -> str:
+    """Name the rank with this permission, with an article: 'a builder'."""
+    name = RANKS[bounded(permission)]
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
 def channel_id(name: str) -> str:
     """Return the id that stands in an audience for everybody who listens to the channel."""
     return f"channel:{name.strip().casefold()}"
@@ -96,7 +127,7 @@ class ContextTrust:
     audience: Audience = None
     sources_of: Callable[[str], frozenset[str]] = _nobody
     look_up: Callable[[int], str] | None = None
-    #: What lowered the sight to each level during the run itself.
+    #: What lowered `min_level` to each level during the run itself.
     _why: dict[int, str] = field(default_factory=dict)
 
     def read(self, label: Label) -> None:
