@@ -47,11 +47,10 @@ from llm.messages import (
 )
 from llm.modes.call_record import CallRecord
 from llm.modes.capabilities import Capabilities, ModelRecord
-from llm.options import CallOptions, ToolChoice
-from llm.prices import Prices
 from llm.providers import PROVIDER_NAMES, UnknownProviderError, get_provider, provider_classes
 from llm.providers.provider import LLMProvider
-from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
+from llm.request import CallOptions, ToolChoice
+from llm.response import FinishReason, LLMResponse, Prices, RateLimitInfo, Usage
 from llm.stream import ActingListener, Listener, StreamEvent
 
 __all__ = [

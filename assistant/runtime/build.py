@@ -33,7 +33,7 @@ from assistant.runtime.warming import Warmer
 from llm import CallOptions, Capabilities, Link, Message, ModelChain, UnifiedLLMClient
 from llm.packing.pack import pack
 from llm.packing.packed import Joined, Part
-from llm.prices import Prices
+from llm.response import Prices
 from resilience import Deadline, HttpExchange, Pipeline, RetryConfig
 from tools import Approvals, EffectLimits, Pending, PolicyConfig, Principal, Registry, World
 from tools.following import Following

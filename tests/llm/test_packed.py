@@ -12,11 +12,11 @@ from assistant.journal.records import MESSAGE
 from llm import Message, RawTurn, Role, ToolCall, ToolResult, ToolSpec, assistant, system, tool_results, user
 from llm.fallback.prompt import with_instructions
 from llm.messages import Block, Citation, JSONObject, Reasoning, ServerToolCall, ServerToolResult, Text
-from llm.options import CallOptions
 from llm.packing.pack import FULL, cuts, pack
 from llm.packing.packed import Joined, Packed, Part
 from llm.providers import AnthropicProvider, LocalProvider, OllamaProvider
 from llm.providers.provider import LLMProvider
+from llm.request import CallOptions
 
 PROVIDERS = {
     "chat": LocalProvider("http://a/v1", "m"),
