@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tools.notes import Notes
     from tools.policy.approvals import Pending
     from tools.policy.decide import Requirement
-    from tools.web.turn import WebTurn
+    from tools.web.cite import WebTurn
 
 
 __all__ = [

@@ -35,7 +35,7 @@ from llm import (
 )
 from resilience import Deadline
 from tools import NOTHING_YET, ContextTrust, Dispatcher
-from tools.web.turn import WebTurn
+from tools.web.cite import WebTurn
 
 #: The outcome of a run that the death of the process cut off three times. Its events are parked.
 POISONED = Failed("it was cut off by a crash of the game for the third time, and what woke it is put aside")

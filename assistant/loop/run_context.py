@@ -43,8 +43,8 @@ from tools import (
 )
 from tools.following import Following
 from tools.policy.trust import Audience
+from tools.web.cite import WebTurn
 from tools.web.fetch.seen import SeenUrls
-from tools.web.turn import WebTurn
 
 #: The kinds of principal that have a right to be forgotten.
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}

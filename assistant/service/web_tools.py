@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 from assistant.config.settings import SettingsError
-from assistant.config.url_policy import policy_of
 from assistant.config.web import WebConfig, WebProviderConfig
 from resilience import HttpExchange
 from tools import Tool
@@ -19,15 +18,14 @@ from tools.web.extracting.extractor import Extractor
 from tools.web.fetch.fetcher import SafeFetcher
 from tools.web.fetch.judge import judge_for_reader
 from tools.web.fetch.resolve import Resolver, ThreadedResolver
-from tools.web.fetch.url_policy import UrlOrigin
+from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 from tools.web.open_page import open_page_tool
 from tools.web.read.crawl4ai import Crawl4AIOptions, Crawl4AIReadProvider, Crawl4AISettings
 from tools.web.read.direct import DirectReadProvider
 from tools.web.read.jina import JinaOptions, JinaReadProvider, JinaSettings
 from tools.web.read.judging import JudgedReader
 from tools.web.registry import Providers, ProviderSettings, options_of
-from tools.web.search.api import Shared
-from tools.web.search.options import Options
+from tools.web.search.api import ProviderOptions, Shared
 from tools.web.source.caching import CachedReader, CachedSearch, PageCache, SearchCache
 from tools.web.source.chain import ReadChain, SearchChain
 from tools.web.source.filtering import Domains, FilteredSearch
@@ -102,7 +100,7 @@ class WebProviders:
             case "direct":
                 if settings.key or settings.url:
                     raise ValueError("direct takes neither a key nor an address: it reads pages itself")
-                options_of(name, Options, settings)
+                options_of(name, ProviderOptions, settings)
                 fetcher = SafeFetcher(self._reactor, self._resolver, self._policy, wall=self._wall)
                 return DirectReadProvider(fetcher, self._extractor)
             case "jina":
@@ -244,3 +242,15 @@ class Web:
     def _pace(self, name: str) -> Pace:
         per_minute = self._providers.setting(name).per_minute or USUAL_PER_MINUTE.get(name, OTHERWISE_PER_MINUTE)
         return Pace(name, self._clock, Rate(60.0 / per_minute))
+
+
+def policy_of(config: WebConfig) -> UrlPolicy:
+    """Return the policy for the addresses that the settings allow."""
+    return UrlPolicy(
+        ports=frozenset(config.ports),
+        allow_domains=frozenset(config.allow_domains),
+        block_domains=frozenset(config.block_domains),
+        url_origin=UrlOrigin(config.url_origin),
+        allow_private=frozenset(own for own in config.allow_private if not isinstance(own, str)),
+        private_names=frozenset(own for own in config.allow_private if isinstance(own, str)),
+    )

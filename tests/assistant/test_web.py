@@ -11,9 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from assistant.config.settings import SettingsError
-from assistant.config.url_policy import policy_of
 from assistant.config.web import WebConfig
-from assistant.service.web_tools import Web, WebProviders
+from assistant.service.web_tools import Web, WebProviders, policy_of
 from llm.testing.serving import serve
 from resilience import HttpExchange
 from tests.tools.web.fetching import Names

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tools.text.clean import one_line
+from tools.web.fetch.seen import SeenUrls
 
 MAX_TITLE_CHARS = 80
 MAX_SHOWN_URL_CHARS = 160
@@ -140,6 +141,25 @@ def footer(sources: Iterable[Cited], line: Callable[[Cited], str] = _plain_line,
     if len(chosen) > most:
         lines.append(f"and {len(chosen) - most} more")
     return "\n".join(["Sources:", *lines])
+
+
+@dataclass(frozen=True, slots=True)
+class WebTurn:
+    """The state of one turn of one assistant; `seen` outlives it.
+
+    In a `focused` turn only the hits that fit the question best are shown, for models too small to choose among many.
+    """
+
+    seen: SeenUrls = field(default_factory=SeenUrls)
+    citations: Citations = field(default_factory=Citations)
+    focused: bool = False
+
+    def cited(self, words: str) -> str:
+        """Return the words without marks of unknown sources, followed by the sources that they name."""
+        found = checked(words, self.citations)
+        if not found.used:
+            return found.text
+        return f"{found.text}\n{footer(self.citations.of(found.used))}"
 
 
 class _Check:

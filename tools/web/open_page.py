@@ -11,12 +11,12 @@ from tools.policy.trust import Source
 from tools.text.clean import clean_heard, one_line
 from tools.tool import Arguments, Category, Tool
 from tools.web.advice import advice, log_failure
+from tools.web.cite import WebTurn
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.url import MAX_URL_CHARS, parse
 from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 from tools.web.results import OpenPageToolResult
 from tools.web.source.protocol import ReadProvider
-from tools.web.turn import WebTurn
 
 #: The seconds a page gets when its readers do not say how long they may take.
 TIMEOUT_SECONDS = 45.0

@@ -17,7 +17,7 @@ from tools.policy.trust import Source
 from tools.text.clean import one_line
 from tools.tool import Arguments, Category, Tool
 from tools.web.advice import NOTHING_FOUND, advice, log_failure
-from tools.web.cite import footer
+from tools.web.cite import WebTurn, footer
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.hosts import domain
 from tools.web.results import SearchResultItem, WebSearchToolResult
@@ -25,7 +25,6 @@ from tools.web.search.query import is_domain
 from tools.web.source.filtering import focused
 from tools.web.source.protocol import SearchProvider, SearchQuery, SearchResult, TimeRange
 from tools.web.source.served import Hits
-from tools.web.turn import WebTurn
 
 #: The seconds a search gets when its providers do not say how long they may take.
 TIMEOUT_SECONDS = 30.0

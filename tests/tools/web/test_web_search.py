@@ -11,13 +11,13 @@ from twisted.logger import capturedLogs
 
 from tests.tools.web.scripted import HIT, Heard, Scripted, ScriptedReader
 from tools.testing import now
+from tools.web.cite import WebTurn
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.url_policy import UrlPolicy
 from tools.web.open_page import open_page_tool
 from tools.web.results import OpenPageToolResult, SearchResultItem, WebSearchToolResult
 from tools.web.source.filtering import Domains, FilteredSearch, focused
 from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
-from tools.web.turn import WebTurn
 from tools.web.web_search import WebSearchArguments, web_search_tool
 
 ADDRESS = "http://127.0.0.1:8888/search is not there, see /etc/searxng/settings.yml; pip install 'mud-assistant[web]'"
