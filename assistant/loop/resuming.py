@@ -20,7 +20,7 @@ from assistant.loop.unasked.granting import act_on_granted, is_granted_step, mak
 from assistant.loop.unasked.looking_up import look_up_first
 from resilience import Deadline
 from tools import ContextTrust, Dispatcher
-from tools.web.turn import WebTurn
+from tools.web.cite import WebTurn
 
 #: The outcome of a run that the death of the process cut off three times. Its events are parked.
 POISONED = Failed("it was cut off by a crash of the game for the third time, and what woke it is put aside")

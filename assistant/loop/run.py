@@ -13,7 +13,7 @@ from assistant.loop.limits import Meter
 from assistant.loop.recovery import EarlySpeech
 from tools import ContextTrust, Dispatcher, Executed, Kind, Pending, Principal, Scene
 from tools.trust import Audience
-from tools.web.turn import WebTurn
+from tools.web.cite import WebTurn
 
 #: The kinds of principal that have a right to be forgotten.
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}

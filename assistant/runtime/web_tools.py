@@ -1,6 +1,6 @@
 """Makes the web of a process: providers from the settings, and for each assistant the two tools that use them.
 
-tool -> quota of the assistant -> cache -> filter by host -> chain -> for each provider: pace -> provider
+tool -> quota of the assistant -> filter by host -> cache -> chain -> for each provider: pace -> provider
 """
 
 from __future__ import annotations
@@ -11,29 +11,31 @@ from random import Random
 from typing import Any
 
 from assistant.config.settings import SettingsError
-from assistant.config.url_policy import policy_of
 from assistant.config.web import WebConfig, WebProviderConfig
 from resilience import HttpExchange
 from tools import Tool
+from tools.web.errors import ErrorKind
 from tools.web.extracting.extractor import Extractor
 from tools.web.fetch.fetcher import SafeFetcher
 from tools.web.fetch.judge import judge_for_reader
 from tools.web.fetch.resolve import Resolver, ThreadedResolver
-from tools.web.fetch.url_policy import UrlOrigin
+from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 from tools.web.open_page import open_page_tool
 from tools.web.read.crawl4ai import Crawl4AIOptions, Crawl4AIReadProvider, Crawl4AISettings
 from tools.web.read.direct import DirectReadProvider
 from tools.web.read.jina import JinaOptions, JinaReadProvider, JinaSettings
 from tools.web.read.judging import JudgedReader
 from tools.web.registry import Providers, ProviderSettings, options_of
-from tools.web.search.api import Shared
-from tools.web.search.options import Options
-from tools.web.source.caching import CachedReader, CachedSearch, PageCache, SearchCache
-from tools.web.source.chain import ReadChain, SearchChain
-from tools.web.source.filtering import Domains, FilteredSearch
-from tools.web.source.pacing import Pace, PacedReader, PacedSearch, Rate
-from tools.web.source.protocol import ReadProvider, SearchProvider
-from tools.web.source.quota import AllottedReader, AllottedSearch, HourlyQuota
+from tools.web.search.api import ProviderOptions, Shared
+from tools.web.search.filtering import Domains, FilteredSearch
+from tools.web.source.answers import Hits, PageSource, SearchSource, WebPage
+from tools.web.source.cached import Cached, page_cache, search_cache
+from tools.web.source.first_of import FirstOf
+from tools.web.source.pace import Rate
+from tools.web.source.paced import Paced
+from tools.web.source.protocol import ReadProvider, SearchProvider, SearchQuery
+from tools.web.source.quota import Allotted, HourlyQuota
+from tools.web.source.state import OF_A_SERVICE, ProviderState, kinds_of_reader
 from tools.web.web_search import web_search_tool
 
 #: Returns the current key of the provider of this name, empty when there is none.
@@ -102,7 +104,7 @@ class WebProviders:
             case "direct":
                 if settings.key or settings.url:
                     raise ValueError("direct takes neither a key nor an address: it reads pages itself")
-                options_of(name, Options, settings)
+                options_of(name, ProviderOptions, settings)
                 fetcher = SafeFetcher(self._reactor, self._resolver, self._policy, wall=self._wall)
                 return DirectReadProvider(fetcher, self._extractor)
             case "jina":
@@ -152,30 +154,29 @@ class Web:
         self._now = reactor.seconds
         self._providers = providers
         self._clock = reactor
-        self._allotted: dict[str, tuple[HourlyQuota, HourlyQuota]] = {}
+        self._random = random
+        self._quotas: dict[str, tuple[HourlyQuota, HourlyQuota]] = {}
         try:
-            search = [PacedSearch(providers.search(name), self._pace(name)) for name in config.search_provider]
-            readers = [PacedReader(providers.read(name), self._pace(name)) for name in config.read_provider]
+            self._search = [self._paced_search(name) for name in config.search_provider]
+            self._readers = [self._paced_reader(name) for name in config.read_provider]
         except ValueError as error:
             raise SettingsError(f"web: {error}") from error
+        self._found = search_cache(reactor, ttl_seconds=config.search_cache_seconds)
+        self._searches = FirstOf(self._search, reactor, has_new_key=self._has_new_key)
         domains = Domains(config.allow_domains, config.block_domains)
-        found = SearchCache(reactor, ttl_seconds=config.search_cache_seconds)
-        self._search, self._found = search, found
-        self._searches = SearchChain(search, reactor, random, has_new_key=self._has_new_key)
-        self._searching = FilteredSearch(CachedSearch(self._searches, found), domains)
-        pages = PageCache(reactor, ttl_seconds=config.page_cache_seconds)
-        self._readers, self._pages = readers, pages
-        self._reads = ReadChain(readers, reactor, random, has_new_key=self._has_new_key)
-        self._reading = CachedReader(self._reads, pages)
+        self._searching = FilteredSearch(Cached(self._searches, self._found), domains)
+        self._pages = page_cache(reactor, ttl_seconds=config.page_cache_seconds)
+        self._reads = FirstOf(self._readers, reactor, has_new_key=self._has_new_key)
+        self._reading = Cached(self._reads, self._pages)
 
     def tools(self, assistant: str) -> tuple[Tool, ...]:
         """Return the tools of one assistant, which has its own quota."""
         now, config = self._now, self._config
-        searches, pages = self._allotments(assistant)
+        searches, pages = self._quotas_of(assistant)
         return (
-            web_search_tool(AllottedSearch(self._searching, searches), now, self._searches.total_seconds),
+            web_search_tool(Allotted(self._searching, searches), now, self._searches.total_seconds),
             open_page_tool(
-                AllottedReader(self._reading, pages),
+                Allotted(self._reading, pages),
                 policy_of(config),
                 config.max_page_length,
                 now,
@@ -185,24 +186,24 @@ class Web:
 
     def left(self, assistant: str) -> tuple[int, int]:
         """Return how many searches and pages this assistant has left in this hour."""
-        searches, pages = self._allotments(assistant)
+        searches, pages = self._quotas_of(assistant)
         return searches.left, pages.left
 
-    def _allotments(self, assistant: str) -> tuple[HourlyQuota, HourlyQuota]:
+    def _quotas_of(self, assistant: str) -> tuple[HourlyQuota, HourlyQuota]:
         """Return the quotas of searches and pages of one assistant. It keeps them when it is restarted."""
         now, config = self._now, self._config
-        if assistant not in self._allotted:
+        if assistant not in self._quotas:
             searches = HourlyQuota(config.searches_per_hour, now, "searches", whose=assistant)
-            self._allotted[assistant] = searches, HourlyQuota(config.pages_per_hour, now, "pages", whose=assistant)
-        return self._allotted[assistant]
+            self._quotas[assistant] = searches, HourlyQuota(config.pages_per_hour, now, "pages", whose=assistant)
+        return self._quotas[assistant]
 
     async def settings_changed(self) -> None:
         """Read the keys again, and ask every provider again, including those that refused their key."""
-        names = dict.fromkeys(provider.name for provider in self._paced)
+        names = dict.fromkeys((*self._config.search_provider, *self._config.read_provider))
         for name in names:
             self._forgive(name)
-        self._found.kept.forget_errors()
-        self._pages.kept.forget_errors()
+        self._found.forget_errors()
+        self._pages.forget_errors()
         for name in names:
             await self._has_new_key(name)
 
@@ -213,12 +214,7 @@ class Web:
     def status(self) -> str:
         """Return for the owner what went wrong lately, with a line for each provider; empty when nothing did."""
         now = self._now()
-        return "\n".join([*self._searches.troubles(now), *self._reads.troubles(now)])
-
-    @property
-    def _paced(self) -> list[PacedSearch | PacedReader]:
-        """Every provider, with its rate limit."""
-        return [*self._search, *self._readers]
+        return "\n".join([*self._searches.troubles("search", now), *self._reads.troubles("reading", now)])
 
     async def _has_new_key(self, name: str) -> bool:
         """Read the key of this provider again, and use it from now on. Return True when it has changed."""
@@ -226,21 +222,36 @@ class Web:
             return False
         for search in self._search:
             if search.name == name:
-                search.replace(self._providers.search(name))
+                search.replace(SearchSource(self._providers.search(name)))
         for reader in self._readers:
             if reader.name == name:
-                reader.replace(self._providers.read(name))
+                reader.replace(PageSource(self._providers.read(name)))
         self._forgive(name)
         return True
 
     def _forgive(self, name: str) -> None:
         """Forget this provider's failures, and the pauses it asked for."""
-        self._searches.configuration_changed(name)
-        self._reads.configuration_changed(name)
-        for provider in self._paced:
-            if provider.name == name:
-                provider.pace.configuration_changed()
+        self._searches.change_configuration(name)
+        self._reads.change_configuration(name)
 
-    def _pace(self, name: str) -> Pace:
+    def _paced_search(self, name: str) -> Paced[SearchQuery, Hits]:
+        return Paced(SearchSource(self._providers.search(name)), self._state(name, OF_A_SERVICE), self._clock)
+
+    def _paced_reader(self, name: str) -> Paced[str, WebPage]:
+        return Paced(PageSource(self._providers.read(name)), self._state(name, kinds_of_reader(name)), self._clock)
+
+    def _state(self, name: str, cools: frozenset[ErrorKind]) -> ProviderState:
         per_minute = self._providers.setting(name).per_minute or USUAL_PER_MINUTE.get(name, OTHERWISE_PER_MINUTE)
-        return Pace(name, self._clock, Rate(60.0 / per_minute))
+        return ProviderState(self._now, self._random, Rate(60.0 / per_minute), cools)
+
+
+def policy_of(config: WebConfig) -> UrlPolicy:
+    """Return the policy for the addresses that the settings allow."""
+    return UrlPolicy(
+        ports=frozenset(config.ports),
+        allow_domains=frozenset(config.allow_domains),
+        block_domains=frozenset(config.block_domains),
+        url_origin=UrlOrigin(config.url_origin),
+        allow_private=frozenset(own for own in config.allow_private if not isinstance(own, str)),
+        private_names=frozenset(own for own in config.allow_private if isinstance(own, str)),
+    )

@@ -14,7 +14,7 @@ from tests.assistant.living import Life, living, reactor
 from tools import Kind, Principal, Registry, Status, Tool, ToolContext, ToolFailed
 from tools.verbs import WORLD_TOOLS
 from tools.verbs.say import SAY
-from tools.web.turn import turn_of
+from tools.web.cite import turn_of
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 

@@ -11,13 +11,12 @@ import pytest
 from pydantic import ValidationError
 
 from assistant.config.settings import SettingsError
-from assistant.config.url_policy import policy_of
 from assistant.config.web import WebConfig
 from assistant.runtime.web_tools import Web, WebProviders
 from llm.testing.serving import serve
 from resilience import HttpExchange
-from tests.tools.web.fetching import Names
-from tests.tools.web.readers.services import PAGES, URL
+from tests.tools.web.fetch.fetching import Names
+from tests.tools.web.read.services import PAGES, URL
 from tools.web.fetch.url import UrlRefused, parse
 from tools.web.testing.crawl4ai import FakeCrawl4AI
 from tools.web.testing.jina import FakeJina

@@ -10,7 +10,6 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from assistant.config.schema import Config
-from assistant.config.url_policy import policy_of
 from assistant.events.events import Noticed
 from assistant.events.outcome import Failed, Outcome
 from assistant.events.trace import StepTrace
@@ -21,6 +20,7 @@ from assistant.models.choose import EMBEDDED_WITHHELD
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.storage import in_memory
+from assistant.runtime.web_tools import policy_of
 from assistant.surfaces.replay.recorded import RecordedRun, in_whole_answers
 from assistant.surfaces.replay.stage import NobodyOnTheWeb, Nowhere, RecordedModel, Stage, Tape
 from llm import Capabilities, get_provider

@@ -20,7 +20,7 @@ from assistant.worlds.evennia.stored import (
     keep_last_search_providers,
     last_search_providers,
 )
-from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
+from tools.web import READ_PROVIDERS, SEARCH_PROVIDERS
 
 USAGE = (
     "assistant/web on, assistant/web off, assistant/web provider = tavily, assistant/web reader = direct, "

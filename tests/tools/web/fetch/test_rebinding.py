@@ -13,7 +13,7 @@ from twisted.names.client import Resolver as NamesClient
 from twisted.names.error import DomainError, ResolverError
 from twisted.names.server import DNSServerFactory
 
-from tests.tools.web.fetching import QUICK, policy, running
+from tests.tools.web.fetch.fetching import QUICK, policy, running
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.fetcher import SafeFetcher
 from tools.web.fetch.url import UrlRefused

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.tools.web.test_urls import ACCEPTED, PIECES, REFUSED
+from tests.tools.web.fetch.test_urls import ACCEPTED, PIECES, REFUSED
 from tools.web.fetch.addresses import Address, judge
 from tools.web.fetch.hosts import is_within
 from tools.web.fetch.url import UrlRefused, parse

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from twisted.internet.task import Clock
 
-from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, error
+from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, error, paced
 from tools.web.errors import FALLS_THROUGH, ErrorKind
-from tools.web.source.chain import ChainOptions, SearchChain
-from tools.web.source.health import CoolDown
+from tools.web.source.first_of import FirstOf
+from tools.web.source.state import CoolDown
 
 BASE, MOST = 4.0, 16.0
 outcomes = st.sampled_from(["good", *sorted(ErrorKind)])
@@ -46,8 +46,8 @@ class ChainModel(RuleBasedStateMachine):
         super().__init__()
         self.clock = Clock()
         self.providers = [Scripted(name) for name in "abc"]
-        manner = ChainOptions(cool_down=CoolDown(BASE, MOST))
-        self.chain = SearchChain(self.providers, self.clock, NoChance(), manner)
+        members = [paced(one, self.clock, NoChance(), CoolDown(BASE, MOST)) for one in self.providers]
+        self.chain = FirstOf(members, self.clock)
         self.model = [Stands() for _ in self.providers]
 
     @rule(kinds=st.tuples(outcomes, outcomes, outcomes), wish=wishes)
@@ -58,7 +58,7 @@ class ChainModel(RuleBasedStateMachine):
             at = None if wish is None else now + wish
             provider.answers = [(HIT,) if kind == "good" else error(ErrorKind(kind), kind, at)]
         expected_asked, served, raised = self._expected(kinds, wish)
-        heard = Heard(self.chain.search(QUERY))
+        heard = Heard(self.chain.ask(QUERY))
         assert [provider.name for provider in self.providers if provider.asked] == expected_asked
         assert all(len(provider.asked) <= 1 for provider in self.providers)
         assert (heard.value.served_by if heard.value is not None else None) == served
@@ -75,7 +75,7 @@ class ChainModel(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 2))
     def change_settings(self, which: int) -> None:
-        self.chain.configuration_changed("abc"[which])
+        self.chain.change_configuration("abc"[which])
         self.model[which] = Stands()
 
     @invariant()

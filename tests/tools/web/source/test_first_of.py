@@ -11,22 +11,28 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
-from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
+from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error, paced, read_part
 from tools.web.errors import FALLS_THROUGH, ErrorKind, WebError
-from tools.web.source.chain import ChainOptions, ReadChain, SearchChain, joined
-from tools.web.source.health import CoolDown
-from tools.web.source.served import ErrorInfo
+from tools.web.source.answers import ErrorInfo, Hits
+from tools.web.source.first_of import FirstOf, join_errors
+from tools.web.source.protocol import SearchQuery
+from tools.web.source.state import CoolDown
 
 
 class Chained:
     """A chain of scripted providers on a clock."""
 
-    def __init__(self, *providers: Scripted, **manner: object) -> None:
+    def __init__(
+        self, *providers: Scripted, cool_down: CoolDown | None = None, empty_falls_through: bool = False
+    ) -> None:
         self.clock = Clock()
-        self.chain = SearchChain(providers, self.clock, Random(1), ChainOptions(**manner))  # type: ignore[arg-type]  # a test's options  # noqa: S311
+        random = Random(1)  # noqa: S311  (jitter)
+        self.members = [paced(provider, self.clock, random, cool_down) for provider in providers]
+        is_enough = bool if empty_falls_through else None
+        self.chain: FirstOf[SearchQuery, Hits] = FirstOf(self.members, self.clock, is_enough=is_enough)
 
     def ask(self) -> Heard:
-        return Heard(self.chain.search(QUERY))
+        return Heard(self.chain.ask(QUERY))
 
 
 def trouble_of(heard: Heard) -> list[tuple[str, ErrorKind]]:
@@ -106,12 +112,13 @@ def test_a_key_that_was_given_anew_is_used_at_once() -> None:
     async def has_new_key(name: str) -> bool:
         return name == "a" and bool(is_new)
 
-    chain = SearchChain([a, b], Clock(), Random(1), has_new_key=has_new_key)  # noqa: S311  (jitter)
+    clock = Clock()
+    chain = FirstOf([paced(a, clock), paced(b, clock)], clock, has_new_key=has_new_key)
     for _ in range(2):
-        assert Heard(chain.search(QUERY)).value.served_by == "b"
+        assert Heard(chain.ask(QUERY)).value.served_by == "b"
     a.answers = [(HIT,)]
     is_new.append(True)
-    assert Heard(chain.search(QUERY)).value.served_by == "a"
+    assert Heard(chain.ask(QUERY)).value.served_by == "a"
 
 
 def test_a_refused_key_is_logged_once_and_lifted_by_new_settings() -> None:
@@ -124,9 +131,9 @@ def test_a_refused_key_is_logged_once_and_lifted_by_new_settings() -> None:
     assert len(a.asked) == 1
     assert [event["provider"] for event in logs if event.get("log_event") == "credential"] == ["a"]
     a.answers = [(HIT,)]
-    chained.chain.configuration_changed("b")
+    chained.chain.change_configuration("b")
     assert chained.ask().value.served_by == "b"
-    chained.chain.configuration_changed("a")
+    chained.chain.change_configuration("a")
     assert chained.ask().value.served_by == "a"
 
 
@@ -134,7 +141,7 @@ def test_an_answer_to_the_old_key_says_nothing_of_the_new_one() -> None:
     a, b = Scripted("a", None, (HIT,)), Scripted("b")
     chained = Chained(a, b)
     old = chained.ask()
-    chained.chain.configuration_changed("a")
+    chained.chain.change_configuration("a")
     a.waiting[0].errback(error(ErrorKind.AUTH))
     assert old.value.served_by == "b"
     assert chained.ask().value.served_by == "a"
@@ -151,7 +158,7 @@ def test_who_failed_is_left_alone_for_a_growing_while() -> None:
         while len(a.asked) == asked + 1:
             chained.clock.advance(0.5)
             a.answers = [error(ErrorKind.SERVER)]
-            if chained.chain._links._links[0].standing.is_ready:
+            if chained.members[0].state.is_ready:
                 break
             assert trouble_of(chained.ask()) == [("a", ErrorKind.SERVER)]
         pauses.append(chained.clock.seconds() - began)
@@ -168,7 +175,7 @@ def test_success_forgives() -> None:
         chained.ask()
         chained.clock.advance(wait)
     chained.ask()
-    assert chained.chain._links._links[0].standing.failures == 1
+    assert chained.members[0].state.failures == 1
 
 
 def test_a_wish_is_a_floor() -> None:
@@ -198,8 +205,8 @@ def test_when_all_rest_only_the_first_to_be_ready_is_asked() -> None:
     a, b = Scripted("a", error(ErrorKind.SERVER)), Scripted("b", error(ErrorKind.NETWORK))
     chained = Chained(a, b)
     assert chained.ask().error is not None
-    standings = [link.standing for link in chained.chain._links._links]
-    first, other = (a, b) if standings[0].after_others_until <= standings[1].after_others_until else (b, a)
+    states = [member.state for member in chained.members]
+    first, other = (a, b) if states[0].after_others_until <= states[1].after_others_until else (b, a)
     heard = chained.ask()
     assert (len(first.asked), len(other.asked)) == (2, 1)
     assert "a:" in heard.error.message
@@ -219,8 +226,8 @@ def test_all_failed_is_one_error_with_every_reason_and_the_earliest_time() -> No
 
 
 def test_who_does_not_answer_is_left_for_the_next() -> None:
-    a, b = Scripted("a", None), Scripted("b")
-    chained = Chained(a, b, patience_seconds=7)
+    a, b = Scripted("a", None, total_seconds=7.0), Scripted("b")
+    chained = Chained(a, b)
     heard = chained.ask()
     chained.clock.advance(6.9)
     assert not heard.done
@@ -249,7 +256,7 @@ def test_failures_of_one_moment_count_once() -> None:
     for waiting in list(a.waiting):
         waiting.errback(error(ErrorKind.SERVER))
     assert all(one.value.served_by == "b" for one in heard)
-    assert chained.chain._links._links[0].standing.failures == 1
+    assert chained.members[0].state.failures == 1
 
 
 def test_a_late_success_does_not_lift_a_wish_it_knew_nothing_of() -> None:
@@ -266,9 +273,9 @@ def test_a_late_success_does_not_lift_a_wish_it_knew_nothing_of() -> None:
 def test_a_page_that_cannot_be_read_says_nothing_of_our_own_reader() -> None:
     clock = Clock()
     direct, jina = ScriptedReader("direct", error(ErrorKind.AUTH, "401")), ScriptedReader("jina")
-    chain = ReadChain([direct, jina], clock, Random(1))  # noqa: S311
+    chain = FirstOf([paced(direct, clock), paced(jina, clock)], clock)
     for _ in range(3):
-        page = Heard(chain.read_url("https://example.org/", max_length=3)).value
+        page = Heard(read_part(chain, "https://example.org/", max_length=3)).value
         assert (page.served_by, page.content, page.truncated) == ("jina", "tex", True)
         assert [trouble.kind for trouble in page.failed] == [ErrorKind.AUTH]
     assert len(direct.asked) == 3
@@ -277,7 +284,7 @@ def test_a_page_that_cannot_be_read_says_nothing_of_our_own_reader() -> None:
 @given(st.lists(st.tuples(st.sampled_from(sorted(FALLS_THROUGH)), st.none() | st.floats(0, 100)), min_size=1))
 def test_a_joined_error_loses_nothing(failed: list[tuple[ErrorKind, float | None]]) -> None:
     troubles = [ErrorInfo(kind, f"words{n}", f"p{n}", at) for n, (kind, at) in enumerate(failed)]
-    one = joined(troubles, 0.0)
+    one = join_errors(troubles, 0.0)
     assert all(trouble.message in one.message for trouble in troubles)
     assert one.kind in {trouble.kind for trouble in troubles}
     if len(troubles) > 1:
@@ -286,7 +293,7 @@ def test_a_joined_error_loses_nothing(failed: list[tuple[ErrorKind, float | None
 
 def test_a_chain_of_nobody_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
-        SearchChain([], Clock(), Random(1))  # noqa: S311
+        FirstOf([], Clock())
 
 
 def test_the_name_says_who_is_in_it() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from twisted.logger import capturedLogs
 
-from tests.tools.web.fetching import LOOPBACK, Names, policy, running
+from tests.tools.web.fetch.fetching import LOOPBACK, Names, policy, running
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.connect import ClientTls, PinnedEndpoint, PinnedEndpoints, WrongPeer
 from tools.web.fetch.fetcher import SafeFetcher

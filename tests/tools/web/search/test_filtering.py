@@ -10,9 +10,9 @@ from tests.tools.web.scripted import Heard, Scripted
 from tools.web.errors import ErrorKind
 from tools.web.fetch.hosts import domain, is_within
 from tools.web.fetch.url import host_of, is_web_url, normal_url
-from tools.web.source.filtering import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, Domains, FilteredSearch, narrowed, sifted
+from tools.web.search.filtering import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, Domains, FilteredSearch, narrowed, sifted
+from tools.web.source.answers import Hits
 from tools.web.source.protocol import SearchQuery, SearchResult
-from tools.web.source.served import Hits
 
 
 def hit(url: str, title: str = "t", snippet: str = "s") -> SearchResult:
@@ -85,14 +85,14 @@ def test_the_operators_lists_narrow_what_is_asked(
 @pytest.mark.parametrize("domains", [Domains(allowed=("a.org",)), Domains(blocked=("b.org",))])
 def test_nothing_left_to_search_is_a_refusal(domains: Domains) -> None:
     provider = Scripted("a")
-    refused = Heard(FilteredSearch(provider, domains).search(SearchQuery("x", allowed_domains=("b.org",))))
+    refused = Heard(FilteredSearch(provider, domains).ask(SearchQuery("x", allowed_domains=("b.org",))))
     assert refused.kind is ErrorKind.POLICY
     assert not provider.asked
 
 
 def test_who_served_stays_known() -> None:
     provider = Scripted("a", Hits((hit("https://a.org/"), hit("nothing")), "b"))
-    found = Heard(FilteredSearch(provider).search(SearchQuery("x"))).value
+    found = Heard(FilteredSearch(provider).ask(SearchQuery("x"))).value
     assert (len(found), found.served_by) == (1, "b")
 
 

@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
-from tests.tools.web.readers.services import PAGES, URL, reading, refusal
+from tests.tools.web.read.services import PAGES, URL, reading, refusal
 from tools.web.errors import ErrorKind
 from tools.web.read.jina import JinaReadProvider, JinaSettings
 from tools.web.testing.jina import FakeJina

@@ -30,6 +30,7 @@ from tools.web.fetch.url import (
 )
 from tools.web.fetch.url_policy import UrlPolicy
 from tools.web.open_page import open_page_tool
+from tools.web.source.answers import PageSource
 
 ANY = UrlPolicy()
 
@@ -441,7 +442,7 @@ def test_one_length_holds_for_hits_pages_and_what_was_seen(chars: int, fits: boo
     seen = SeenUrls()
     seen.add(url)
     assert (bool(web_url(url)), is_web_url(url), len(seen)) == (fits, fits, int(fits))
-    tool = open_page_tool(ScriptedReader("direct"), ANY, 900, lambda: 0.0)
+    tool = open_page_tool(PageSource(ScriptedReader("direct")), ANY, 900, lambda: 0.0)
     if fits:
         assert tool.arguments.model_validate({"url": url})
     else:

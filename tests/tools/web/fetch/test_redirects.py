@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools.web.fetching import QUICK, running
+from tests.tools.web.fetch.fetching import QUICK, running
 from tools.web.errors import WebError
 from tools.web.fetch.fetcher import SafeFetcher
 from tools.web.fetch.url import UrlRefused

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
-from tests.tools.web.fetching import running
+from tests.tools.web.fetch.fetching import running
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.fetcher import FetchLimits
 from tools.web.testing.site import HTML, head

@@ -15,9 +15,12 @@ from tools.web.errors import ErrorKind
 from tools.web.read.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
 from tools.web.read.jina import JinaReadProvider
 from tools.web.search.api import Shared
-from tools.web.source.chain import ReadChain, SearchChain
-from tools.web.source.pacing import Pace, PacedReader, PacedSearch, Rate
-from tools.web.source.protocol import ReadProvider, ReadResult, seconds_of
+from tools.web.source.answers import Hits, PageSource, SearchSource, WebPage
+from tools.web.source.first_of import FirstOf
+from tools.web.source.pace import Rate
+from tools.web.source.paced import Paced
+from tools.web.source.protocol import ReadProvider, ReadResult, SearchQuery, seconds_of
+from tools.web.source.state import OF_A_READER, ProviderState
 
 
 class Slow(Scripted):
@@ -34,16 +37,22 @@ class Slow(Scripted):
         return waiting
 
 
-def chained(clock: Clock, provider: Slow, **rate: Any) -> SearchChain:
-    return SearchChain([PacedSearch(provider, Pace("slow", clock, Rate(**rate)))], clock, Random(1))  # noqa: S311
+def chained(clock: Clock, provider: Slow, **rate: Any) -> FirstOf[SearchQuery, Hits]:
+    state = ProviderState(clock.seconds, Random(1), Rate(**rate))  # noqa: S311  (jitter)
+    return FirstOf([Paced(SearchSource(provider), state, clock)], clock)
+
+
+def reading(clock: Clock, reader: ReadProvider) -> FirstOf[str, WebPage]:
+    state = ProviderState(clock.seconds, Random(1), Rate(), OF_A_READER)  # noqa: S311  (jitter)
+    return FirstOf([Paced(PageSource(reader), state, clock)], clock)
 
 
 def test_a_provider_has_the_time_it_says_it_needs() -> None:
     clock = Clock()
-    heard = Heard(chained(clock, Slow(clock, takes=44, total=45)).search(QUERY))
+    heard = Heard(chained(clock, Slow(clock, takes=44, total=45)).ask(QUERY))
     clock.pump([1] * 44)
     assert list(heard.value) == [HIT]
-    late = Heard(chained(clock, Slow(clock, takes=50, total=45)).search(QUERY))
+    late = Heard(chained(clock, Slow(clock, takes=50, total=45)).ask(QUERY))
     clock.pump([1] * 46)
     assert late.kind is ErrorKind.TIMEOUT
     assert "45 s" in late.error.message
@@ -52,7 +61,7 @@ def test_a_provider_has_the_time_it_says_it_needs() -> None:
 def test_the_wait_for_its_turn_is_not_the_providers_time() -> None:
     clock = Clock()
     chain = chained(clock, Slow(clock, takes=19, total=20), seconds=9.0, burst=1, patience_seconds=10.0)
-    first, second = Heard(chain.search(QUERY)), Heard(chain.search(QUERY))
+    first, second = Heard(chain.ask(QUERY)), Heard(chain.ask(QUERY))
     clock.pump([1] * 19)
     assert first.done
     assert not second.done
@@ -74,8 +83,7 @@ def test_the_readers_are_waited_for_as_long_as_they_need(reactor: Any, name: str
     }
     least = {"jina": 30.0, "crawl4ai": 60.0}[name]
     assert (seconds_of(readers[name]) or 0) > least
-    chain = ReadChain([PacedReader(readers[name], Pace(name, clock))], clock, Random(1))  # noqa: S311
-    assert chain.total_seconds > least
+    assert reading(clock, readers[name]).total_seconds > least
 
     class Page:
         total_seconds = seconds_of(readers[name])
@@ -88,6 +96,6 @@ def test_the_readers_are_waited_for_as_long_as_they_need(reactor: Any, name: str
             clock.callLater(least - 1, page.callback, ReadResult(url, "", "text", 4))
             return page
 
-    heard = Heard(ReadChain([PacedReader(Page(), Pace(name, clock))], clock, Random(1)).read_url("https://a.org/"))  # noqa: S311
+    heard = Heard(reading(clock, Page()).ask("https://a.org/"))
     clock.pump([1] * int(least))
     assert heard.value.content == "text"

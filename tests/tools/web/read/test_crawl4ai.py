@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from tests.tools.web.readers.services import PAGES, URL, reading, refusal
+from tests.tools.web.read.services import PAGES, URL, reading, refusal
 from tools.web.errors import ErrorKind
 from tools.web.read.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
 from tools.web.testing.crawl4ai import FakeCrawl4AI

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,27 +13,32 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
-from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
+from tests.tools.web.scripted import HIT, QUERY, Asked, Heard, Scripted, ScriptedReader, error, read_part
 from tools.web.errors import ErrorKind
-from tools.web.source.pacing import Bucket, Pace, PacedReader, PacedSearch, Rate
-from tools.web.source.served import ErrorInfo
+from tools.web.source.answers import ErrorInfo, PageSource
+from tools.web.source.pace import Bucket, Rate
+from tools.web.source.paced import Paced
+from tools.web.source.state import ProviderState, kinds_of_reader
 
 
-class Paced:
+def state_of(clock: Clock, rate: Rate | None = None, **options: Any) -> ProviderState:
+    return ProviderState(clock.seconds, Random(1), rate, **options)  # noqa: S311  (jitter)
+
+
+class Gate:
     """A provider behind a gate."""
 
     def __init__(self, *answers: Any, **rate: Any) -> None:
         self.clock = Clock()
         self.provider = Scripted("a", *answers)
-        self.pace = Pace("a", self.clock, Rate(**rate))
-        self.search = PacedSearch(self.provider, self.pace)
+        self.pace = Paced(self.provider, state_of(self.clock, Rate(**rate)), self.clock)
 
     def ask(self) -> Heard:
-        return Heard(self.search.search(QUERY))
+        return Heard(self.pace.ask(QUERY))
 
 
 def test_a_burst_goes_at_once_and_the_rest_in_step() -> None:
-    paced = Paced(seconds=2.0, burst=3)
+    paced = Gate(seconds=2.0, burst=3)
     heard = [paced.ask() for _ in range(5)]
     assert len(paced.provider.asked) == 3
     paced.clock.advance(1.9)
@@ -45,7 +51,7 @@ def test_a_burst_goes_at_once_and_the_rest_in_step() -> None:
 
 
 def test_a_full_queue_refuses_and_says_when() -> None:
-    paced = Paced(seconds=1.0, burst=1, queue=2)
+    paced = Gate(seconds=1.0, burst=1, queue=2)
     for _ in range(3):
         paced.ask()
     refused = paced.ask()
@@ -55,7 +61,7 @@ def test_a_full_queue_refuses_and_says_when() -> None:
 
 
 def test_nobody_waits_longer_than_it_is_worth() -> None:
-    paced = Paced(seconds=6.0, burst=1, patience_seconds=10.0)
+    paced = Gate(seconds=6.0, burst=1, patience_seconds=10.0)
     paced.ask()
     second = paced.ask()
     assert paced.ask().kind is ErrorKind.RATE_LIMITED
@@ -64,7 +70,7 @@ def test_nobody_waits_longer_than_it_is_worth() -> None:
 
 
 def test_a_wish_holds_those_who_come_and_sends_away_those_who_would_wait_too_long() -> None:
-    paced = Paced(error(ErrorKind.RATE_LIMITED, "slow down", retry_at=9.0), (HIT,), seconds=1.0, burst=1)
+    paced = Gate(error(ErrorKind.RATE_LIMITED, "slow down", retry_at=9.0), (HIT,), seconds=1.0, burst=1)
     first, second, third = paced.ask(), paced.ask(), paced.ask()
     assert first.kind is ErrorKind.RATE_LIMITED
     fourth = paced.ask()
@@ -79,7 +85,7 @@ def test_a_wish_holds_those_who_come_and_sends_away_those_who_would_wait_too_lon
 
 
 def test_a_wish_heard_while_others_wait_sends_the_last_away() -> None:
-    paced = Paced(None, (HIT,), seconds=4.0, burst=1, patience_seconds=10.0)
+    paced = Gate(None, (HIT,), seconds=4.0, burst=1, patience_seconds=10.0)
     paced.ask()
     waiting = [paced.ask(), paced.ask()]
     paced.provider.waiting[0].errback(error(ErrorKind.QUOTA, "all gone", retry_at=9.0))
@@ -91,7 +97,7 @@ def test_a_wish_heard_while_others_wait_sends_the_last_away() -> None:
 
 
 def test_too_fast_without_a_time_is_left_alone_for_a_little() -> None:
-    paced = Paced(error(ErrorKind.RATE_LIMITED), (HIT,), seconds=0.0, unsaid_seconds=4.0)
+    paced = Gate(error(ErrorKind.RATE_LIMITED), (HIT,), seconds=0.0, unsaid_seconds=4.0)
     paced.ask()
     waiting = paced.ask()
     paced.clock.advance(3.9)
@@ -103,14 +109,14 @@ def test_too_fast_without_a_time_is_left_alone_for_a_little() -> None:
 def test_what_one_site_wishes_does_not_stop_our_own_reader() -> None:
     clock = Clock()
     reader = ScriptedReader("direct", error(ErrorKind.RATE_LIMITED, retry_at=3600.0))
-    paced = PacedReader(reader, Pace("direct", clock))
+    paced = Paced(PageSource(reader), state_of(clock, cools=kinds_of_reader("direct")), clock)
     for _ in range(2):
-        assert Heard(paced.read_url("https://e.org/")).error is reader.answer
+        assert Heard(paced.ask("https://e.org/")).error is reader.answer
     assert len(reader.asked) == 2
 
 
 def test_nobody_overtakes_those_whose_turn_a_busy_reactor_has_not_told_yet() -> None:
-    paced = Paced(seconds=1.0, burst=2)
+    paced = Gate(seconds=1.0, burst=2)
     heard = [paced.ask() for _ in range(3)]
     paced.clock.rightNow += 5.0
     heard.append(paced.ask())
@@ -121,16 +127,16 @@ def test_nobody_overtakes_those_whose_turn_a_busy_reactor_has_not_told_yet() -> 
 
 
 def test_new_settings_forget_a_wish() -> None:
-    paced = Paced(error(ErrorKind.QUOTA, retry_at=9.0), (HIT,), seconds=1.0, burst=5)
+    paced = Gate(error(ErrorKind.QUOTA, retry_at=9.0), (HIT,), seconds=1.0, burst=5)
     paced.ask()
     waiting = paced.ask()
-    paced.pace.configuration_changed()
+    paced.pace.change_configuration()
     assert waiting.value == (HIT,)
     assert not paced.clock.getDelayedCalls()
 
 
 def test_cancelling_leaves_the_queue() -> None:
-    paced = Paced(seconds=1.0, burst=1)
+    paced = Gate(seconds=1.0, burst=1)
     paced.ask()
     second, third = paced.ask(), paced.ask()
     second.cancel()
@@ -143,7 +149,7 @@ def test_cancelling_leaves_the_queue() -> None:
 
 
 def test_cancelling_reaches_who_was_asked() -> None:
-    paced = Paced(None)
+    paced = Gate(None)
     heard = paced.ask()
     heard.cancel()
     assert paced.provider.cancelled == 1
@@ -152,8 +158,8 @@ def test_cancelling_reaches_who_was_asked() -> None:
 def test_a_reader_is_paced_too() -> None:
     clock = Clock()
     reader = ScriptedReader("r", "0123456789")
-    paced = PacedReader(reader, Pace("r", clock, Rate(burst=1)))
-    first, second = (Heard(paced.read_url("https://e.org/", offset=2, max_length=3)) for _ in range(2))
+    paced = Paced(PageSource(reader), state_of(clock, Rate(burst=1)), clock)
+    first, second = (Heard(read_part(paced, "https://e.org/", offset=2, max_length=3)) for _ in range(2))
     assert first.value.content == "234"
     assert not second.done
     clock.advance(1)
@@ -200,7 +206,7 @@ class PacingModel(RuleBasedStateMachine):
         super().__init__()
         self.clock = Clock()
         self.rate = Rate(seconds=2.0, burst=2, queue=3, patience_seconds=9.0)
-        self.pace = Pace("a", self.clock, self.rate)
+        self.pace = Paced(Asked(), state_of(self.clock, self.rate), self.clock)
         self.began: list[tuple[int, float]] = []
         self.running: list[tuple[int, Deferred[str]]] = []
         self.heard: dict[int, Heard] = {}
@@ -219,7 +225,7 @@ class PacingModel(RuleBasedStateMachine):
             return answer
 
         waiting = self.pace.waiting
-        self.heard[number] = Heard(self.pace.call(begin))
+        self.heard[number] = Heard(self.pace.ask(begin))
         if self.heard[number].done:
             assert self.heard[number].error.retry_at > self.clock.seconds()
         else:

@@ -10,7 +10,7 @@ from OpenSSL import SSL
 from twisted.internet.ssl import Certificate, PrivateCertificate, trustRootFromCertificates
 
 from tests.resilience.test_tls import Made, certificate
-from tests.tools.web.fetching import running
+from tests.tools.web.fetch.fetching import running
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.connect import ClientTls
 from tools.web.fetch.url import UrlRefused

@@ -14,8 +14,8 @@ from tools.text.clean import one_line
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.hosts import domain, is_within
 from tools.web.fetch.url import host_of, is_web_url, normal_url
-from tools.web.source.protocol import SearchProvider, SearchQuery, SearchResult
-from tools.web.source.served import Hits, hits
+from tools.web.source.answers import Hits
+from tools.web.source.protocol import SearchQuery, SearchResult, WebSource
 
 MAX_TITLE_CHARS = 160
 MAX_SNIPPET_CHARS = 500
@@ -39,14 +39,14 @@ class Domains:
 
 
 class FilteredSearch:
-    """A search provider whose hits are filtered."""
+    """A source of hits that filters those of another one."""
 
-    def __init__(self, provider: SearchProvider, domains: Domains | None = None) -> None:
-        self.name = provider.name
-        self._provider = provider
+    def __init__(self, source: WebSource[SearchQuery, Hits], domains: Domains | None = None) -> None:
+        self.name = source.name
+        self._source = source
         self._domains = domains or Domains()
 
-    async def search(self, query: SearchQuery) -> Hits:
+    async def ask(self, query: SearchQuery) -> Hits:
         """Return at most `query.limit` hits that may be shown.
 
         When hits may have to be left out, more are asked for than are shown. If too few are left, the provider is
@@ -55,11 +55,11 @@ class FilteredSearch:
         asked = narrowed(query, self._domains)
         is_filtered = bool(self._domains.blocked or asked.allowed_domains)
         limits = (max(query.limit, min(2 * query.limit, MOST_ASKED)), MOST_ASKED) if is_filtered else (query.limit,)
-        found: Sequence[SearchResult] = ()
+        found = Hits(())
         kept: tuple[SearchResult, ...] = ()
         for limit in dict.fromkeys(limits):
             try:
-                found = await self._provider.search(replace(asked, limit=limit))
+                found = await self._source.ask(replace(asked, limit=limit))
             except WebError:
                 if not kept:
                     raise
@@ -67,8 +67,7 @@ class FilteredSearch:
             kept = sifted(found, asked, self._domains.blocked)
             if len(kept) >= query.limit or len(found) < limit:
                 break
-        whole = hits(found, self.name)
-        return replace(whole, results=kept, notes=(*whole.notes, *_left_out(query, asked)))
+        return replace(found, results=kept, notes=(*found.notes, *_left_out(query, asked)))
 
 
 def _left_out(query: SearchQuery, asked: SearchQuery) -> tuple[str, ...]:
