@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from assistant.config.settings import SettingsError
-from assistant.config.web import WebConfig
+from assistant.config.web import WebConfig, policy_of
 from assistant.runtime.web_tools import Web, WebProviders
 from llm.testing.serving import serve
 from resilience import HttpExchange
