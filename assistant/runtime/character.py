@@ -56,7 +56,7 @@ class Assistant:
         self._bot_exchanges = 0
         self._company = Company(context, manners)
         self._cooldown = Cooldown(context.clock, settings.wake_seconds)
-        self._inbox = Inbox(context.journal, manners, lambda: rights.muted, self._begin_fallback_line)
+        self._inbox = Inbox(self._write_down, manners, lambda: rights.muted, self._begin_fallback_line)
         #: The number of events being recorded, and those who wait until there are none.
         self._on_the_way_in = 0
         self._waiting: list[Deferred[None]] = []
@@ -262,6 +262,9 @@ class Assistant:
         if self._on_failure is not None:
             self._on_failure(failed)
         return failed
+
+    async def _write_down(self, event: Event, attention: Attention) -> None:
+        await self.context.journal.accept(event, attention)
 
     async def _say_fallback_line(self) -> None:
         await self.context.fallback_line.make()

@@ -8,7 +8,7 @@ from twisted.logger import Logger
 
 from assistant.events.classify import Attention, Classification, Manners, classify
 from assistant.events.events import Event
-from assistant.journal import Fenced, InboxFullError, Journal, JournalUnwritable
+from assistant.journal import Fenced, InboxFullError, JournalUnwritable
 
 _log = Logger()
 
@@ -16,18 +16,18 @@ _log = Logger()
 class Inbox:
     """The durable queue of one assistant, in every world, with a model or before there is one.
 
-    `muted` returns the ids of those who are not heard. `refuse` shows a player that no answer comes, when what they
-    said could not be written down.
+    `accept` writes an event into the journal. `muted` returns the ids of those who are not heard. `refuse` shows a
+    player that no answer comes, when what they said could not be written down.
     """
 
     def __init__(
         self,
-        journal: Journal,
+        accept: Callable[[Event, Attention], Awaitable[None]],
         manners: Manners,
         muted: Callable[[], Container[str]],
         refuse: Callable[[], Awaitable[object]],
     ) -> None:
-        self._journal = journal
+        self._accept = accept
         self._manners = manners
         self._muted = muted
         self._refuse = refuse
@@ -51,7 +51,7 @@ class Inbox:
         if attention.verdict is Classification.IGNORE:
             return Attention(Classification.IGNORE, attention.importance)
         try:
-            await self._journal.accept(event, attention)
+            await self._accept(event, attention)
         except Fenced:
             raise
         except (InboxFullError, JournalUnwritable) as refused:

@@ -18,7 +18,7 @@ class PendingInbox:
     def __init__(
         self, storage: Storage, manners: Manners, muted: frozenset[str], fallback_line: FallbackLine, waking: Waking
     ) -> None:
-        self._inbox = Inbox(storage.journal, manners, lambda: muted, fallback_line.make)
+        self._inbox = Inbox(storage.journal.accept, manners, lambda: muted, fallback_line.make)
         self._fallback_line = fallback_line
         self._waking = waking
         self._is_unavailable = False
