@@ -87,7 +87,9 @@ def test_no_link_and_no_file_name_leads_nowhere(page: str) -> None:
     links: list[str] = re.findall(r"\]\(([^)#:]+)\)", text)
     files: list[str] = re.findall(r"(?<![\w./<-])(\w[\w/]*\.py)\b", text)
     folders: list[str] = re.findall(rf"`((?:{'|'.join(OURS)})/[\w/]*/)`", text)
+    pages: list[str] = re.findall(r"(?<![\w./])(docs/[\w/-]+\.(?:md|toml))\b", text)
     missing = [link for link in links if not (base / link).exists()]
+    missing += [name for name in pages if not (ROOT / name).exists()]
     missing += [name for name in files if name not in tails() | NOT_OURS]
     missing += [name for name in folders if not (ROOT / name).is_dir()]
     assert missing == []

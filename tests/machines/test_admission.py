@@ -12,7 +12,7 @@ from tests.resilience.door import Door
 
 def _state_of(door: Door, name: str) -> str:
     if name in door.refused:
-        return "left" if door.was_cancelled(name) else "refused"
+        return "withdrawn" if door.was_cancelled(name) else "refused"
     return "in_flight" if name in door.passages else "queued" if len(door.upstream.queue) else "ended"
 
 
