@@ -269,7 +269,7 @@ class LLMProvider(ABC):
             return self._encode_once(message, key, tools_as_text)
 
         return [
-            part.wire.get(key) or encode(part) if isinstance(part, Message) else part.joined(key, encode)
+            part.wire.get(key) or encode(part) if isinstance(part, Message) else part.join(key, encode)
             for part in parts_of(messages)
         ]
 
