@@ -88,18 +88,19 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     if not screen.packages():
         return 1
     with loading():
-        from assistant.checks.doctor import DoctorRequest, examine  # noqa: PLC0415  (after the check)
+        from assistant.checks.run import DoctorRequest, examine  # noqa: PLC0415  (after the check)
         from assistant.checks.web import PAGE  # noqa: PLC0415  (the same)
         from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings  # noqa: PLC0415  (the same)
 
     path = options.config or DEFAULT_FILE
+    renamed: list[str] = []
     try:
-        config = read_settings(options.config, {})
+        config = read_settings(options.config, {}, renamed.append)
     except SettingsError as error:
         screen.show(Finding("settings", FindingState.WRONG, str(error)))
         return 1
     there = f"{path} is valid" if path.exists() else f"there is no {path} here, so the defaults are used"
-    screen.show(Finding("settings", FindingState.OK, there))
+    screen.show(Finding("settings", FindingState.OK, "; ".join((there, *renamed))))
     _begin_logging(None, secrets)
     wall, page = time.time, options.page or PAGE  # noqa: TID251  (the composition root)
     folder = path.absolute().parent
@@ -156,7 +157,7 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Pla
         raise AssistantError(in_the_way)
     if sys.stdin is None:
         raise AssistantError("there is no standard input to read lines from")
-    from assistant.config.settings import read_settings  # noqa: PLC0415  (the same)
+    from assistant.config.settings import log_renamed, read_settings  # noqa: PLC0415  (the same)
     from assistant.keys.reference import anchored  # noqa: PLC0415  (after the check)
     from assistant.worlds.embedded.hamlet import HAMLET  # noqa: PLC0415  (the same)
     from assistant.worlds.embedded.place_file import WrittenPlace, read_place  # noqa: PLC0415  (the same)
@@ -168,8 +169,12 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Pla
     try:
         written = read_place(options.place) if options.place else WrittenPlace(HAMLET)
         character = {**written.character, **({"name": options.name} if options.name else {})}
-        config = read_settings(options.config, {"model": model, "assistant": character, "journal": journal})
+        overrides = {"model": model, "assistant": character, "journal": journal}
+        renamed: list[str] = []
+        config = read_settings(options.config, overrides, renamed.append)
         _begin_logging(options.log, secrets)
+        for sentence in renamed:  # the log begins only once the settings are known to be valid
+            log_renamed(sentence)
     except OSError as error:
         raise AssistantError(f"the log {options.log} cannot be written: {error.strerror}") from error
     return config, written.place

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.starting import shadowed
+from assistant.surfaces.replay import LAST_RUNS
 
 if TYPE_CHECKING:
     # A class that argparse returns and that has no public name.
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 #: The ladder of `tools.policy.decide`. It is imported only after a check that no other package `tools` hides it.
 RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
-#: The runs that `replay` shows when it is not told how many.
-LAST_RUNS = 20
 #: Where `game` makes its game, and the lowest and highest first port it accepts.
 GAME_FOLDER = Path("mud-assistant-game")
 MIN_PORT, MAX_PORT = 1024, 65_529

@@ -6,7 +6,7 @@
     ├── KeyReferenceError      a reference leads to no key, or the key was given for another server; a ValueError too
     ├── NoModelError           there is no model to think with
     ├── JournalError           the journal cannot be used; its own errors are below it (journal/errors.py)
-    ├── CannotRead             a journal cannot be read by the replay or the doctor (surfaces/replay/opening.py)
+    ├── CannotRead             a journal cannot be read by the replay or the doctor (journal/sqlite/reading.py)
     ├── ServiceNotRunning      no assistant can run in this game now; a RuntimeError too
     ├── InstallError           the line in a game's settings stands where it cannot work (worlds/evennia/install.py)
     ├── AccountTaken           an assistant's account cannot be made (worlds/evennia/accounts.py)

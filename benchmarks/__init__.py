@@ -1,1 +1,1 @@
-"""What design.md section 9 promises, measured beside the product's peers in one run: `python -m benchmarks`."""
+"""The goals of docs/performance.md, measured beside the product's peers in one run: `python -m benchmarks`."""

@@ -66,7 +66,7 @@ def asked() -> argparse.Namespace:
     ]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="Measure what design.md promises, beside the product's peers in one run.",
+        description="Measure the goals of docs/performance.md, beside the product's peers in one run.",
         epilog=EPILOG.format(*told),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,7 +1,7 @@
 """The fixed work that every subject does: what is asked, and the bytes that come back.
 
 A request has 12 tools and a history; a JSON answer 1.5 KiB and 18 response headers, as OpenAI sends them; a stream 60
-pieces of text, a tool call in 9, a finish, usage and an end mark: 72 events (reference/performance.md section 1).
+pieces of text, a tool call in 9, a finish, usage and an end mark: 72 events.
 """
 
 from __future__ import annotations

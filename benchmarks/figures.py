@@ -13,7 +13,7 @@ NOISY = 0.25
 GUARD = 1.3
 #: What a limit of these units counts: it is exact, and never widened.
 _EXACT = ("", "%")
-#: The promises of design.md section 9, in its order; the goals come before them, what is only told after them.
+#: The promises of docs/performance.md, in its order; the goals come before them, what is only reported after them.
 _PROMISES = ("lag", "prompt", "small")
 MISSED, TOO_NOISY = 1, 3
 
@@ -22,7 +22,7 @@ MISSED, TOO_NOISY = 1, 3
 class Figure:
     """One figure. `high` is what is judged (the upper quartile of a ratio); without a limit it is only told.
 
-    `goal` is the number of the goal in reference/performance.md section 7, or the word of design.md section 9.
+    `goal` is the number of the goal in docs/performance.md, or the word of the promise.
     """
 
     goal: str

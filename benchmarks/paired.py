@@ -1,7 +1,7 @@
 """Subjects that do the same work in turns: the ratio of a round is formed within it, so a noisy machine cancels out.
 
 What is metered is CPU time of the process that does the work, never wall time. Where the quartiles of what is judged
-are too far apart, as many rounds again are taken, once (reference/performance.md section 8).
+are too far apart, as many rounds again are taken, once.
 """
 
 from __future__ import annotations

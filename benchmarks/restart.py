@@ -20,7 +20,7 @@ from assistant.service.config import ServiceConfig
 from assistant.service.embodiment import Embodiment
 from assistant.service.service import AssistantService
 from assistant.starting import settle_heap
-from assistant.worlds.embedded.hamlet import Embodiment as Map
+from assistant.worlds.embedded.hamlet import Place as Map
 from assistant.worlds.embedded.hamlet import Room
 from assistant.worlds.embedded.world import EmbeddedWorld
 from benchmarks.blocks import Blocks

@@ -26,7 +26,7 @@ from llm import Capabilities, LLMProvider, get_provider
 from llm.messages import Message, Role, Text
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal, Registry, Status
-from tools.context import Thing
+from tools.game import Thing
 from tools.verbs import WORLD_TOOLS
 from tools.verbs.inspect import INSPECT, InspectArguments
 

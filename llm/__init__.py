@@ -1,4 +1,7 @@
-"""Talk to chat models: messages, providers, streams and tool calls. Knows nothing of the game."""
+"""Talk to chat models: messages, providers, streams and tool calls. Knows nothing of the game.
+
+Read `client.py` first. What a failure means, and whether it is retried, is in the table of `verdicts.py`.
+"""
 
 from llm.chain import Link, ModelChain
 from llm.client import UnifiedLLMClient
@@ -44,11 +47,10 @@ from llm.messages import (
 )
 from llm.modes.call_record import CallRecord
 from llm.modes.capabilities import Capabilities, ModelRecord
-from llm.options import CallOptions, ToolChoice
-from llm.prices import Prices
 from llm.providers import PROVIDER_NAMES, UnknownProviderError, get_provider, provider_classes
 from llm.providers.provider import LLMProvider
-from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
+from llm.request import CallOptions, ToolChoice
+from llm.response import FinishReason, LLMResponse, Prices, RateLimitInfo, Usage
 from llm.stream import ActingListener, Listener, StreamEvent
 
 __all__ = [

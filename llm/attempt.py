@@ -22,9 +22,8 @@ from llm.errors import (
     RateLimited,
     Unavailable,
 )
-from llm.prices import Prices
 from llm.providers.provider import LLMProvider
-from llm.response import RateLimitInfo
+from llm.response import Prices, RateLimitInfo
 from llm.wire.accumulate import Accumulator
 from llm.wire.rate_limits import Moment, apply, retry_wish
 from resilience import (

@@ -14,18 +14,16 @@ from twisted.internet.interfaces import IReactorTime
 from llm.answer import AnswerSink
 from llm.attempt import Attempting, Read, not_made
 from llm.errors import BadCredential, LLMError, OutputUnreadable
-from llm.fallback.find import find_calls
-from llm.messages import Block, Message, Reasoning, Role, Text, ToolSpec
-from llm.modes import call_record
-from llm.modes.capabilities import Capabilities, ModelRecord
+from llm.fallback.find import with_calls_from_text
+from llm.messages import Message, Role, Text, ToolSpec
+from llm.modes.apply import apply_mode
+from llm.modes.capabilities import Capabilities, ModelRecord, learn_from_answer
 from llm.modes.mode import RequestMode, learn_from
 from llm.modes.structured import checked
-from llm.options import CallOptions, ToolChoice
 from llm.paused import complete_turn
-from llm.prices import Prices
 from llm.providers.provider import LLMProvider
-from llm.request import ChatRequest, apply_mode, inputs_of
-from llm.response import FinishReason, LLMResponse, Usage
+from llm.request import CallOptions, ChatRequest, ToolChoice
+from llm.response import FinishReason, LLMResponse, Prices, Usage
 from llm.stream import Listener, acting
 from llm.verdicts import verdict_of
 from resilience import (
@@ -184,8 +182,8 @@ class UnifiedLLMClient:
             answer.model or provider.model,
             read.limits,
         )
-        response = self._with_calls_from_text(response, ask)
-        _judge(response, ask, way, record)
+        response = with_calls_from_text(response, ask, self._new_id)
+        learn_from_answer(response, ask, way, record)
         return response
 
     async def _let_in(
@@ -255,50 +253,5 @@ class UnifiedLLMClient:
             return None
         written = Message(Role.ASSISTANT, (Text(error.generated),))
         response = LLMResponse(written, FinishReason.STOP, Usage(), self.provider.name, self.provider.model)
-        read = self._with_calls_from_text(response, ask)
+        read = with_calls_from_text(response, ask, self._new_id)
         return read if read.has_tool_calls else None
-
-    def _with_calls_from_text(self, response: LLMResponse, ask: ChatRequest) -> LLMResponse:
-        """Return the response with the tool calls found in its text, if tools were offered and none came natively."""
-        if response.has_tool_calls or not ask.tools or not response.content:
-            return response
-        if response.finish_reason is FinishReason.PAUSED:
-            return response
-        complete = response.finish_reason is not FinishReason.LENGTH
-        found = find_calls(
-            response.content, ask.tools, complete=complete, inputs=inputs_of(ask.messages), new_id=self._new_id
-        )
-        if not found.calls:
-            return response
-        thoughts = response.reasoning + found.reasoning
-        blocks: list[Block] = [Reasoning(thoughts)] if thoughts else []
-        blocks.extend(found.calls)
-        return replace(
-            response,
-            message=Message(Role.ASSISTANT, tuple(blocks)),
-            finish_reason=FinishReason.TOOL_CALLS,
-            from_fallback=True,
-            repaired=found.repaired,
-        )
-
-
-def _judge(response: LLMResponse, ask: ChatRequest, way: RequestMode, record: ModelRecord) -> None:
-    """Record how the calls of an answer came out, and whether its text stood alone, for later answers.
-
-    An answer that was cut off says nothing about what the model can do. Neither does one to a call that gives way to
-    others.
-    """
-    if not ask.tools or ask.caller.gives_way or response.finish_reason is FinishReason.LENGTH:
-        return
-    calls = response.tool_calls
-    outcome = call_record.outcome_of(
-        calls=len(calls),
-        problems=sum(bool(call.problem) for call in calls),
-        repaired=response.repaired or (way.native and response.from_fallback),
-        required=ask.tool_choice not in {None, "auto", "none"},
-    )
-    if response.content.strip() or response.from_fallback:
-        is_answer = not calls and not response.reasoning
-        record.text_alone = record.text_alone is not False and is_answer
-    asked = call_record.CallStyle.NATIVE if way.native else call_record.CallStyle.FALLBACK
-    record.calls = call_record.recorded(record.calls, outcome, way=asked)

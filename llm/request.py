@@ -1,19 +1,55 @@
-"""One request to a model as the caller made it, and how its wording changes with the request mode."""
+"""What a caller asks of a model: messages, tools, the options of the call, and on whose behalf."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import overload
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, cast
 
-from llm.fallback.prompt import call_schema, with_instructions
-from llm.messages import Message, Role, Text, ToolSpec
-from llm.modes.mode import RequestMode
-from llm.modes.structured import with_schema
-from llm.options import CallOptions, ToolChoice
+from llm.messages import JSON, JSONObject, Message, ToolSpec
 from llm.stream import ActingListener
 from resilience import Caller
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+#: "auto" lets the model choose, "none" forbids tools, "required" asks for one; any other string names the tool.
+ToolChoice = str
+#: How a server is asked to constrain text that must be JSON: by a JSON Schema until it refuses one ("auto"), by one in
+#: every request, by its JSON mode, or not at all. Where the server does not constrain it, the form is put into words.
+Structured = Literal["auto", "schema", "json", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """Options of one call. None leaves the provider's default.
+
+    `max_tokens` bounds the answer in tokens. `schema` is a JSON Schema, or a pydantic model, that the answer's text
+    must match; the value is then `LLMResponse.structured`. `think` turns a thinking model's reasoning on or off.
+    `extra_params` is merged into the request: dicts deep, lists concatenated. `server_tools` are tools that the
+    provider runs itself, in its own form. They are added to the client's tools; a provider without any leaves them out.
+    `structured` is how a server is asked to constrain text that must be JSON; `json_object` asks it for a JSON object
+    with any members. `prompt_cache` marks what the provider may keep for the next call.
+    """
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    think: bool | None = None
+    schema: JSONObject | type[BaseModel] | None = None
+    extra_params: Mapping[str, JSON] = field(default_factory=dict)
+    server_tools: tuple[JSONObject, ...] = ()
+    structured: Structured = "auto"
+    json_object: bool = False
+    prompt_cache: bool = True
+
+    @property
+    def json_schema(self) -> JSONObject | None:
+        """The schema as JSON, or None when none was given."""
+        if isinstance(self.schema, type):
+            return cast("JSONObject", self.schema.model_json_schema())
+        return self.schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,60 +64,15 @@ class ChatRequest:
     caller: Caller
 
 
-def apply_mode(ask: ChatRequest, way: RequestMode) -> tuple[Sequence[Message], Sequence[ToolSpec], CallOptions]:
-    """Return the messages, native tools and options to send. What cannot be requested natively is put into words."""
-    messages, tools, options = ask.messages, ask.tools, ask.options
-    schema = options.json_schema
-    if not way.thinks and options.think is not None:
-        options = replace(options, think=None)
-    if schema is not None and (way.as_text or not way.schema):
-        messages, options = with_schema(messages, schema), replace(options, schema=None)
-    if way.as_text:
-        messages = with_instructions(messages, tools)
-        if way.schema and schema is None:
-            options = replace(options, schema=call_schema(tools))
-            return messages, (), _in_json_mode(options) if options.structured == "json" else options
-        tools = ()
-    if options.structured == "json" and (schema := options.json_schema) is not None:
-        messages = with_schema(messages, schema)
-        options = _in_json_mode(options) if schema.get("type", "object") == "object" else replace(options, schema=None)
-    return messages, tools, options
-
-
-def _in_json_mode(options: CallOptions) -> CallOptions:
-    """Return the options with JSON mode (any object) instead of the schema. The schema is put into words."""
-    return replace(options, schema=None, json_object=True)
-
-
-def inputs_of(messages: Sequence[Message]) -> Sequence[str]:
-    """Return the untrusted text of the conversation: a call quoted from it is not the model's own."""
-    return _Inputs(messages)
-
-
-class _Inputs(Sequence[str]):
-    """The untrusted text, gathered on first use: a history is long, and few answers hold a call to compare with it."""
-
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self._messages = messages
-
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[str]: ...
-
-    def __getitem__(self, at: int | slice) -> str | list[str]:
-        return self._texts[at]
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        spoken: list[str] = []
-        heard: list[str] = []
-        for message in self._messages:
-            if message.role is Role.USER:
-                spoken += [block.text for block in message.blocks if isinstance(block, Text)]
-            heard += [result.text for result in message.tool_results]
-        return spoken + heard
+def merge(base: Mapping[str, JSON], extra: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return `base` with `extra` added: dicts merged deep, lists concatenated, anything else replaced."""
+    merged = dict(base)
+    for key, value in extra.items():
+        mine = merged.get(key)
+        if isinstance(mine, Mapping) and isinstance(value, Mapping):
+            merged[key] = merge(mine, value)
+        elif isinstance(mine, list) and isinstance(value, list):
+            merged[key] = [*mine, *value]
+        else:
+            merged[key] = value
+    return merged

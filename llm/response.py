@@ -1,17 +1,20 @@
-"""What a model call returns."""
+"""What a model call returns: the answer, the tokens it took and what they cost."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
+
+from llm.messages import JSON, Message, ToolCall
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from llm.messages import JSON, Message, ToolCall
+#: Prices are per so many tokens.
+_PRICED_TOKENS = 1_000_000
 
 
 class FinishReason(StrEnum):
@@ -74,6 +77,37 @@ def _sum_counts(one: Mapping[str, int] | None, other: Mapping[str, int] | None) 
     if one is None or other is None:
         return other if one is None else one
     return Counter(one) + Counter(other)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices per million tokens, all in one currency, for a provider that does not report what a call costs.
+
+    Cached input costs the same as other input unless set.
+    """
+
+    input: float
+    output: float
+    cached_input: float | None = None
+    cache_write: float | None = None
+
+    def cost(self, usage: Usage) -> float | None:
+        """Return the cost of the usage, or None when its tokens are not known."""
+        if usage.input_tokens is None or usage.output_tokens is None:
+            return None
+        cached, written = usage.cached_tokens or 0, usage.cache_write_tokens or 0
+        plain = max(0, usage.input_tokens - cached - written)
+        amounts = (
+            (plain, self.input),
+            (cached, self.input if self.cached_input is None else self.cached_input),
+            (written, self.input if self.cache_write is None else self.cache_write),
+            (usage.output_tokens, self.output),
+        )
+        return sum(tokens * price for tokens, price in amounts) / _PRICED_TOKENS
+
+    def fill(self, usage: Usage) -> Usage:
+        """Return the usage with its cost, unless the provider reported one."""
+        return usage if usage.cost is not None else replace(usage, cost=self.cost(usage))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,17 @@
 """Calls to an unreliable outside server: deadline, budget, retry, breaker, limits, one bounded HTTP exchange.
 
-Knows nothing of language models or games.
+Knows nothing of language models or games. Read `pipeline.py` first; when a circuit opens and closes is in the table of
+`admission/breaker.py`.
 """
 
+from resilience.admission.attempt import Attempt
 from resilience.admission.breaker import CircuitBreaker
 from resilience.admission.circuit import BreakerConfig, CircuitState
 from resilience.admission.in_flight import InFlightConfig
 from resilience.admission.quota import Credential
 from resilience.admission.rate_limit_window import RateLimitSnapshot
-from resilience.admission.upstream import Attempt, Upstream, UpstreamConfig
+from resilience.admission.upstream import Upstream, UpstreamConfig
 from resilience.amounts import Account, Allowance, Amount
-from resilience.backoff import RetryConfig
 from resilience.budget.ledger import Ledger
 from resilience.budget.writer import Keep
 from resilience.cache.cache import Cache
@@ -38,8 +39,8 @@ from resilience.http.exchange import HttpExchange
 from resilience.http.request import Collected, Limits, Request, Sink, host_of, origin_of
 from resilience.launcher import Launcher
 from resilience.pipeline import Pipeline
+from resilience.retry_policy import RetryConfig, Verdict
 from resilience.snapshot import Snapshot
-from resilience.verdict import Verdict
 
 __all__ = [
     "Account",

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from resilience.admission.upstream import Attempt, UpstreamConfig
+from resilience.admission.attempt import Attempt
+from resilience.admission.upstream import UpstreamConfig
 from resilience.amounts import Account, Amount
-from resilience.backoff import RetryConfig
-from resilience.verdict import Judge
+from resilience.retry_policy import Judge, RetryConfig
 
 T = TypeVar("T")
 

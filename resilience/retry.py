@@ -11,16 +11,16 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
+from resilience.admission.attempt import Attempt
 from resilience.admission.queue_entry import AdmissionRequest
 from resilience.admission.quota import Quota
-from resilience.admission.upstream import Attempt, Upstream
+from resilience.admission.upstream import Upstream
 from resilience.amounts import Amount
-from resilience.backoff import ceiling, delay
 from resilience.budget.reservation import CallReservation
 from resilience.call import AttemptFunction, Call
 from resilience.deadline import Deadline
 from resilience.errors import BudgetSpent, NotAdmitted
-from resilience.verdict import Verdict
+from resilience.retry_policy import Verdict, ceiling, delay
 
 T = TypeVar("T")
 _log = Logger()

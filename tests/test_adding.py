@@ -19,7 +19,7 @@ from tests.live.command import Result, reactor, run
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("assistant", "tools", "llm", "resilience")
 KEY = "planted-0123456789-key"
-PAGES = [("adding-a-provider.md", "llm/providers/example.py"), ("adding-a-tool.md", "tools/world/hum.py")]
+PAGES = [("adding-a-provider.md", "llm/providers/example.py"), ("adding-a-tool.md", "tools/verbs/hum.py")]
 
 
 def printed(page: str) -> str:
@@ -48,7 +48,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     providers = folder / "llm/providers/__init__.py"
     with_line(providers, '    "example",', ")\n\n\ndef _providers_in")
     tools = folder / "tools/verbs/__init__.py"
-    with_line(tools, "from tools.verbs.hum import HUM", "from tools.world.inspect")
+    with_line(tools, "from tools.verbs.hum import HUM", "from tools.verbs.inspect")
     tools.write_text(tools.read_text().replace("(SAY, LOOK", "(SAY, HUM, LOOK"))
     return folder
 

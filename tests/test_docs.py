@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 import types
@@ -59,18 +60,24 @@ def test_the_provider_on_the_page_works_as_it_stands() -> None:
     assert b'"model":"m"' in provider.build_request([], [], None, CallOptions())
 
 
-PAGES = [
-    *sorted(path.name for path in ROOT.glob("*.md")),
-    "docs/architecture.md",
-    "docs/resilience.md",
-    "docs/journal.md",
-    "docs/policy.md",
-    "docs/evennia.md",
-    "docs/evennia-commands.md",
-    "docs/evennia-first-steps.md",
-    "docs/evennia-safety.md",
-    "docs/performance.md",
-]
+PAGES = sorted(
+    str(path.relative_to(ROOT))
+    for folder in (ROOT, ROOT / "docs", ROOT / "changelog.d")
+    for path in folder.glob("*.md")
+) + sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/decisions").glob("*.md"))
+OURS = ("assistant", "tools", "llm", "resilience", "tests", "benchmarks", "scripts")
+#: Files of a game or of Evennia, and those that a page tells its reader to write.
+NOT_OURS = {
+    *("settings.py", "server/conf/settings.py", "server/conf/at_initial_setup.py", "commands/default_cmdsets.py"),
+    *("tools/verbs/hum.py", "tools/web/search/example.py", "llm/providers/example.py"),
+}
+
+
+@functools.cache
+def tails() -> frozenset[str]:
+    """Return every way to name a file of ours by the end of its path: `assistant/loop/react.py`, `react.py`."""
+    files = [path.relative_to(ROOT).parts for folder in OURS for path in (ROOT / folder).rglob("*.py")]
+    return frozenset("/".join(parts[start:]) for parts in files for start in range(len(parts)))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -78,9 +85,13 @@ def test_no_link_and_no_file_name_leads_nowhere(page: str) -> None:
     text = (ROOT / page).read_text()
     base = (ROOT / page).parent
     links: list[str] = re.findall(r"\]\(([^)#:]+)\)", text)
-    files = re.findall(r"\b((?:assistant|tools|llm|resilience|tests)/[\w/]+\.py)\b", text)
+    files: list[str] = re.findall(r"(?<![\w./<-])(\w[\w/]*\.py)\b", text)
+    folders: list[str] = re.findall(rf"`((?:{'|'.join(OURS)})/[\w/]*/)`", text)
+    pages: list[str] = re.findall(r"(?<![\w./])(docs/[\w/-]+\.(?:md|toml))\b", text)
     missing = [link for link in links if not (base / link).exists()]
-    missing += [name for name in files if not (ROOT / name).exists()]
+    missing += [name for name in pages if not (ROOT / name).exists()]
+    missing += [name for name in files if name not in tails() | NOT_OURS]
+    missing += [name for name in folders if not (ROOT / name).is_dir()]
     assert missing == []
 
 

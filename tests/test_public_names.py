@@ -21,7 +21,6 @@ def test_every_public_name_exists_once(name: str) -> None:
     "name", ["UnifiedLLMClient", "get_provider", "LLMProvider", "LLMResponse", "ToolCall", "RateLimitInfo"]
 )
 def test_the_contracts_names_are_public(name: str) -> None:
-    """design.md section 5."""
     assert name in importlib.import_module("llm").__all__
 
 

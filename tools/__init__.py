@@ -1,20 +1,24 @@
-"""Everything the model may do: tool contract, registry, policy, dispatch and the game's verbs. No loop, no prompt."""
+"""Everything the model may do: tool contract, registry, policy, dispatch and the game's verbs. No loop, no prompt.
 
-from tools.context import GameCommand, Kind, Person, Principal, Scene, Target, Thing, ToolContext, World, Written
-from tools.errors import ToolError, ToolFailed, ToolRetry, Unheard
+Read `execution/dispatch.py` first. Whether a call may happen is decided in `policy/decide.py`.
+"""
+
+from tools.context import ToolContext
+from tools.errors import Status, ToolError, ToolFailed, ToolRetry, Unheard
 from tools.execution.dispatch import Dispatcher
-from tools.execution.step import NOTHING_YET, EffectLog, Past
+from tools.game import GameCommand, Person, Scene, Target, Thing, World, Written
 from tools.notes import Added, MemoryNotes, Note, Notes
-from tools.policy.approvals import Approvals, Declined, Denied, Given, Pending
-from tools.policy.config import PolicyConfig
-from tools.policy.decide import Allowed, Authority, Decision, EffectLimits, NeedsApproval, Refused, Requirement, decide
+from tools.policy.approvals import Approvals, Declined, Denied, Given
+from tools.policy.config import EffectLimits, PolicyConfig
+from tools.policy.decide import Allowed, Authority, Decision, NeedsApproval, Refused, decide
 from tools.policy.repetition import Repetition
-from tools.policy.trust import TOP, Audience, ContextTrust, Label, Source, label_of
 from tools.registry import Registry
-from tools.result import Begun, Executed, Status
+from tools.requirement import Pending, Requirement
+from tools.result import NOTHING_YET, Begun, EffectLog, Executed, Past
 from tools.text.clean import clean_heard, clean_speech, one_line
 from tools.text.wrapping import acted, spoken
 from tools.tool import Answer, Arguments, Category, Labelled, NoArguments, Reach, Tool
+from tools.trust import TOP, Audience, ContextTrust, Kind, Label, Principal, Source, label_of
 
 __all__ = [
     "NOTHING_YET",

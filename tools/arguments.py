@@ -35,6 +35,11 @@ def parse_arguments(tool: Tool, call: ToolCall) -> Arguments:
     raise ToolRetry(_sentence(problem))
 
 
+def with_checked(call: ToolCall, arguments: Arguments) -> ToolCall:
+    """Return `call` with its arguments as they were understood: what policy counts, compares and has approved."""
+    return ToolCall(call.id, call.name, arguments.model_dump(mode="json"))
+
+
 def _problem(tool: Tool, error: ErrorDetails) -> str:
     """Say what is wrong with one field, and what the tool takes."""
     field = one_line(".".join(str(part) for part in error["loc"]), max_chars=40)

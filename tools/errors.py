@@ -1,4 +1,4 @@
-"""The errors a tool may report to a model.
+"""How a call may end: the errors a tool may report to a model, and the statuses that these become.
 
 ToolError
 ├── ToolRetry    try again differently: the sentence says what to change
@@ -7,6 +7,9 @@ ToolError
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
 
 
 class ToolError(Exception):
@@ -31,3 +34,25 @@ class ToolFailed(ToolError):
 
 class Unheard(ToolFailed):
     """The words came too late: the people they were for would not hear them, so nothing was said."""
+
+
+class Status(StrEnum):
+    """How a call ended."""
+
+    DONE = "done"
+    FORMAT_ERROR = "format_error"  # unknown tool or arguments that do not fit; counts against the run
+    FAILED = "failed"  # the world said no
+    UNHEARD = "unheard"  # speech that was dropped, because the person it was for is gone
+    REFUSED = "refused"  # policy said no
+    TIMED_OUT = "timed_out"
+    CRASHED = "crashed"  # a bug in the tool, logged
+    UNKNOWN = "unknown"  # the process died while it ran: it may have happened, and is never done again
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """The result of a tool without an answer: how it ended and what the model reads; `authority` as in ToolFailed."""
+
+    status: Status
+    text: str
+    authority: int | None = None

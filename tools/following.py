@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tools.context import Person
-from tools.policy.principal import Principal
+from tools.game import Person
+from tools.trust import Principal
 
 A_MINUTE = 60.0
 

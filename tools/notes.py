@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tools.context import Principal
 from tools.errors import ToolFailed
-from tools.policy.trust import Audience, may_hear
+from tools.trust import Audience, Principal, may_hear
 
 MAX_NOTES = 200
 MAX_BYTES = 65_536
@@ -19,7 +18,7 @@ MAX_BYTES = 65_536
 class Note:
     """One remembered sentence. `about_*` is the person it was noted for, empty for none; `at` is clock seconds.
 
-    `trust` is the level it was written under (`tools/policy/trust.py`): the lowest of all that was in view. `sources`
+    `trust` is the level it was written under (`tools/trust.py`): the lowest of all that was in view. `sources`
     are the ids of the others whose words are in it. `audience` is who may be told of it. Where that is not known, as in
     a note of an older version, only the person it was noted for may be told.
     """

@@ -1,27 +1,14 @@
-"""The result of a tool call: the text for the model, and what the loop needs to know beside it."""
+"""The results of tool calls: the text for the model, what the loop needs to know beside it, and the log of effects."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from llm.messages import ToolCall, ToolResult
-    from tools.tool import Category
-
-
-class Status(StrEnum):
-    """How a call ended."""
-
-    DONE = "done"
-    FORMAT_ERROR = "format_error"  # unknown tool or arguments that do not fit; counts against the run
-    FAILED = "failed"  # the world said no
-    UNHEARD = "unheard"  # speech that was dropped, because the person it was for is gone
-    REFUSED = "refused"  # policy said no
-    TIMED_OUT = "timed_out"
-    CRASHED = "crashed"  # a bug in the tool, logged
-    UNKNOWN = "unknown"  # the process died while it ran: it may have happened, and is never done again
+from llm.messages import ToolCall, ToolResult
+from tools.errors import Status
+from tools.tool import Category
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +20,7 @@ class Begun:
 class Executed:
     """One answered call. `category` is None when no such tool exists; `seconds` is how long it ran.
 
-    `authority` is the level of the result's text (`tools/policy/trust.py`); 0, the lowest, for records without a level.
+    `authority` is the level of the result's text (`tools/trust.py`); 0, the lowest, for records without a level.
     `sources` are the ids of those whose words a memory gave back.
     """
 
@@ -44,3 +31,23 @@ class Executed:
     seconds: float
     authority: int = 0
     sources: tuple[str, ...] = ()
+
+
+#: What an earlier process did of a step, by the place of the call in it.
+Past = Mapping[int, Executed | Begun]
+NOTHING_YET: Past = {}
+
+
+class EffectLog(Protocol):
+    """Is told of every call that is really executed, before and after. An error it raises stops the step.
+
+    `index` is the call's place in the step. An intent without a done is a call whose outcome is unknown.
+    """
+
+    async def intent(self, index: int, call: ToolCall) -> None:
+        """Note that the call is about to run."""
+        ...
+
+    async def done(self, index: int, executed: Executed) -> None:
+        """Note that the call has run."""
+        ...

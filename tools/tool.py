@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
 from pydantic import BaseModel, ConfigDict
 
 from llm.messages import ToolSpec
 from tools.context import ToolContext
-from tools.policy.trust import Source
-
-if TYPE_CHECKING:
-    from tools.policy.decide import Requirement
+from tools.requirement import Requirement
+from tools.trust import Source
 
 
 class Category(StrEnum):
@@ -82,12 +81,12 @@ class Tool:
     `ToolRetry` when the model should try differently and `ToolFailed` when the world said no; any other error is a
     bug, logged and told to the model as a failure. `timeout_seconds` cancels it.
 
-    `needs` is the permission a call needs, None for the default of its category; `resolve` says what one particular
-    call needs beyond that. `targets` are the arguments that name a person or a thing here: an approval is bound to
-    what they name. `source` is the author of the texts it answers with. `reconcile` gives the answer when it is not
-    known whether the call happened, for a tool that can find out. An `idle` tool does nothing at all, so doing it again
-    is never a repeat. `reach` is who may notice what a call says, None for the default of its category: nobody for a
-    read, everybody else for the rest.
+    `required_permission` is what any call needs, None for the default of its category; `resolve` says what one
+    particular call needs beyond that. `targets` are the arguments that name a person or a thing here: an approval is
+    bound to what they name. `source` is the author of the texts it answers with. `reconcile` gives the answer when it
+    is not known whether the call happened, for a tool that can find out. An `idle` tool does nothing at all, so doing
+    it again is never a repeat. `reach` is who may notice what a call says, None for the default of its category: nobody
+    for a read, everybody else for the rest.
     """
 
     name: str
@@ -97,13 +96,25 @@ class Tool:
     # Any: each tool takes its own arguments model; dispatch validates before it calls.
     execute: Callable[[Any, ToolContext], Awaitable[Answer | Labelled]]
     timeout_seconds: float = 10.0
-    needs: int | None = None
+    required_permission: int | None = None
     source: Source = Source.WORLD
     resolve: Callable[[Any, ToolContext], Awaitable[Requirement]] | None = None
     reconcile: Callable[[Any, ToolContext], Awaitable[Answer]] | None = None
     idle: bool = False
     targets: tuple[str, ...] = ()
     reach: Reach | None = None
+    #: The name of `required_permission` in the version before; understood for one release.
+    needs: InitVar[int | None] = None
+
+    def __post_init__(self, needs: int | None) -> None:
+        """Take what a tool of the version before passes as `needs`."""
+        if needs is None:
+            return
+        warnings.warn(
+            f"the tool {self.name} passes needs: it is now called required_permission", DeprecationWarning, stacklevel=3
+        )
+        if self.required_permission is None:
+            object.__setattr__(self, "required_permission", needs)
 
     @property
     def takes_turn(self) -> bool:

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 from assistant.checks.finding import Problem
 from assistant.config.schema import JournalConfig
 from assistant.journal.file.files import connect, make_durable
+from assistant.journal.sqlite.reading import CannotRead, open_for_reading
 from assistant.keys.binding import KeyBinding
-from assistant.surfaces.replay.opening import CannotRead, opened
 
 #: The value of `PRAGMA synchronous` for FULL.
 _FULL = 2
@@ -28,7 +28,7 @@ def sound(path: Path, now: float) -> str:
     if not path.exists():
         return f"{path} is not there yet and will be made"
     try:
-        with opened(path, now) as found:
+        with open_for_reading(path, now) as found:
             if found.damage:
                 raise Problem(f"{path}: {found.damage}; {found.remedy}")
     except CannotRead as error:
@@ -92,7 +92,7 @@ def bindings(path: Path, now: float) -> Collection[KeyBinding]:
     if not path.is_file():
         return ()
     try:
-        with opened(path, now) as found:
+        with open_for_reading(path, now) as found:
             rows = found.db.execute("SELECT reference, origin FROM key_bindings").fetchall()
     except (CannotRead, sqlite3.Error):
         return ()

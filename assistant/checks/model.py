@@ -12,12 +12,11 @@ from assistant.checks.finding import Problem, Unclear
 from assistant.config import known_providers
 from assistant.config.schema import ModelConfig
 from assistant.errors import KeyReferenceError
-from assistant.keys.reference import KeySources, resolve_key
+from assistant.keys.reference import KEY_SECONDS, KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys
 from assistant.models.choose import LOOK_SECONDS, PROBE_SECONDS
 from assistant.models.chosen import provider_of, question_seconds, with_keys
 from assistant.models.counting import how_counted, load_table
-from assistant.runtime.off_thread import KEY_SECONDS
 from llm import (
     BadCredential,
     LLMError,

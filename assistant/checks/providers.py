@@ -12,8 +12,7 @@ from assistant.checks.finding import FindingState, Problem
 from assistant.checks.web import reads, searches
 from assistant.config.web import WebConfig, WebProviderConfig
 from assistant.errors import KeyReferenceError
-from assistant.keys.reference import KeySources, resolve_key
-from assistant.runtime.off_thread import KEY_SECONDS
+from assistant.keys.reference import KEY_SECONDS, KeySources, resolve_key
 
 if TYPE_CHECKING:
     from assistant.web.providers import WebProviders

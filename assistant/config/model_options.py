@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from assistant.config.known_providers import holders, holds, server_tools_of, takers, takes
 from assistant.keys.reference import check_reference
 from llm.messages import JSONObject
-from llm.options import Structured
+from llm.request import Structured
 
 #: Parts of a request that are the program's own; settings must not replace them.
 _OWN_PARTS = ("messages", "model", "stream", "system")

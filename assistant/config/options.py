@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from assistant.config.former_names import FORMER_NAMES, is_now_called, with_new_names
 from assistant.config.schema import AssistantConfig, Config, ModelConfig
 from assistant.config.settings import SettingsError
 from assistant.config.web import WebConfig
@@ -33,10 +34,10 @@ _EXAMPLES = {
     "aliases": "old one, wizard",
     "persona": "You are a grumpy cook.",
     "tools": "say, look, move",
-    "excuse": "scratches their head and says nothing.",
-    "budget_excuse": "yawns and turns away.",
-    "rate_excuse": "holds up a finger and finishes the thought.",
-    "needs": "move 0, say 1",
+    "fallback_line": "scratches their head and says nothing.",
+    "budget_line": "yawns and turns away.",
+    "rate_line": "holds up a finger and finishes the thought.",
+    "required_permission": "move 0, say 1",
     "denied_commands": "give, home",
     "alerts": "Anna, Ben",
     "search_provider": "tavily, duckduckgo",
@@ -75,10 +76,13 @@ class Option(NamedTuple):
 
 
 def merged(base: Mapping[str, Any], *overrides: Mapping[str, Any]) -> Config:
-    """Return the settings of tables merged over each other, the last on top. Raises SettingsError with one sentence."""
+    """Return the settings of tables merged over each other, the last on top. Raises SettingsError with one sentence.
+
+    Former names of settings are understood.
+    """
     whole: dict[str, Any] = {}
     for layer in (base, *overrides):
-        _lay(whole, layer)
+        _lay(whole, with_new_names(layer))
     try:
         return Config.model_validate(whole)
     except ValidationError as error:
@@ -96,7 +100,7 @@ def with_option(
     """
     table, field = _place(name, tables)
     info = tables[table].model_fields[field]
-    changed = deepcopy(dict(overrides))
+    changed = deepcopy(with_new_names(overrides))
     changed[table] = {**changed.get(table, {}), field: read(info, text)}
     try:
         merged(changed)
@@ -120,7 +124,7 @@ def without_option(
     Raises SettingsError when there is no such setting.
     """
     table, field = _place(name, tables)
-    changed = deepcopy(dict(overrides))
+    changed = deepcopy(with_new_names(overrides))
     changed.get(table, {}).pop(field, None)
     if not changed.get(table, True):
         del changed[table]
@@ -137,7 +141,8 @@ def without_web_option(overrides: Mapping[str, Any], name: str) -> dict[str, Any
 
 def shown_options(config: Config, overrides: Mapping[str, Any]) -> list[Option]:
     """Return every setting that can be set for one assistant, with its value."""
-    return [_option(config, overrides, table, name) for table, model in _TABLES.items() for name in model.model_fields]
+    own = with_new_names(overrides)
+    return [_option(config, own, table, name) for table, model in _TABLES.items() for name in model.model_fields]
 
 
 def web_options(config: Config, overrides: Mapping[str, Any]) -> list[Option]:
@@ -147,6 +152,19 @@ def web_options(config: Config, overrides: Mapping[str, Any]) -> list[Option]:
         for name in WebConfig.model_fields
         if name != "providers"
     ]
+
+
+def find_renamed(name: str, tables: Mapping[str, type[BaseModel]] = _TABLES) -> tuple[str, str] | None:
+    """Return the present name of a setting that is named by its former name, and a sentence for the owner.
+
+    None for any other name. The sentence has no full stop.
+    """
+    table, _, field = name.strip().casefold().replace("-", "_").rpartition(".")
+    for known in (table,) if table else tables:
+        if known in tables and field in FORMER_NAMES.get(known, {}):
+            present = FORMER_NAMES[known][field]
+            return present if known == "assistant" else f"{known}.{present}", is_now_called(known, field)
+    return None
 
 
 def _option(config: Config, overrides: Mapping[str, Any], table: str, name: str) -> Option:
@@ -178,7 +196,8 @@ def _lay(under: dict[str, Any], over: Mapping[str, Any]) -> None:
 
 def _place(name: str, tables: Mapping[str, type[BaseModel]]) -> tuple[str, str]:
     """Return the table and the field of a name. Raises SettingsError."""
-    wanted = name.strip().casefold().replace("-", "_")
+    renamed = find_renamed(name, tables)
+    wanted = renamed[0] if renamed else name.strip().casefold().replace("-", "_")
     table, dot, field = wanted.partition(".")
     if dot and table in tables and field in tables[table].model_fields:
         return table, field

@@ -149,23 +149,23 @@ class AssistantConfig(MannerConfig):
     max_run_tokens: int = Field(default=60_000, ge=1000)
     #: How many unreadable tool calls in a row end a run.
     max_format_errors: int = Field(default=3, ge=1, le=10)
-    #: Done, as an emote, when the model cannot be reached or loses its thread; at most once in `excuse_every_seconds`.
+    #: Done, as an emote, when the model cannot be reached or loses its thread; at most once in
+    #: `fallback_every_seconds`.
     fallback_line: str = Field(
         default="looks lost in thought and does not answer just now.", min_length=1, max_length=200
     )
-    #: How much time lies between two of its excuses at least.
-    excuse_every_seconds: Seconds = 60.0
+    #: How much time lies between two of its fallback lines at least.
+    fallback_every_seconds: Seconds = 60.0
     #: Done, as an emote, when somebody waits longer than `waking_after_seconds` while the model is loaded or reads its
-    #: first prompt; as rarely as the excuse. Who paged is paged it.
-    waking: str = Field(default="is waking up, and will answer in a while.", min_length=1, max_length=200)
+    #: first prompt; as rarely as the fallback line. Who paged is paged it.
+    waking_line: str = Field(default="is waking up, and will answer in a while.", min_length=1, max_length=200)
     #: How long somebody waits before they are told that it is waking up.
     waking_after_seconds: Annotated[float, Field(ge=0, le=3600)] = 3.0
-    #: Done, as an emote, when the budget of the day is used up; as rarely as the excuse.
-    budget_excuse: str = Field(
-        default="stifles a yawn: that was enough talk for one day.", min_length=1, max_length=200
-    )
-    #: Done, as an emote, when one player asks more often than the budget allows in a minute; as rarely as the excuse.
-    rate_excuse: str = Field(default="raises a hand: one thing at a time, please.", min_length=1, max_length=200)
+    #: Done, as an emote, when the budget of the day is used up; as rarely as the fallback line.
+    budget_line: str = Field(default="stifles a yawn: that was enough talk for one day.", min_length=1, max_length=200)
+    #: Done, as an emote, when one player asks more often than the budget allows in a minute; as rarely as the fallback
+    #: line.
+    rate_line: str = Field(default="raises a hand: one thing at a time, please.", min_length=1, max_length=200)
     #: How often it takes in what it overhears, while somebody has talked with it lately.
     awake_seconds: Seconds = 5.0
     #: How often it takes in what it overhears, when nobody talks with it.
@@ -180,7 +180,7 @@ class AssistantConfig(MannerConfig):
     #: builders (3) write.
     world_text_permission: int = Field(default=1, ge=0, le=5)
     #: The permission that a call of a tool takes, where the owner wants another than the tool's own.
-    needs: dict[str, Annotated[int, Field(ge=0, le=5)]] = Field(default={})
+    required_permission: dict[str, Annotated[int, Field(ge=0, le=5)]] = Field(default={})
     #: Commands of the game that it never runs, beside those nobody's assistant may run.
     denied_commands: tuple[str, ...] = ()
     #: How many tools one run may use in all.

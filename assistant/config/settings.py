@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from twisted.logger import Logger
 
+from assistant.config.former_names import list_renamed, present_name, with_new_names
 from assistant.config.known_providers import AUTO, left_behind
 from assistant.config.schema import Config
 from assistant.config.words import problem, table_in
 from assistant.errors import AssistantError
 
 DEFAULT_FILE = Path("assistant.toml")
+_log = Logger()
 
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 _NAME = r"(?:\"[^\"]+\"|'[^']+'|[\w-]+)"
@@ -32,10 +35,18 @@ class SettingsError(AssistantError, ValueError):
     """The settings cannot be used; the message is for their author."""
 
 
-def read_settings(path: Path | None, overrides: Mapping[str, Mapping[str, Any]]) -> Config:
+def log_renamed(sentence: str) -> None:
+    """Log that a setting has another name now."""
+    _log.warn("{sentence}", sentence=sentence)
+
+
+def read_settings(
+    path: Path | None, overrides: Mapping[str, Mapping[str, Any]], on_renamed: Callable[[str], None] = log_renamed
+) -> Config:
     """Return the settings of a file with `overrides` (by table) merged over them.
 
-    No path means `assistant.toml` in this folder, if there is one. Raises SettingsError. Blocks: for start-up only.
+    No path means `assistant.toml` in this folder, if there is one. `on_renamed` gets a sentence for each setting of the
+    file that has its former name. Raises SettingsError. Blocks: for start-up only.
     """
     text = _text(path)
     where = str(path or DEFAULT_FILE)
@@ -43,6 +54,7 @@ def read_settings(path: Path | None, overrides: Mapping[str, Mapping[str, Any]])
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(_syntax(where, text, str(error))) from error
+    renamed, data = list_renamed(data), with_new_names(data)
     for table, values in overrides.items():
         mine = data.setdefault(table, {})
         if isinstance(mine, dict):
@@ -51,9 +63,12 @@ def read_settings(path: Path | None, overrides: Mapping[str, Mapping[str, Any]])
                     del mine[option]
             mine.update(values)
     try:
-        return Config.model_validate(data)
+        config = Config.model_validate(data)
     except ValidationError as error:
         raise SettingsError(_invalid(where, text, error, overrides)) from error
+    for sentence in renamed:
+        on_renamed(sentence)
+    return config
 
 
 def _text(path: Path | None) -> str:
@@ -113,10 +128,19 @@ def _name_of(path: _Path) -> str:
 def _line_of(text: str, path: _Path) -> int:
     """Return the number of the first line that sets this path, else that of its table, else 1."""
     best_line, best_length = 1, 0
-    for number, found in _places(text):
+    for number, written in _places(text):
+        found = _present(written)
         if path[: len(found)] == found and len(found) > best_length:
             best_line, best_length = number, len(found)
     return best_line
+
+
+def _present(path: _Path) -> _Path:
+    """Return the path with the present name of its setting."""
+    match path:
+        case (str(table), str(name), *rest):
+            return (table, present_name(table, name), *rest)
+    return path
 
 
 def _places(text: str) -> Iterator[tuple[int, _Path]]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, IPvAnyNetwork, field_validator, model_validator
 
 from assistant.config.types import Address, KeyReference, Settings
-from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
+from tools.web import READ_PROVIDERS, SEARCH_PROVIDERS
 
 
 class WebProviderConfig(Settings):

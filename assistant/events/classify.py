@@ -21,7 +21,7 @@ from assistant.events.events import (
     quoted_in,
     spoken_text,
 )
-from tools.context import Kind
+from tools.trust import Kind
 
 #: How often assistants may answer each other until a human speaks (RFC 3834 in spirit).
 MAX_BOT_EXCHANGES = 4

@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from assistant.events.classify import Attention, Classification, is_named, is_unspoken
 from assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Said
-from tools.context import Kind, Principal
+from tools.trust import Kind, Principal
 
 #: How many people, and how many lines to everybody, an assistant keeps track of; the oldest go first.
 MAX_KEPT = 200

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tools.context import Principal
-from tools.policy.approvals import Pending
-from tools.policy.trust import Audience, channel_id
+from tools.requirement import Pending
 from tools.text.clean import clean_heard, one_line
+from tools.trust import Audience, Principal, channel_id
 
 #: How many characters of one person's words, and of a name, reach a prompt.
 MAX_HEARD, MAX_NAME = 2000, 120

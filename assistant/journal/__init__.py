@@ -3,11 +3,12 @@
 `MemoryJournal` keeps it as long as the process lives. `SqliteJournal` keeps it on disk, in a `Store`.
 """
 
-from assistant.journal.entries import NO_CHANGE, StreamChange, StreamEntry
+from assistant.journal.entries import NO_CHANGE, Accepted, Forgotten, Parked, StreamChange, StreamEntry
 from assistant.journal.errors import (
     AlreadyRecorded,
     BrokenRecord,
     Fenced,
+    InboxFullError,
     JournalClosed,
     JournalError,
     JournalRefused,
@@ -18,19 +19,16 @@ from assistant.journal.errors import (
 )
 from assistant.journal.interrupted import InterruptedCall, InterruptedRun, InterruptedStep, UnknownEffect
 from assistant.journal.memory import MemoryJournal, RunRecord
-from assistant.journal.protocol import Accepted, InboxFullError, Journal
-from assistant.journal.sqlite.journal import SqliteJournal
+from assistant.journal.protocol import Journal
 from assistant.journal.sqlite.opening import Incomplete, Opened, OpeningRefused, ReadOnly, Recovered, Sound
 from assistant.journal.sqlite.store import Store
-from assistant.journal.tables.bindings import StoredBindings
-from assistant.journal.tables.erasure import Forgotten
-from assistant.journal.tables.inbox import Parked
+from assistant.journal.sqlite_journal import SqliteJournal
 from assistant.journal.tables.lease import Lease
 from assistant.journal.tables.mutes import Muted, StoredMutes
 from assistant.journal.tables.notes import StoredNotes
+from assistant.journal.tables.process_wide import StoredBindings, StoredUsage
 from assistant.journal.tables.retention import Pruned, next_prune_after
 from assistant.journal.tables.stream import LoadedStream, StoredStream
-from assistant.journal.tables.usage import StoredUsage
 
 __all__ = [
     "NO_CHANGE",

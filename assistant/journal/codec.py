@@ -1,7 +1,7 @@
 """Encodes records as exact JSON: `decode(encode(x))` is either equal to `x` or an error.
 
 A record is one JSON object with its version, then `#` and the CRC-32 of the JSON as eight hex digits. SQLite has
-no checksums of its own, and a changed byte must not become a changed word. Pure; the shapes are in `shapes.py`.
+no checksums of its own, and a changed byte must not become a changed word. Pure; the shapes are in `records.py`.
 """
 
 from __future__ import annotations

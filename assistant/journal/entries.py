@@ -1,11 +1,31 @@
-"""The stored form of the perception stream: its entries, and what a run changes in them. Pure."""
+"""Defines what a journal takes and gives back: events of the inbox, entries of the stream, counts. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assistant.events.classify import Attention
+from assistant.events.events import Event
 from llm.messages import Message
-from tools.policy.trust import Audience
+from tools.trust import Audience
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """An event in the inbox, with the attention it got."""
+
+    event: Event
+    attention: Attention
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """An event that is no longer tried, and why. `accepted` is None when it cannot be read."""
+
+    event_id: str
+    accepted: Accepted | None
+    crashes: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +57,19 @@ class StreamChange:
 
 #: The change that leaves the stream as it is.
 NO_CHANGE = StreamChange()
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How much was removed of a player, and how many of their events are `waiting` and must be dealt with first.
+
+    `erased` is True when no byte of the removed data is left in the file and its log. Otherwise the next start erases
+    the rest.
+    """
+
+    events: int
+    runs: int
+    notes: int
+    entries: int
+    waiting: int = 0
+    erased: bool = False

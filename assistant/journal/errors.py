@@ -1,5 +1,6 @@
-"""The errors of the durable journal, a branch of the tree in `assistant/errors.py`.
+"""The errors of the journal, a branch of the tree in `assistant/errors.py`.
 
+InboxFullError           no room for another event, which was not accepted
 JournalError
  +- JournalUnwritable    a write is not on disk: disk full, input/output error, no permission; may be tried again
  +- JournalUnreadable    the file could not be read
@@ -31,6 +32,10 @@ _CAUSES = {
     sqlite3.SQLITE_NOTADB: "the file is damaged; it is repaired at the next start",
     sqlite3.SQLITE_NOMEM: "there is not enough memory",
 }
+
+
+class InboxFullError(Exception):
+    """The inbox is full. Raised before an event is accepted, never after."""
 
 
 class JournalError(AssistantError):

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from assistant.journal.entries import Accepted
 from llm.messages import ToolCall
 from llm.response import LLMResponse
 from tools.result import Executed
-
-if TYPE_CHECKING:
-    from assistant.journal.protocol import Accepted
 
 #: Step, counted from 1, and index of the call in it, from 0.
 At = tuple[int, int]

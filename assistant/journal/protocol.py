@@ -7,33 +7,16 @@ runs, an intent before its effect, and the result after it. The events of a run 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from assistant.events.classify import Attention
 from assistant.events.events import Event
 from assistant.events.outcome import Outcome
-from assistant.journal.entries import NO_CHANGE, StreamChange
+from assistant.journal.entries import NO_CHANGE, Accepted, Forgotten, Parked, StreamChange
 from assistant.journal.interrupted import InterruptedRun, UnknownEffect
 from llm.messages import ToolCall
 from llm.response import LLMResponse
 from tools.result import Executed
-
-if TYPE_CHECKING:
-    from assistant.journal.tables.erasure import Forgotten
-    from assistant.journal.tables.inbox import Parked
-
-
-class InboxFullError(Exception):
-    """The inbox is full. Raised before an event is accepted, never after."""
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """An event in the inbox, with the attention it got."""
-
-    event: Event
-    attention: Attention
 
 
 class Journal(Protocol):

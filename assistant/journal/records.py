@@ -40,10 +40,12 @@ from llm.messages import (
     ToolResult,
 )
 from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
-from tools.context import Kind, Principal, Target
-from tools.policy.approvals import Pending
-from tools.result import Executed, Status
+from tools.errors import Status
+from tools.game import Target
+from tools.requirement import Pending
+from tools.result import Executed
 from tools.tool import Category
+from tools.trust import Kind, Principal
 
 _EVENTS: Mapping[str, type[Event]] = {
     "said": Said,

@@ -7,12 +7,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from assistant.errors import KeyReferenceError
-from assistant.keys.file import read_key_file
-from assistant.keys.keyring_entry import Keyring, import_keyring, read_keyring
 from assistant.keys.redaction import Secrets
+from assistant.keys.sources import Keyring, import_keyring, read_key_file, read_keyring
 from resilience import DeadlineExceeded
+from resilience.threads import in_daemon_thread
+
+#: How long reading a key may take, in seconds. A person may have to unlock it first.
+KEY_SECONDS = 60.0
 
 __all__ = ["InThread", "KeyReferenceError", "KeySources", "anchored", "check_reference", "resolve_key"]
 
@@ -112,3 +116,9 @@ def _split(reference: str) -> tuple[str, str]:
         what = "the path of a file" if scheme == "file" else "the name of an entry"
         raise KeyReferenceError(f"what follows {scheme}: must be {what}")
     return scheme, name
+
+
+# Any: the reactor as clock, and for calls from other threads.
+def key_sources(reactor: Any, environment: Mapping[str, str], folder: Path, secrets: Secrets) -> KeySources:
+    """Return the sources of keys. Keys are read outside the reactor's thread, and are then known to `secrets`."""
+    return KeySources(environment, partial(in_daemon_thread, reactor, KEY_SECONDS), folder, secrets)

@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 
 from assistant.events.events import ChannelSaid
 from assistant.events.outcome import Answered, NothingToDo, Outcome
-from assistant.loop.recovery import MAYBE_HEARD, SAY, RecoveredAnswer, Rest, rest_of, warn_of_unknown, whole_text
-from assistant.loop.run_context import Run, RunContext
+from assistant.loop.recovery import MAYBE_HEARD, SAY, RecoveredAnswer, Rest, warn_of_unknown, whole_text
+from assistant.loop.run import Run
+from assistant.loop.run_context import RunContext
 from assistant.loop.speech.manner import in_manner
 from assistant.loop.speech.plain_text import answer_by, call_for_text
 from llm import FinishReason, LLMResponse, ToolCall, Usage, tool_results
 from llm import assistant as assistant_message
 from tools import NOTHING_YET, Category, Executed, Past, Reach, Status, ToolContext
-from tools.policy.trust import Audience, common
 from tools.text.clean import one_line
 from tools.text.names import plain
+from tools.trust import Audience, common
 
 #: Added to the results of a step that told the run nothing new.
 REPEATED = "You know this already: answer now with say."
@@ -37,11 +38,10 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
     if not calls:
         run.meter.count_format(wrong=True)
         return ()
-    if run.said is None:
-        run.went_on = False
+    if run.early.said is None:
         executed = await carry_out(context, run, run.written, calls, answer.past)
     else:
-        executed = await _go_on(context, run, rest_of(calls, answer.past, run.said, answer.response.content), calls)
+        executed = await _go_on(context, run, run.early.go_on(calls, answer.past, answer.response.content), calls)
     warn_of_unknown(context.me.name, run.id, executed)
     run.meter.count_format(wrong=any(done.status is Status.FORMAT_ERROR for done in executed))
     results = [done.result for done in executed]
@@ -60,9 +60,14 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
         audience=audience,
         others_see=others_see,
     )
-    run.said = None
+    run.early.take()
     run.executed = executed
     return executed
+
+
+async def act_on(context: RunContext, run: Run, response: LLMResponse, prompt_tokens: int) -> tuple[Executed, ...]:
+    """Run every call of an answer that the model just gave, as `act` does."""
+    return await act(context, run, RecoveredAnswer(response, response.tool_calls, NOTHING_YET), prompt_tokens)
 
 
 async def answer_by_rule(context: RunContext, run: Run, call: ToolCall) -> RecoveredAnswer:
@@ -120,11 +125,16 @@ async def carry_out(
 
 def keep_said(context: RunContext, run: Run) -> None:
     """Append speech that was begun early to the stream, when the rest of the answer never came."""
-    if (said := run.said) is not None:
+    if (said := run.early.take()) is not None:
         authority = said.executed.authority
         messages = (said.message, tool_results([said.executed.result]))
         context.history.acted(messages, authority=authority, sources=run.people, audience=run.trust.audience)
-        run.said = None
+
+
+def outcome_without_words(run: Run) -> Outcome:
+    """Return the outcome of a run that acted without a word, or had nothing to do."""
+    acts = tuple(done.call.name for done in run.executed if done.status in MAYBE_HEARD)
+    return Answered(acts) if acts else NothingToDo()
 
 
 def outcome_of(run: Run, executed: Sequence[Executed]) -> Outcome | None:
@@ -134,7 +144,7 @@ def outcome_of(run: Run, executed: Sequence[Executed]) -> Outcome | None:
     """
     acts = [done.call.name for done in executed if done.category is Category.TERMINAL and done.status in MAYBE_HEARD]
     if not acts:
-        if run.went_on:
+        if run.early.is_whole:
             return Answered((SAY,))
         return NothingToDo() if any(done.status is Status.UNHEARD for done in executed) else None
     spoken = tuple(name for name in acts if name != "noop")
@@ -157,7 +167,6 @@ async def _go_on(context: RunContext, run: Run, rest: Rest, calls: tuple[ToolCal
 
     The call that was begun counts once, as a whole. Its result is recorded here when nothing of it is left to run.
     """
-    run.went_on = rest.index is not None
     if rest.index is not None:
         if (tool := context.registry.get(SAY)) is not None:
             run.dispatcher.session.goes_on(calls[rest.index], tool)

@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 
 from twisted.logger import Logger
 
-from assistant.loop.billing import A_MINUTE
-from assistant.loop.early import early_ears, heard_out
-from assistant.loop.run_context import Run, RunContext
-from assistant.loop.speech.discretion import kept
-from assistant.loop.speech.repeats import SPEECH, words_said
+from assistant.loop.early import complete_with_speech, first_sentence_listener
+from assistant.loop.payer import count_asker
+from assistant.loop.run import Run
+from assistant.loop.run_context import RunContext
+from assistant.loop.speech.discretion import make_discreet
+from assistant.loop.speech.repeats import SPEECH, words_of_answer
 from assistant.loop.talk.answer import words_for_nothing
-from assistant.loop.talk.ask import ask_plainly, spoken_call
-from llm import BudgetReached, LLMResponse, Message, user
+from assistant.loop.talk.ask import ask_plainly, speech_call
+from llm import LLMResponse, Message, user
 from llm import assistant as assistant_message
 from llm.packing.packed import Joined, parts_of
 
@@ -49,7 +50,7 @@ async def ask(context: RunContext, run: Run) -> Completion | None:
 
     Raises LLMError. Cancelling closes the connection.
     """
-    _count_asker(context, run)
+    count_asker(context, run)
     context.window.fit(run)
     if not context.is_asked_plainly:
         return await _ask_with_tools(context, run)
@@ -60,7 +61,7 @@ async def ask(context: RunContext, run: Run) -> Completion | None:
 def discreet(context: RunContext, response: LLMResponse) -> LLMResponse:
     """Return the answer as it is recorded and acted on."""
     most_chars = max(MIN_KEPT_CHARS, CHARS_A_TOKEN * context.model.max_answer_tokens)
-    return kept(response, context.scrub, most_chars, context.pieces)
+    return make_discreet(response, context.scrub, most_chars, context.pieces)
 
 
 async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
@@ -70,15 +71,15 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
     """
     asked = await _answer(context, run)
     heard, did = run.texts, bool(run.executed)
-    said = words_said(asked.response)
+    said = words_of_answer(asked.response)
     if context.settings.may_repeat or not said:
         return asked
-    if not run.spoke_early and (repeat := context.repeats.found_in(said, heard, did=did)) is not None:
+    if not run.early.was_heard and (repeat := context.repeats.found_in(said, heard, did=did)) is not None:
         _log.info("{name} only repeated {what}; it is asked again", name=context.me.name, what=repeat.value)
         again = await _answer(context, run, AGAIN.format(what=repeat.value))
         usage = asked.response.usage + again.response.usage
         response = replace(again.response, usage=usage)
-        said = words_said(response)
+        said = words_of_answer(response)
         if context.repeats.found_in(said, heard, did=did) is not None:
             said = words_for_nothing(" ".join(heard), run.written)
             response = _saying(context, run, response, said)
@@ -90,7 +91,7 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
 def _saying(context: RunContext, run: Run, response: LLMResponse, said: str) -> LLMResponse:
     """Return the answer with these words in place of all that it says."""
     deeds = [call for call in response.tool_calls if call.name not in SPEECH]
-    words = spoken_call(context, run, said)
+    words = speech_call(context, run, said)
     calls = [*deeds, words] if words is not None else deeds
     return replace(response, message=assistant_message(*calls))
 
@@ -99,26 +100,17 @@ async def _answer(context: RunContext, run: Run, again: str = "") -> Completion:
     """Make one model call. `again` says why it is a second one; nothing of a second one is spoken early."""
     nudges = [user(text) for text in (NUDGE if run.nudge else "", again) if text]
     prompt = Joined([*parts_of(context.front), *context.history.parts(run.hearers), *nudges])
-    ears = None if again else early_ears(context, run)
+    listener = None if again else first_sentence_listener(context, run)
     freer = {"temperature": FREER} if again else {}
     answer = context.client.chat_completion(
         prompt,
         context.registry.specs(context.window.front.tools),
         deadline=run.meter.deadline,
-        listener=ears,
+        listener=listener,
         caller=context.billing.caller(context.me, run.requester),
         vary=bool(again),
         **freer,
     )
-    response = await (answer if ears is None else heard_out(ears, answer))
+    response = await (answer if listener is None else complete_with_speech(listener, answer))
     context.waking.answered()  # its server has read the beginning of every prompt by now, so no warming is needed
     return Completion(prompt, context.window.fixed_tokens() + context.history.tokens, discreet(context, response))
-
-
-def _count_asker(context: RunContext, run: Run) -> None:
-    """Count one answer for the person the run is for, once. Raises BudgetReached when they ask too often."""
-    requester = run.requester
-    if requester is not None and run.counted != requester.id:
-        if why := context.billing.too_often(requester):
-            raise BudgetReached(why, account=requester.id, what=A_MINUTE)
-        run.counted = requester.id

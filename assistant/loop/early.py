@@ -15,8 +15,9 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from assistant.events.events import ChannelSaid
 from assistant.loop.acting import carry_out
-from assistant.loop.recovery import MAYBE_HEARD, SAY, RecoveredSpeech
-from assistant.loop.run_context import Run, RunContext
+from assistant.loop.recovery import MAYBE_HEARD, SAY, BegunSpeech
+from assistant.loop.run import Run
+from assistant.loop.run_context import RunContext
 from assistant.loop.speech.plain_text import call_for_text
 from assistant.loop.speech.sentence import GrowingArgument, first_sentence
 from llm import ActingListener, FinishReason, LLMResponse, StreamEvent, ToolCall, Usage
@@ -24,7 +25,7 @@ from llm import assistant as assistant_message
 from llm.stream import CallDelta, ServerBlockSeen, TextDelta
 from llm.wire.accumulate import Accumulator
 from tools import NOTHING_YET, Kind
-from tools.policy.decide import base_need
+from tools.policy.decide import base_permission
 
 #: How words begin that must be seen as a whole: quoted, acted, formatted, or a call in some form.
 _WHOLE_FIRST = re.compile("[\"'\u201c\u201e\u201d\u2018\u00ab`*_#<>{(\\[|~-]")
@@ -43,7 +44,7 @@ class _FirstCall:
     pieces_read: int = 0
 
 
-class Early(ActingListener):
+class FirstSentence(ActingListener):
     """Listens to one answer and says its first sentence once. `say` returns whether it may have been heard.
 
     `is_fit` judges the sentence. `text_speaks` tells whether plain text counts as speech, for a model that can be
@@ -140,26 +141,28 @@ class Early(ActingListener):
         self._refused = not await self._say(sentence)
 
 
-async def heard_out(ears: Early, answer: Deferred[LLMResponse]) -> LLMResponse:
+async def complete_with_speech(listener: FirstSentence, answer: Deferred[LLMResponse]) -> LLMResponse:
     """Await the model's answer and any early speech; return the answer or raise its error. Cancelling cancels both."""
     try:
         response = await answer
     except CancelledError:
-        await ears.stop()
+        await listener.stop()
         raise
     except Exception:
-        await ears.over()
+        await listener.over()
         raise
-    await ears.over()
+    await listener.over()
     return response
 
 
-def early_ears(context: RunContext, run: Run) -> Early | None:
+def first_sentence_listener(context: RunContext, run: Run) -> FirstSentence | None:
     """Return the listener for the next answer of this run, None when only the whole answer may be spoken."""
     tool, asks = context.registry.get(SAY), run.requester
     if not context.settings.speak_early or tool is None or tool.name not in context.rules.grant:
         return None
-    if base_need(tool, context.rules.needs) > 0 or (asks is not None and asks.kind is Kind.ASSISTANT):
+    if base_permission(tool, context.rules.required_permission) > 0 or (
+        asks is not None and asks.kind is Kind.ASSISTANT
+    ):
         return None  # an approval is for the whole, and only the whole shows whether it is an echo
     if len(run.web.citations) > 0 or run.hearers is not None or _is_elsewhere(run):
         return None  # an answer to another place is never said aloud, not even its beginning
@@ -167,7 +170,7 @@ def early_ears(context: RunContext, run: Run) -> Early | None:
     async def say(sentence: str) -> bool:
         return await _say(context, run, sentence)
 
-    return Early(say, lambda sentence: _is_fit(context, run, sentence), lambda: _text_speaks(context, run))
+    return FirstSentence(say, lambda sentence: _is_fit(context, run, sentence), lambda: _text_speaks(context, run))
 
 
 def _is_elsewhere(run: Run) -> bool:
@@ -185,7 +188,7 @@ async def _say(context: RunContext, run: Run, sentence: str) -> bool:
     if executed.status not in MAYBE_HEARD:
         return False
     context.pieces.scrub(sentence)
-    run.said, run.spoke_early = RecoveredSpeech(sentence, message, executed), True
+    run.early.begin(BegunSpeech(sentence, message, executed))
     return True
 
 

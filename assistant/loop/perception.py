@@ -14,13 +14,14 @@ from assistant.events.classify import Classification
 from assistant.events.events import Gave, audience_of, masked, spoken_text, told
 from assistant.journal import Accepted
 from assistant.loop.prompt import scene_labels, scene_line
-from assistant.loop.run_context import Run, RunContext
+from assistant.loop.run import Run
+from assistant.loop.run_context import RunContext
 from assistant.memory.entries import Entry
 from assistant.memory.origins import sources_of
 from assistant.memory.trimming import PERCEIVED_SHARE, fitted
 from llm import user
 from tools import Kind, Label, ToolFailed, label_of
-from tools.policy.trust import Audience, Source, bounded, may_hear
+from tools.trust import Audience, Source, bounded, may_hear
 
 #: No scene, or no new one.
 _UNSEEN: tuple[str, Sequence[Label]] = ("", ())

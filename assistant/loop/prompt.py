@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from llm.messages import Message, ToolCall, ToolResult, assistant, system, tool_results, user
-from tools.context import Person, Scene, Thing
-from tools.policy.trust import Label, Source
+from tools.game import Person, Scene, Thing
 from tools.text.clean import clean_heard, one_line
+from tools.trust import Label, Source
 
 #: The longest name and the longest room description in a scene, in characters.
 _MAX_NAME, _MAX_SCENE = 80, 2000

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from twisted.logger import Logger
 
@@ -34,7 +35,7 @@ class RecoveredAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class RecoveredSpeech:
+class BegunSpeech:
     """The first sentence of an answer, spoken before the rest was there: as it was written, and what came of it."""
 
     sentence: str
@@ -56,6 +57,58 @@ class Rest:
     settled: Executed | None = None
 
 
+class Early(Enum):
+    """How far a run has come with an answer that it began to speak before all of it was there."""
+
+    NOTHING = "nothing"  # nothing was said early
+    BEGINNING = "beginning"  # a first sentence was said; what follows is not known, or did not go on from it
+    WHOLE = "whole"  # the whole answer went on from that sentence, and was acted on
+
+
+class EarlySpeech:
+    """What a run says of an answer before all of it is there.
+
+        NOTHING --begin--> BEGINNING --go_on--> WHOLE
+
+    A whole answer that does not go on from the sentence leaves the state at BEGINNING: the sentence was heard all the
+    same, so the run is never started again.
+    """
+
+    __slots__ = ("said", "state")
+
+    def __init__(self) -> None:
+        self.state = Early.NOTHING
+        #: The sentence whose answer was not acted on yet.
+        self.said: BegunSpeech | None = None
+
+    @property
+    def was_heard(self) -> bool:
+        """Whether a sentence of this run was said early."""
+        return self.state is not Early.NOTHING
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the last answer was only the rest of what had been said early."""
+        return self.state is Early.WHOLE
+
+    def begin(self, said: BegunSpeech) -> None:
+        """Note that a sentence was said, or may have been heard."""
+        self.state, self.said = Early.BEGINNING, said
+
+    def go_on(self, calls: tuple[ToolCall, ...], past: Past, text: str) -> Rest:
+        """Return what is left to do of the whole answer. `text` is the text beside its calls."""
+        assert self.said is not None
+        rest = rest_of(calls, past, self.said, text)
+        if rest.index is not None:
+            self.state = Early.WHOLE
+        return rest
+
+    def take(self) -> BegunSpeech | None:
+        """Return the sentence whose answer was not acted on, once. None when there is none."""
+        said, self.said = self.said, None
+        return said
+
+
 def left_of(step: InterruptedStep) -> RecoveredAnswer:
     """Return the recorded step as an answer to act on. What was lost to damage is missing and not asked for again."""
     known = [(call.call, call) for call in step.calls if call.call is not None]
@@ -67,7 +120,7 @@ def left_of(step: InterruptedStep) -> RecoveredAnswer:
     return RecoveredAnswer(step.response, step.response.tool_calls or tuple(call for call, _ in known), past)
 
 
-def rest_of(calls: tuple[ToolCall, ...], past: Past, said: RecoveredSpeech, text: str) -> Rest:
+def rest_of(calls: tuple[ToolCall, ...], past: Past, said: BegunSpeech, text: str) -> Rest:
     """Return the calls of an answer without the words that were `said` early. `text` is the text beside the calls."""
     index = begun_call(calls, said.sentence, text)
     if index is None or index in past:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from assistant.journal import NO_CHANGE, StreamChange
 from assistant.memory.entries import to_store
 from assistant.memory.packed_entries import PackedEntries
-from tools.policy.trust import TOP
+from tools.trust import TOP
 
 #: Ids of events remembered after their entry left the stream: they may still be pending.
 KEPT_IDS = 1000

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from assistant.journal import StreamEntry
 from llm.messages import Message, Role, ToolResult, tool_results, user
 from llm.packing.packed import Cut
-from tools.policy.trust import TOP, Audience, bounded
+from tools.trust import TOP, Audience, bounded
 
 #: Replaces a tool output that was masked.
 MASK = "[old output left out]"

@@ -18,7 +18,7 @@ from assistant.memory.packed_entries import PackedEntries
 from assistant.memory.trimming import KNOWN_BY, squeeze, trim
 from llm.messages import Message, user
 from llm.packing.packed import Joined, Part
-from tools.policy.trust import Audience, Label, common
+from tools.trust import Audience, Label, common
 
 __all__ = ["KEPT_ENTRIES", "KEPT_IDS", "LOW_WATER", "History"]
 

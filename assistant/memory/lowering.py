@@ -14,9 +14,9 @@ from assistant.memory.entries import Entry
 from assistant.memory.history import History
 from llm.messages import Role
 from tools import Principal, Scene, label_of
-from tools.policy.decide import rank
 from tools.policy.explain import GAME_TEXTS, told_by
 from tools.text.clean import one_line
+from tools.trust import rank
 
 #: How many people are remembered by name, and how many causes are named.
 MAX_KNOWN, MAX_NAMED = 500, 4

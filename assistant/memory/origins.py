@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from assistant.memory.entries import Entry
 from llm.messages import Message
-from tools.policy.principal import Principal
+from tools.trust import Principal
 
 #: Words that say nothing about where a text is from.
 _COMMON = frozenset(

@@ -12,9 +12,9 @@ from struct import Struct
 
 from assistant.journal.records import MESSAGE
 from assistant.memory.entries import Entry
-from llm.packing.pack import cuts, pack
+from llm.packing.pack import pack, regroup
 from llm.packing.packed import Part
-from tools.policy.trust import Audience, may_hear
+from tools.trust import Audience, may_hear
 
 #: A packed entry: key, tokens, number in the journal; importance, authority, foreign authority; the counts of its
 #: messages and events, and the index of its sources.
@@ -131,7 +131,7 @@ class PackedEntries:
         event_ids, sources = iter(self._event_ids), list(self._sources)
         lengths = (row[-3] for row in _ROW.iter_unpack(self._rows))
         parts = chain.from_iterable(stretch.parts for stretch in self._stretches)
-        for row, messages in zip(_ROW.iter_unpack(self._rows), cuts(parts, lengths), strict=True):
+        for row, messages in zip(_ROW.iter_unpack(self._rows), regroup(parts, lengths), strict=True):
             key, tokens, seq, importance, authority, foreign, _, events, place = row
             ids = tuple(islice(event_ids, events))
             private = self._private.get(key, _EVERYBODYS)

@@ -49,13 +49,13 @@ class Answering(Protocol):
     cuts: int
 
     @property
-    def needed(self) -> Sequence[str]:
+    def lines_to_answer(self) -> Sequence[str]:
         """The lines that it is to answer, the most important last."""
         ...
 
     @property
-    def needed_ids(self) -> Collection[str]:
-        """The ids of the events that the lines of `needed` tell of."""
+    def ids_to_answer(self) -> Collection[str]:
+        """The ids of the events that the lines of `lines_to_answer` tell of."""
         ...
 
 
@@ -89,7 +89,7 @@ class Window:
         """Make the stream fit its share. The lines that the run is to answer are cut last."""
         self._history.trim()
         if self._history.tokens > self._history.budget:
-            self._history.squeeze(run.needed, run.needed_ids)
+            self._history.squeeze(run.lines_to_answer, run.ids_to_answer)
 
     def shrink(self, overflow: ContextOverflow, run: Answering) -> bool:
         """Give the stream less room after the server found the prompt too long. Return False when no cut is left."""

@@ -1,1 +1,1 @@
-"""One assistant at work: put together, woken, and settled with the others in its room."""
+"""One assistant at work: built from its parts, woken, and settled with the others in its room."""

@@ -11,17 +11,17 @@ from assistant.config.schema import AssistantConfig, BudgetConfig
 from assistant.config.settings import SettingsError
 from assistant.events.classify import Manners
 from assistant.events.conversation import Conversations
-from assistant.events.fallback_line import FallbackLine, Waking
 from assistant.events.floor import Floor
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
 from assistant.journal.records import MESSAGE
 from assistant.keys.pieces import KeyPieces
 from assistant.loop.billing import Billing, MinuteCounts
-from assistant.loop.granting import request_text
 from assistant.loop.prompt import example_messages, example_sayings, system_message
 from assistant.loop.run_context import RunContext
+from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.loop.speech.repeats import Repeats
+from assistant.loop.unasked.granting import request_text
 from assistant.memory.compaction import Compactor, summary_tokens
 from assistant.memory.history import History
 from assistant.memory.rights import Rights
@@ -33,7 +33,7 @@ from assistant.runtime.warming import Warmer
 from llm import CallOptions, Capabilities, Link, Message, ModelChain, UnifiedLLMClient
 from llm.packing.pack import pack
 from llm.packing.packed import Joined, Part
-from llm.prices import Prices
+from llm.response import Prices
 from resilience import Deadline, HttpExchange, Pipeline, RetryConfig
 from tools import Approvals, EffectLimits, Pending, PolicyConfig, Principal, Registry, World
 from tools.following import Following
@@ -96,8 +96,8 @@ def build_assistant(
     Raises SettingsError when the settings grant a tool that does not exist.
     """
     withheld = frozenset[str]() if models[0].asked_plainly else models[0].withheld
-    grant = around.registry.same(granted(settings, around.registry) - withheld)
-    context = _mind(settings, models, around, grant)
+    grant = around.registry.same(granted_tools(settings, around.registry) - withheld)
+    context = _context(settings, models, around, grant)
     rights = Rights(context.history, context.notes, around.storage.mutes, context.journal)
     return Assistant(context, manners_of(settings, around.me), rights, _compactor(context), on_failure)
 
@@ -117,7 +117,7 @@ def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
     )
 
 
-def granted(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
+def granted_tools(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
     """Return the names of the tools the owner grants. Raises SettingsError for one that does not exist."""
     names = registry.names()
     grant = frozenset(names if settings.tools is None else settings.tools)
@@ -126,7 +126,7 @@ def granted(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
     return grant
 
 
-def _mind(
+def _context(
     settings: AssistantConfig, models: Sequence[ChosenModel], around: Dependencies, grant: frozenset[str]
 ) -> RunContext:
     """Return what the runs think with.
@@ -141,7 +141,7 @@ def _mind(
     now = around.clock.seconds
     approvals = Approvals(now) if around.approvals is None else around.approvals
     history.load(around.storage.stream)
-    every = settings.excuse_every_seconds
+    every = settings.fallback_every_seconds
     waking = around.waking or Waking(around.world, around.clock, settings)
     if not models[0].is_local:
         waking.end()
@@ -169,9 +169,9 @@ def _mind(
         pieces=around.pieces,
         seen=SeenUrls(),
         fallback_line=FallbackLine(around.world, around.clock, settings.fallback_line, every),
-        tired=FallbackLine(around.world, around.clock, settings.budget_excuse, every),
+        budget_line=FallbackLine(around.world, around.clock, settings.budget_line, every),
         notify=around.notify,
-        hurried=FallbackLine(around.world, around.clock, settings.rate_excuse, every),
+        rate_line=FallbackLine(around.world, around.clock, settings.rate_line, every),
         waking=waking,
         talk=Conversations(now, settings.conversation_seconds),
         floor=around.floor,
@@ -205,20 +205,20 @@ def _fronts(settings: AssistantConfig, chosen: ChosenModel, registry: Registry, 
 
     fewest = registry.same(grant - _SPARED) if settings.tools is None else grant
 
-    def measured(front: list[Message], tools: frozenset[str]) -> Front:
+    def measure(front: list[Message], tools: frozenset[str]) -> Front:
         size = len(chosen.provider.build_request(front, registry.specs(tools), None, CallOptions()))
-        return Front(_packed(front), size, tools)  # what was encoded can be packed
+        return Front(_pack_front(front), size, tools)  # what was encoded can be packed
 
-    fronts = [measured(usual, grant)]
+    fronts = [measure(usual, grant)]
     if usual is not bare:
-        fronts.append(measured(bare, grant))
+        fronts.append(measure(bare, grant))
     if fewest != grant:  # the same words before fewer tools
         size = len(chosen.provider.build_request(bare, registry.specs(fewest), None, CallOptions()))
         fronts.append(Front(fronts[-1].messages, size, fewest))
     return fronts
 
 
-def _packed(front: Sequence[Message]) -> Joined:
+def _pack_front(front: Sequence[Message]) -> Joined:
     """Pack the front as bytes. Its first message is packed alone: a model that calls in text gets one made from it."""
     first: list[Part] = []
     rest: list[Part] = []
@@ -241,9 +241,9 @@ def _rules(
 
     return PolicyConfig(
         grant,
-        caps=EffectLimits(settings.max_calls, settings.max_spoken, settings.max_network),
+        limits=EffectLimits(settings.max_calls, settings.max_spoken, settings.max_network),
         denied=frozenset(settings.denied_commands) or _NOTHING,
-        needs=settings.needs,
+        required_permission=settings.required_permission,
         world_text=settings.world_text_permission,
         approvals=approvals,
         on_request=tell,

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
-from assistant.events.classify import Attention, Classification, Manners, classify
+from assistant.events.classify import Attention, Classification, Manners
 from assistant.events.conversation import Cooldown
 from assistant.events.events import Event, Noticed
 from assistant.events.outcome import Failed, Limit, LimitReached, Outcome
 from assistant.events.tick import Tick, TickPace
 from assistant.journal import Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
-from assistant.loop.following import Homing, walking_after
-from assistant.loop.granting import tell_void, why_void
 from assistant.loop.react import react
 from assistant.loop.run_context import RunContext
+from assistant.loop.unasked.following import Homing, walking_after
+from assistant.loop.unasked.granting import tell_void, why_void
 from assistant.memory.compaction import Compactor
 from assistant.memory.rights import Rights
 from assistant.runtime.company import Company
+from assistant.runtime.inbox import Inbox
 from resilience import Launcher
 from tools import Declined, Denied, Given, Kind, Pending, Principal
 from tools.policy.approvals import ENDS
@@ -54,6 +56,7 @@ class Assistant:
         self._bot_exchanges = 0
         self._company = Company(context, manners)
         self._cooldown = Cooldown(context.clock, settings.wake_seconds)
+        self._inbox = Inbox(self._write_down, manners, lambda: rights.muted, self._begin_fallback_line)
         #: The number of events being recorded, and those who wait until there are none.
         self._on_the_way_in = 0
         self._waiting: list[Deferred[None]] = []
@@ -62,6 +65,12 @@ class Assistant:
         self._alone = DeferredLock()
         pace = TickPace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
         self.tick = Tick(self._one_run, context.clock, pace, settings.name, context.random, scheduler=context.scheduler)
+
+    @property
+    def mind(self) -> RunContext:
+        """The context of its runs, by the name of the version before."""
+        warnings.warn("Assistant.mind is now called Assistant.context", DeprecationWarning, stacklevel=2)
+        return self.context
 
     def start(self) -> None:
         """Start the assistant, with what an earlier life left pending."""
@@ -83,9 +92,9 @@ class Assistant:
         """
         talk = self.context.talk
         goes_on, is_rested = talk.goes_on(event), self._cooldown.is_over(event)
-        attention = classify(event, self._manners, self._bot_exchanges, goes_on=goes_on, is_rested=is_rested)
-        if attention.verdict is Classification.IGNORE or event.who.id in self.rights.muted:
-            return Attention(Classification.IGNORE, attention.importance)
+        attention = self._inbox.judge(event, self._bot_exchanges, goes_on=goes_on, is_rested=is_rested)
+        if attention.verdict is Classification.IGNORE:
+            return await self._inbox.take(event, attention)
         event, attention = walking_after(self.context, event, attention)
         self._count_bots(event, attention)
         talk.heard(event, attention)
@@ -102,16 +111,10 @@ class Assistant:
         try:
             if is_left_open := self._company.is_for_one_of_many(event, attention):
                 self.context.talk.held[event.id] = None
-            await self.context.journal.accept(event, attention)
+            attention = await self._inbox.take(event, attention)
         except Fenced:
             self.tick.halt()
             raise
-        except (InboxFullError, JournalUnwritable) as refused:
-            _log.warn("{name} cannot take in more: {why}", name=self._manners.name, why=str(refused))
-            if attention.verdict is Classification.TRIGGER and event.by_rule is None:
-                self._launcher.launch(self._excused(), "excuse")
-                raise
-            return Attention(Classification.IGNORE, attention.importance)
         if attention.verdict is Classification.TRIGGER and event.by_rule is not None:
             self.tick.wake()  # no player waits for an answer
         elif attention.verdict is Classification.TRIGGER and is_left_open:
@@ -123,7 +126,7 @@ class Assistant:
 
     def _wake(self, event: Event) -> None:
         if self.tick.paused:
-            self._launcher.launch(self._excused(), "excuse")
+            self._launcher.launch(self._say_fallback_line(), "the fallback line")
         else:
             self.context.waking.asked(event)
         self.tick.wake()
@@ -244,11 +247,11 @@ class Assistant:
             _log.warn("{name}: {cause}", log_event="budget", name=self._manners.name, cause=outcome.cause)
             if self._on_failure is not None:
                 self._on_failure(outcome)
-            await self.context.tired.make()
+            await self.context.budget_line.make()
         elif isinstance(outcome, LimitReached) and outcome.limit is Limit.RATE:
             if self._on_failure is not None:
                 self._on_failure(outcome)
-            await self.context.hurried.make()
+            await self.context.rate_line.make()
         elif isinstance(outcome, Failed | LimitReached):
             await self.context.fallback_line.make()
         return outcome
@@ -260,5 +263,11 @@ class Assistant:
             self._on_failure(failed)
         return failed
 
-    async def _excused(self) -> None:
+    async def _write_down(self, event: Event, attention: Attention) -> None:
+        await self.context.journal.accept(event, attention)
+
+    async def _say_fallback_line(self) -> None:
         await self.context.fallback_line.make()
+
+    async def _begin_fallback_line(self) -> None:
+        self._launcher.launch(self._say_fallback_line(), "the fallback line")

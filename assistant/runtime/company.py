@@ -34,7 +34,7 @@ class Company:
     """Handles greetings, hints and lines to everybody for one assistant."""
 
     def __init__(self, context: RunContext, manners: Manners) -> None:
-        self._mind = context
+        self._context = context
         self._manners = manners
         #: The ids of the players who know how to talk with it.
         self._know: dict[str, None] = {}
@@ -50,12 +50,12 @@ class Company:
 
     def is_for_one_of_many(self, event: Event, attention: Attention) -> bool:
         """Tell whether the event is a line to everybody that another assistant of the process may answer."""
-        others = self._mind.floor is not None and self._mind.scheduler.living > 1
+        others = self._context.floor is not None and self._context.scheduler.living > 1
         return others and attention.verdict is Classification.TRIGGER and is_for_everybody(event, self._manners)
 
     async def answers(self, event: Event) -> bool:
         """Tell whether this assistant answers the line. Decides a little later, by chance."""
-        context = self._mind
+        context = self._context
         await deferLater(context.clock, context.random.uniform(0, LONGEST_DELAY))
         words = event.text if isinstance(event, Said) else ""
         floor = context.floor
@@ -73,20 +73,20 @@ class Company:
         """
         if attention.addressed:
             self._knows(event.who.id)
-        if isinstance(event, Arrived) and event.who.kind is Kind.PLAYER and self._mind.settings.greeting:
+        if isinstance(event, Arrived) and event.who.kind is Kind.PLAYER and self._context.settings.greeting:
             self._launcher.launch(self._greet(event), "greeting a player")
         if not isinstance(event, Said):
             return
         if event.who.id != self._last[0]:
             self._last = (event.who.id, self._last[1] + 1)
         is_lost = attention.verdict is Classification.CONTEXT and event.who.kind is Kind.PLAYER and not event.to_other
-        if self._mind.settings.hint and is_lost and event.who.id not in self._know:
+        if self._context.settings.hint and is_lost and event.who.id not in self._know:
             self._knows(event.who.id)
             self._launcher.launch(self._hint(event, self._last[1]), "telling a player how to talk with it")
 
     async def _greet(self, event: Arrived) -> None:
         """Greet the player who came in, unless they were greeted lately or have left again."""
-        context, now = self._mind, self._mind.clock.seconds()
+        context, now = self._context, self._context.clock.seconds()
         if now < self._greeted.get(event.who.id, now):
             return
         self._greeted[event.who.id] = now + context.settings.greet_hours * _HOUR
@@ -103,7 +103,7 @@ class Company:
 
     async def _hint(self, event: Said, line: int) -> None:
         """Tell the speaker how to talk with the assistant, unless somebody has answered them."""
-        context = self._mind
+        context = self._context
         await deferLater(context.clock, HINT_AFTER)
         is_first = context.floor is None or context.floor.claim(("hint", event.who.id), context.me.id, HINT_SECONDS)
         if line != self._last[1] or not is_first:

@@ -10,7 +10,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from assistant.loop.run_context import RunContext
-from assistant.loop.talk.asked import front_of
+from assistant.loop.talk.question import front_of
 from assistant.models.chosen import LOCAL_SECONDS, ChosenModel
 from assistant.runtime.character import Assistant
 from llm import Busy, CallOptions, LLMError, Message, ToolSpec

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from twisted.logger import Logger
-
-from assistant.events.classify import Attention, Classification, Manners, classify
+from assistant.events.classify import Attention, Classification, Manners
 from assistant.events.events import Event
-from assistant.events.fallback_line import FallbackLine, Waking
-from assistant.journal import Fenced, InboxFullError, JournalUnwritable
+from assistant.loop.speech.fallback_line import FallbackLine, Waking
+from assistant.runtime.inbox import Inbox
 from assistant.runtime.storage import Storage
-
-_log = Logger()
 
 
 class PendingInbox:
@@ -22,43 +18,29 @@ class PendingInbox:
     def __init__(
         self, storage: Storage, manners: Manners, muted: frozenset[str], fallback_line: FallbackLine, waking: Waking
     ) -> None:
-        self._journal = storage.journal
-        self._manners = manners
-        self._muted = muted
-        self._excuse = fallback_line
+        self._inbox = Inbox(storage.journal.accept, manners, lambda: muted, fallback_line.make)
+        self._fallback_line = fallback_line
         self._waking = waking
-        self._is_excused = False
+        self._is_unavailable = False
         self._somebody_waits = False
 
     async def cannot_think(self) -> None:
-        """Mark the model as unavailable: show the excuse now if a player waits, and to each who asks from now on."""
-        self._is_excused = True
+        """Mark the model as unavailable: show the fallback line now if a player waits, and to each new asker."""
+        self._is_unavailable = True
         self._waking.forget()
         if self._somebody_waits:
-            await self._excuse.make()
+            await self._fallback_line.make()
 
     async def hear(self, event: Event) -> Attention:
         """Write the event into the journal unless it is ignored, and return the attention it got.
 
         Raises InboxFullError or JournalUnwritable when a trigger cannot be written. Raises Fenced.
         """
-        attention = classify(event, self._manners, is_rested=False)  # a mere pose gets no excuse
-        if attention.verdict is Classification.IGNORE or event.who.id in self._muted:
-            return Attention(Classification.IGNORE, attention.importance)
-        try:
-            await self._journal.accept(event, attention)
-        except Fenced:
-            raise
-        except (InboxFullError, JournalUnwritable) as refused:
-            _log.warn("{name} cannot take in more: {why}", name=self._manners.name, why=str(refused))
-            if attention.verdict is not Classification.TRIGGER:
-                return Attention(Classification.IGNORE, attention.importance)
-            await self._excuse.make()
-            raise
+        attention = await self._inbox.take(event, self._inbox.judge(event))  # a mere pose wakes nobody yet
         if attention.verdict is Classification.TRIGGER:
             self._somebody_waits = True
-            if self._is_excused:
-                await self._excuse.make()
+            if self._is_unavailable:
+                await self._fallback_line.make()
             else:
                 self._waking.asked(event)
         return attention

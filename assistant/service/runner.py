@@ -18,10 +18,10 @@ from twisted.logger import Logger
 
 from assistant.config.schema import Config
 from assistant.errors import AssistantError
-from assistant.events.fallback_line import FallbackLine, Waking
 from assistant.events.outcome import Failed, LimitReached
+from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import build_assistant, granted, manners_of
+from assistant.runtime.build import build_assistant, granted_tools, manners_of
 from assistant.runtime.character import Assistant
 from assistant.runtime.ears import MakeEvent
 from assistant.runtime.storage import Storage
@@ -193,7 +193,7 @@ class AssistantRunner:
             storage = await shared.storage_of(self.place.me.id, settings.inbox_limit, self.place.me.name)
             muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
             fallback_line = FallbackLine(
-                self.place.world, shared.clock, settings.fallback_line, settings.excuse_every_seconds
+                self.place.world, shared.clock, settings.fallback_line, settings.fallback_every_seconds
             )
             self._doorstep = PendingInbox(
                 storage, manners_of(settings, self.place.me), muted, fallback_line, self._waking
@@ -204,7 +204,7 @@ class AssistantRunner:
         await self._turn()  # the whole game may be starting
         await shared.admit(self.config, self._entered)
         around = await shared.dependencies(self.place, self.config, self._storage, self.observers)
-        granted(settings, around.registry)  # a wrong name is told before a model is fetched
+        granted_tools(settings, around.registry)  # a wrong name is told before a model is fetched
         self.models = self.models or tuple(await shared.choose(self.config))
         await self._turn()  # many may have waited for one model
         around = replace(around, waking=self._waking)

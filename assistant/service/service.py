@@ -9,8 +9,8 @@ from typing import Any
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.checks.asking import asked
-from assistant.checks.doctor import DoctorRequest, examine
 from assistant.checks.finding import Finding
+from assistant.checks.run import DoctorRequest, examine
 from assistant.config.schema import Config, ModelConfig
 from assistant.config.web import WebConfig
 from assistant.errors import NoModelError

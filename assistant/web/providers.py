@@ -19,8 +19,7 @@ from tools.web.read.direct import DirectReadProvider
 from tools.web.read.jina import JinaOptions, JinaReadProvider, JinaSettings
 from tools.web.read.judging import JudgedReader
 from tools.web.registry import Providers, ProviderSettings, options_of
-from tools.web.search.api import Shared
-from tools.web.search.options import Options
+from tools.web.search.api import ProviderOptions, Shared
 from tools.web.source.protocol import ReadProvider, SearchProvider
 
 
@@ -75,7 +74,7 @@ class WebProviders:
             case "direct":
                 if settings.key or settings.url:
                     raise ValueError("direct takes neither a key nor an address: it reads pages itself")
-                options_of(name, Options, settings)
+                options_of(name, ProviderOptions, settings)
                 fetcher = SafeFetcher(self._reactor, self._resolver, self._policy, wall=self._wall)
                 return DirectReadProvider(fetcher, self._extractor)
             case "jina":

@@ -13,8 +13,8 @@ from assistant.config.web import WebConfig, WebProviderConfig
 from assistant.errors import KeyReferenceError
 from assistant.keys.reference import KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys, binding_of_provider
-from assistant.runtime.off_thread import in_daemon_thread
 from resilience import HttpExchange
+from resilience.threads import in_daemon_thread
 from tools import Tool
 
 if TYPE_CHECKING:

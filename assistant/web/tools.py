@@ -9,7 +9,8 @@ from tools import Tool
 from tools.web import open_page, web_search
 from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 from tools.web.open_page import open_page_tool
-from tools.web.source.protocol import ReadProvider, SearchProvider
+from tools.web.source.answers import Hits, WebPage
+from tools.web.source.protocol import SearchQuery, WebSource
 from tools.web.web_search import web_search_tool
 
 
@@ -27,17 +28,17 @@ def policy_of(config: WebConfig) -> UrlPolicy:
 
 def web_tools(
     config: WebConfig,
-    search: SearchProvider,
-    reader: ReadProvider,
+    hits: WebSource[SearchQuery, Hits],
+    pages: WebSource[str, WebPage],
     now: Callable[[], float],
     seconds: tuple[float, float] = (web_search.TIMEOUT_SECONDS, open_page.TIMEOUT_SECONDS),
 ) -> tuple[Tool, Tool]:
-    """Return the tools that search with `search` and open pages with `reader`. `now` gives clock seconds.
+    """Return the tools that search `hits` and open `pages`. `now` gives clock seconds.
 
     `seconds` are the longest times of a search and of a page.
     """
     searching, reading = seconds
     return (
-        web_search_tool(search, now, searching),
-        open_page_tool(reader, policy_of(config), config.max_page_length, now, reading),
+        web_search_tool(hits, now, searching),
+        open_page_tool(pages, policy_of(config), config.max_page_length, now, reading),
     )

@@ -1,6 +1,6 @@
 """The web of a process: the chains of providers, and for each assistant the two tools that use them.
 
-tool -> quota of the assistant -> cache -> filter by host -> chain -> for each provider: pace -> provider
+tool -> quota of the assistant -> filter by host -> cache -> chain -> for each provider: pace -> provider
 """
 
 from __future__ import annotations
@@ -14,11 +14,16 @@ from assistant.config.web import WebConfig
 from assistant.web.providers import WebProviders
 from assistant.web.tools import web_tools
 from tools import Tool
-from tools.web.source.caching import CachedReader, CachedSearch, PageCache, SearchCache
-from tools.web.source.chain import ReadChain, SearchChain
-from tools.web.source.filtering import Domains, FilteredSearch
-from tools.web.source.pacing import Pace, PacedReader, PacedSearch, Rate
-from tools.web.source.quota import AllottedReader, AllottedSearch, HourlyQuota
+from tools.web.errors import ErrorKind
+from tools.web.search.filtering import Domains, FilteredSearch
+from tools.web.source.answers import Hits, PageSource, SearchSource, WebPage
+from tools.web.source.cached import Cached, page_cache, search_cache
+from tools.web.source.first_of import FirstOf
+from tools.web.source.pace import Rate
+from tools.web.source.paced import Paced
+from tools.web.source.protocol import SearchQuery
+from tools.web.source.quota import Allotted, HourlyQuota
+from tools.web.source.state import OF_A_SERVICE, ProviderState, kinds_of_reader
 
 #: Returns the current key of the provider of this name, empty when there is none.
 RereadKey = Callable[[str], Awaitable[str]]
@@ -56,53 +61,52 @@ class Web:
         self._now = reactor.seconds
         self._providers = providers
         self._clock = reactor
-        self._allotted: dict[str, tuple[HourlyQuota, HourlyQuota]] = {}
+        self._random = random
+        self._quotas: dict[str, tuple[HourlyQuota, HourlyQuota]] = {}
         try:
-            search = [PacedSearch(providers.search(name), self._pace(name)) for name in config.search_provider]
-            readers = [PacedReader(providers.read(name), self._pace(name)) for name in config.read_provider]
+            self._search = [self._paced_search(name) for name in config.search_provider]
+            self._readers = [self._paced_reader(name) for name in config.read_provider]
         except ValueError as error:
             raise SettingsError(f"web: {error}") from error
+        self._found = search_cache(reactor, ttl_seconds=config.search_cache_seconds)
+        self._searches = FirstOf(self._search, reactor, has_new_key=self._has_new_key)
         domains = Domains(config.allow_domains, config.block_domains)
-        found = SearchCache(reactor, ttl_seconds=config.search_cache_seconds)
-        self._search, self._found = search, found
-        self._searches = SearchChain(search, reactor, random, has_new_key=self._has_new_key)
-        self._searching = FilteredSearch(CachedSearch(self._searches, found), domains)
-        pages = PageCache(reactor, ttl_seconds=config.page_cache_seconds)
-        self._readers, self._pages = readers, pages
-        self._reads = ReadChain(readers, reactor, random, has_new_key=self._has_new_key)
-        self._reading = CachedReader(self._reads, pages)
+        self._searching = FilteredSearch(Cached(self._searches, self._found), domains)
+        self._pages = page_cache(reactor, ttl_seconds=config.page_cache_seconds)
+        self._reads = FirstOf(self._readers, reactor, has_new_key=self._has_new_key)
+        self._reading = Cached(self._reads, self._pages)
 
     def tools(self, assistant: str) -> tuple[Tool, ...]:
         """Return the tools of one assistant, which has its own quota."""
-        searches, pages = self._allotments(assistant)
+        searches, pages = self._quotas_of(assistant)
         return web_tools(
             self._config,
-            AllottedSearch(self._searching, searches),
-            AllottedReader(self._reading, pages),
+            Allotted(self._searching, searches),
+            Allotted(self._reading, pages),
             self._now,
             (self._searches.total_seconds, self._reads.total_seconds),
         )
 
     def left(self, assistant: str) -> tuple[int, int]:
         """Return how many searches and pages this assistant has left in this hour."""
-        searches, pages = self._allotments(assistant)
+        searches, pages = self._quotas_of(assistant)
         return searches.left, pages.left
 
-    def _allotments(self, assistant: str) -> tuple[HourlyQuota, HourlyQuota]:
+    def _quotas_of(self, assistant: str) -> tuple[HourlyQuota, HourlyQuota]:
         """Return the quotas of searches and pages of one assistant. It keeps them when it is restarted."""
         now, config = self._now, self._config
-        if assistant not in self._allotted:
+        if assistant not in self._quotas:
             searches = HourlyQuota(config.searches_per_hour, now, "searches", whose=assistant)
-            self._allotted[assistant] = searches, HourlyQuota(config.pages_per_hour, now, "pages", whose=assistant)
-        return self._allotted[assistant]
+            self._quotas[assistant] = searches, HourlyQuota(config.pages_per_hour, now, "pages", whose=assistant)
+        return self._quotas[assistant]
 
     async def settings_changed(self) -> None:
         """Read the keys again, and ask every provider again, including those that refused their key."""
-        names = dict.fromkeys(provider.name for provider in self._paced)
+        names = dict.fromkeys((*self._config.search_provider, *self._config.read_provider))
         for name in names:
             self._forgive(name)
-        self._found.kept.forget_errors()
-        self._pages.kept.forget_errors()
+        self._found.forget_errors()
+        self._pages.forget_errors()
         for name in names:
             await self._has_new_key(name)
 
@@ -113,12 +117,7 @@ class Web:
     def status(self) -> str:
         """Return for the owner what went wrong lately, with a line for each provider; empty when nothing did."""
         now = self._now()
-        return "\n".join([*self._searches.troubles(now), *self._reads.troubles(now)])
-
-    @property
-    def _paced(self) -> list[PacedSearch | PacedReader]:
-        """Every provider, with its rate limit."""
-        return [*self._search, *self._readers]
+        return "\n".join([*self._searches.troubles("search", now), *self._reads.troubles("reading", now)])
 
     async def _has_new_key(self, name: str) -> bool:
         """Read the key of this provider again, and use it from now on. Return True when it has changed."""
@@ -126,21 +125,24 @@ class Web:
             return False
         for search in self._search:
             if search.name == name:
-                search.replace(self._providers.search(name))
+                search.replace(SearchSource(self._providers.search(name)))
         for reader in self._readers:
             if reader.name == name:
-                reader.replace(self._providers.read(name))
+                reader.replace(PageSource(self._providers.read(name)))
         self._forgive(name)
         return True
 
     def _forgive(self, name: str) -> None:
         """Forget this provider's failures, and the pauses it asked for."""
-        self._searches.configuration_changed(name)
-        self._reads.configuration_changed(name)
-        for provider in self._paced:
-            if provider.name == name:
-                provider.pace.configuration_changed()
+        self._searches.change_configuration(name)
+        self._reads.change_configuration(name)
 
-    def _pace(self, name: str) -> Pace:
+    def _paced_search(self, name: str) -> Paced[SearchQuery, Hits]:
+        return Paced(SearchSource(self._providers.search(name)), self._state(name, OF_A_SERVICE), self._clock)
+
+    def _paced_reader(self, name: str) -> Paced[str, WebPage]:
+        return Paced(PageSource(self._providers.read(name)), self._state(name, kinds_of_reader(name)), self._clock)
+
+    def _state(self, name: str, cools: frozenset[ErrorKind]) -> ProviderState:
         per_minute = self._providers.setting(name).per_minute or USUAL_PER_MINUTE.get(name, OTHERWISE_PER_MINUTE)
-        return Pace(name, self._clock, Rate(60.0 / per_minute))
+        return ProviderState(self._now, self._random, Rate(60.0 / per_minute), cools)

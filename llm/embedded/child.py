@@ -15,7 +15,6 @@ from twisted.internet.interfaces import IDelayedCall, IReactorProcess, IReactorT
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
-import llm
 from llm.messages import JSONObject
 
 #: How many bytes of stderr are kept.
@@ -39,7 +38,7 @@ def module_command(python: str, module: str) -> tuple[str, ...]:
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a child, without obvious secrets and with our packages on the path."""
     kept = {name: value for name, value in environment.items() if not name.upper().endswith(_SECRET_ENDINGS)}
-    ours = str(Path(llm.__file__).parents[1])
+    ours = str(Path(__file__).parents[2])
     rest = kept.get("PYTHONPATH", "")
     kept["PYTHONPATH"] = os.pathsep.join(part for part in (ours, rest) if part)
     return kept

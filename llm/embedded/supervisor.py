@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +25,13 @@ from llm.embedded.child import Child, child_environment, module_command
 from llm.embedded.conversation import Answer, Conversation, ending
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, Phase, Progress, told_progress
-from llm.embedded.restarts import Restarts
 from llm.embedded.server import KEY_VARIABLE, PASSIVE_WAITING, default_threads
 from llm.messages import JSONObject
+
+#: The time in which restarts are counted, in seconds.
+WINDOW_SECONDS = 600.0
+#: Seconds to wait before the first, second and third restart within the window.
+DELAYS_SECONDS = (1.0, 4.0, 16.0)
 
 _log = Logger()
 
@@ -42,6 +47,28 @@ class Commands:
     def of(cls, python: str) -> Commands:
         """Return commands that run our own modules with the given Python."""
         return cls(module_command(python, "llm.embedded.fetching.fetch"), module_command(python, "llm.embedded.server"))
+
+
+class _Restarts:
+    """Limits the restarts of a child that died: at most 3 in 10 minutes, each after a longer wait."""
+
+    def __init__(self, clock: IReactorTime) -> None:
+        self._clock = clock
+        self._at: deque[float] = deque()
+
+    def next_delay(self) -> float | None:
+        """Return the seconds to wait before the next restart, or None when no restart is left.
+
+        The restart is counted at once.
+        """
+        now = self._clock.seconds()
+        while self._at and now - self._at[0] >= WINDOW_SECONDS:
+            self._at.popleft()
+        if len(self._at) >= len(DELAYS_SECONDS):
+            return None
+        delay = DELAYS_SECONDS[len(self._at)]
+        self._at.append(now)
+        return delay
 
 
 def _ignore(_: object) -> None:
@@ -86,7 +113,7 @@ class EmbeddedModel:
         self._on_lost = on_lost
         self._commands = commands or Commands.of(sys.executable)
         self._key = secrets.token_urlsafe(32)
-        self._restarts = Restarts(clock)
+        self._restarts = _Restarts(clock)
         self._children: set[Child] = set()
         self._work: Deferred[Endpoint] | Deferred[None] | None = None
         self._running = False

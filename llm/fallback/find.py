@@ -6,8 +6,9 @@ length of the text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
@@ -20,10 +21,11 @@ from llm.fallback.formats.pythonic import read_pythonic
 from llm.fallback.formats.react import read_react
 from llm.fallback.formats.tags import read_tags
 from llm.fallback.judge import accepted, reasoning_round
-from llm.fallback.quotes import Quotes, may_hold_call
-from llm.fallback.stops import stop_at
+from llm.fallback.quotes import Quotes, inputs_of, may_hold_call
 from llm.loose_json.repair import MAX_CHARS
-from llm.messages import ToolCall, ToolSpec
+from llm.messages import Block, Message, Reasoning, Role, ToolCall, ToolSpec
+from llm.request import ChatRequest
+from llm.response import FinishReason, LLMResponse
 from llm.wire.thinking import split_thinking
 
 #: Each reads the whole text. Where two see a call in one place, the one that begins first is right. A new format needs
@@ -36,6 +38,11 @@ READERS: tuple[Reader, ...] = (
     read_elements,
     read_react,
     read_gemma,
+)
+#: The trained end marks of models, which a server may let through.
+_STOP = re.compile(
+    r"<\|(?:im_end|eot_id|endoftext|end_of_text|END_OF_TURN_TOKEN|return)\|>|<end_of_turn>|<turn\|>"
+    r"|<\uff5cend▁of▁sentence\uff5c>|</s>"
 )
 
 
@@ -78,7 +85,7 @@ def find_calls(
     offer = Offer(tools)
     quotes = Quotes(inputs, offer, READERS)
     reading = _read(answer, offer, complete)
-    stop = stop_at(answer, reading.candidates)
+    stop = _stop_at(answer, reading.candidates)
     if stop is not None:
         answer = answer[:stop]
         reading = _read(answer, offer, complete=True)
@@ -92,6 +99,30 @@ def find_calls(
     reasoning = "\n".join(part for part in (thoughts.strip(), around) if part)
     calls = _calls(meant, new_id)
     return Found(calls, reasoning, "", any(found.repaired for found in meant), quoted, _repeats(calls))
+
+
+def with_calls_from_text(response: LLMResponse, request: ChatRequest, new_id: Callable[[], str]) -> LLMResponse:
+    """Return the response with the tool calls found in its text, if tools were offered and none came natively."""
+    if response.has_tool_calls or not request.tools or not response.content:
+        return response
+    if response.finish_reason is FinishReason.PAUSED:
+        return response
+    complete = response.finish_reason is not FinishReason.LENGTH
+    found = find_calls(
+        response.content, request.tools, complete=complete, inputs=inputs_of(request.messages), new_id=new_id
+    )
+    if not found.calls:
+        return response
+    thoughts = response.reasoning + found.reasoning
+    blocks: list[Block] = [Reasoning(thoughts)] if thoughts else []
+    blocks.extend(found.calls)
+    return replace(
+        response,
+        message=Message(Role.ASSISTANT, tuple(blocks)),
+        finish_reason=FinishReason.TOOL_CALLS,
+        from_fallback=True,
+        repaired=found.repaired,
+    )
 
 
 def _read(text: str, offer: Offer, complete: bool) -> Reading:
@@ -112,3 +143,22 @@ def _repeats(calls: Sequence[ToolCall]) -> int:
     """Count the calls that equal an earlier one."""
     distinct = {orjson.dumps([call.name, call.arguments], option=orjson.OPT_SORT_KEYS) for call in calls}
     return len(calls) - len(distinct)
+
+
+def _stop_at(text: str, candidates: Sequence[Candidate]) -> int | None:
+    """Return where the first end mark is that is neither inside a call nor at the start of the text, or None.
+
+    `</s>` does not count in a text that strikes words out with `<s>`.
+    """
+    calls = iter(candidates)
+    call = next(calls, None)
+    strikes = text.find("<s>", 1)
+    for mark in _STOP.finditer(text):
+        at = mark.start()
+        while call and call.end <= at:
+            call = next(calls, None)
+        is_inside = call is not None and call.start <= at
+        is_struck = mark.group() == "</s>" and 0 < strikes < at
+        if not is_inside and not is_struck and at and not text[:at].isspace():
+            return at
+    return None

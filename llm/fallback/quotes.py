@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import overload
 
 import orjson
 
 from llm.fallback.drafts import Candidate, Draft, Offer, Reader
 from llm.fallback.traces import Traces
 from llm.loose_json.tokens import WorkBudget
+from llm.messages import Message, Role, Text
 
 #: Blanks, backslashes and escaped line breaks: what may differ between two spellings of one JSON text.
 _SPELLING = re.compile(r"\\[nrt]|[\s\\]+")
@@ -128,3 +130,37 @@ def _squeezed(text: str) -> str:
 
 def _canonical(draft: Draft) -> bytes:
     return orjson.dumps([draft.name, draft.arguments, draft.problem], option=orjson.OPT_SORT_KEYS)
+
+
+def inputs_of(messages: Sequence[Message]) -> Sequence[str]:
+    """Return the untrusted text of the conversation: a call quoted from it is not the model's own."""
+    return _Inputs(messages)
+
+
+class _Inputs(Sequence[str]):
+    """The untrusted text, gathered on first use: a history is long, and few answers hold a call to compare with it."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        return self._texts[at]
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        spoken: list[str] = []
+        heard: list[str] = []
+        for message in self._messages:
+            if message.role is Role.USER:
+                spoken += [block.text for block in message.blocks if isinstance(block, Text)]
+            heard += [result.text for result in message.tool_results]
+        return spoken + heard

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from llm.modes.call_record import CallRecord
-from llm.modes.call_record import CallStyle as Asked
-from llm.modes.mode import FieldOverride
+from llm.modes.call_record import CallRecord, CallStyle, outcome_of, recorded
+from llm.modes.mode import FieldOverride, RequestMode
+from llm.request import ChatRequest
+from llm.response import FinishReason, LLMResponse
 
 
 @dataclass(slots=True)
@@ -28,7 +29,7 @@ class ModelRecord:
     @property
     def as_text(self) -> bool:
         """Whether tools are described and called as text: the model refuses them, or its native calls fail."""
-        return self.native_tools is False or self.calls.way is Asked.FALLBACK
+        return self.native_tools is False or self.calls.way is CallStyle.FALLBACK
 
 
 class Capabilities:
@@ -43,3 +44,25 @@ class Capabilities:
         if key not in self._records:
             self._records[key] = ModelRecord()
         return self._records[key]
+
+
+def learn_from_answer(response: LLMResponse, ask: ChatRequest, way: RequestMode, record: ModelRecord) -> None:
+    """Record how the calls of an answer came out, and whether its text stood alone, for later answers.
+
+    An answer that was cut off says nothing about what the model can do. Neither does one to a call that gives way to
+    others.
+    """
+    if not ask.tools or ask.caller.gives_way or response.finish_reason is FinishReason.LENGTH:
+        return
+    calls = response.tool_calls
+    outcome = outcome_of(
+        calls=len(calls),
+        problems=sum(bool(call.problem) for call in calls),
+        repaired=response.repaired or (way.native and response.from_fallback),
+        required=ask.tool_choice not in {None, "auto", "none"},
+    )
+    if response.content.strip() or response.from_fallback:
+        is_answer = not calls and not response.reasoning
+        record.text_alone = record.text_alone is not False and is_answer
+    asked = CallStyle.NATIVE if way.native else CallStyle.FALLBACK
+    record.calls = recorded(record.calls, outcome, way=asked)

@@ -6,31 +6,31 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from llm.messages import Message
-from llm.packing.packed import Cut, Keeper, Packed, Part
+from llm.packing.packed import Cut, MessageCodec, Packed, Part
 
 #: A row of this many bytes takes no more messages, because adding to a row copies it.
 FULL = 32 * 1024
 
 
-def pack(told: Iterable[Sequence[Message]], parts: list[Part], keeper: Keeper) -> None:
+def pack(groups: Iterable[Sequence[Message]], parts: list[Part], codec: MessageCodec) -> None:
     """Append the messages to `parts`, packed where possible. Cuts are copied as they are."""
     fresh: list[Message] = []
-    for messages in _rejoined(told):
+    for messages in _rejoin(groups):
         if not isinstance(messages, Cut):
             fresh += messages
             continue
-        _pack(fresh, parts, keeper)
+        _pack(fresh, parts, codec)
         fresh = []
         last = _last_of(parts, messages.row.key)
         if last is None:
-            last = messages.row.emptied()
+            last = messages.row.empty_copy()
             parts.append(last)
-        if not last.copied(messages):
+        if not last.append_cut(messages):
             fresh = list(messages)
-    _pack(fresh, parts, keeper)
+    _pack(fresh, parts, codec)
 
 
-def cuts(parts: Iterable[Part], lengths: Iterable[int]) -> Iterator[Sequence[Message]]:
+def regroup(parts: Iterable[Part], lengths: Iterable[int]) -> Iterator[Sequence[Message]]:
     """Yield the messages in groups of these lengths. A group that lies within one row is not decoded."""
     left = iter(parts)
     part: Part | None = None
@@ -55,7 +55,7 @@ def cuts(parts: Iterable[Part], lengths: Iterable[int]) -> Iterator[Sequence[Mes
             yield tuple(group)
 
 
-def _pack(messages: Iterable[Message], parts: list[Part], keeper: Keeper) -> None:
+def _pack(messages: Iterable[Message], parts: list[Part], codec: MessageCodec) -> None:
     for key, group in groupby(messages, _key_of):
         if key is None:
             parts.extend(group)
@@ -66,7 +66,7 @@ def _pack(messages: Iterable[Message], parts: list[Part], keeper: Keeper) -> Non
             if row is None or row.size + size >= FULL:
                 if row is not None:
                     row.add(batch)
-                row, size, batch = Packed(message.wire, keeper), 0, []
+                row, size, batch = Packed(message.wire, codec), 0, []
                 parts.append(row)
             batch.append(message)
             size += len(message.wire[key])
@@ -80,10 +80,10 @@ def _last_of(parts: Sequence[Part], key: str) -> Packed | None:
     return last if isinstance(last, Packed) and last.key == key and last.size < FULL else None
 
 
-def _rejoined(told: Iterable[Sequence[Message]]) -> Iterator[Sequence[Message]]:
+def _rejoin(groups: Iterable[Sequence[Message]]) -> Iterator[Sequence[Message]]:
     """Yield the same groups, with cuts that follow each other in one row joined into one."""
     whole: Cut | None = None
-    for messages in told:
+    for messages in groups:
         if whole is not None:
             if isinstance(messages, Cut) and whole.row is messages.row and whole.stop == messages.start:
                 whole = Cut(whole.row, whole.start, messages.stop)

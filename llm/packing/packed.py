@@ -1,7 +1,7 @@
 """Old messages stored as the bytes they are sent as. They become messages again only when they are read.
 
 A message with its blocks, texts and encoded form takes about a kilobyte. The bytes alone take a fifth of that, and most
-calls need nothing else. What cannot be read back from the bytes is kept beside them (`read_back.py`).
+calls need nothing else. A message that cannot be read back from its bytes (`read_back.py`) has its record beside them.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from types import MappingProxyType
 from typing import Protocol, overload
 
 from llm.messages import Message, Role
-from llm.packing.read_back import KEPT, NAMED, read, way_back
+from llm.packing.read_back import read_message, reads_back
 
 _NONE: Mapping[int, bytes] = MappingProxyType({})
 _ROLES = tuple(Role)
 _PLACES = {role: place for place, role in enumerate(_ROLES)}
-#: The kind of a message is its role times this number, plus the way to read it back.
-_WAYS = 4
 
 
-class Keeper(Protocol):
+class MessageCodec(Protocol):
     """A codec that writes a message down exactly and reads it again."""
 
     def encode(self, value: Message, /) -> bytes:
@@ -81,16 +79,18 @@ class _Unread(Sequence[Message]):
 
 
 class Packed(_Unread):
-    """A row of messages stored as bytes. `keeper` writes down what the bytes do not say."""
+    """A row of messages stored as bytes. `codec` writes down those of which the bytes do not say everything."""
 
-    __slots__ = ("_keeper", "encoded", "kept", "kinds")
+    __slots__ = ("_codec", "encoded", "kinds", "records")
 
-    def __init__(self, keys: Iterable[str], keeper: Keeper) -> None:
+    def __init__(self, keys: Iterable[str], codec: MessageCodec) -> None:
         """Make an empty row. The messages are read back from the bytes under the first of `keys`."""
         self.encoded = tuple(map(_Encoded, keys))
-        self._keeper = keeper
+        self._codec = codec
+        #: A byte for each message: its role, and whether its bytes are the raw turn as well.
         self.kinds = b""
-        self.kept: Mapping[int, bytes] = _NONE
+        #: The records of the messages that cannot be read back from their bytes, by index.
+        self.records: Mapping[int, bytes] = _NONE
 
     @property
     def key(self) -> str:
@@ -102,40 +102,40 @@ class Packed(_Unread):
         """The number of those bytes."""
         return len(self.encoded[0].wire)
 
-    def emptied(self) -> Packed:
-        """Return an empty row with the same keys and keeper."""
-        return Packed([encoded.key for encoded in self.encoded], self._keeper)
+    def empty_copy(self) -> Packed:
+        """Return an empty row with the same keys and codec."""
+        return Packed([encoded.key for encoded in self.encoded], self._codec)
 
     def add(self, messages: Sequence[Message]) -> None:
         """Append these messages; each has bytes under `key`. The bytes already there are copied, not decoded."""
-        key, start, before = self.key, len(self.kinds), None
-        kinds, kept = bytearray(), {}
+        key, start = self.key, len(self.kinds)
+        kinds, records = bytearray(), {}
+        before = self._before(start, messages[0].role) if messages else None
         for at, message in enumerate(messages, start):
-            way = way_back(before, message, key)
-            if way == KEPT:
-                kept[at] = self._keeper.encode(message)
-            kinds.append(_PLACES[message.role] * _WAYS + way)
+            if not reads_back(message, message.wire[key], before):
+                records[at] = self._codec.encode(message)
+            kinds.append(_PLACES[message.role] * 2 + (message.raw is not None))
             before = message
         self.kinds += kinds
-        if kept:
-            self.kept = {**self.kept, **kept}
+        if records:
+            self.records = {**self.records, **records}
         for encoded in self.encoded:
             if len(encoded.sizes) == start and all(encoded.key in message.wire for message in messages):
                 encoded.add([message.wire[encoded.key] for message in messages])
 
-    def joined(self, key: str, encode: Callable[[Message], bytes]) -> bytes:
+    def join(self, key: str, encode: Callable[[Message], bytes]) -> bytes:
         """Return the bytes of all messages, with commas between. Missing ones are encoded now and kept."""
         return self._of(key, encode).wire
 
     def pieces(self, key: str, encode: Callable[[Message], bytes]) -> Iterator[tuple[Role, bytes]]:
         """Iterate over the role and the bytes of each message."""
-        roles = (_ROLES[kind // _WAYS] for kind in self.kinds)
+        roles = (_ROLES[kind // 2] for kind in self.kinds)
         return zip(roles, self._of(key, encode).pieces(), strict=True)
 
     def longest(self, role: Role, start: int, stop: int) -> int:
         """Return the size in bytes of the longest message of this role from `start` to `stop`, 0 when there is none."""
-        told = zip(self.kinds[start:stop], self.encoded[0].sizes[start:stop], strict=True)
-        return max((size for kind, size in told if _ROLES[kind // _WAYS] is role), default=0)
+        sizes = zip(self.kinds[start:stop], self.encoded[0].sizes[start:stop], strict=True)
+        return max((size for kind, size in sizes if _ROLES[kind // 2] is role), default=0)
 
     def __len__(self) -> int:
         """Return the number of messages."""
@@ -147,34 +147,37 @@ class Packed(_Unread):
 
     def span(self, start: int, stop: int) -> Iterator[Message]:
         """Iterate over the messages from `start` to `stop`."""
-        before: Message | None = None
-        if start and self.kinds[start] % _WAYS == NAMED:
-            [before] = self.span(start - 1, start)
+        before = self._before(start, _ROLES[self.kinds[start] // 2]) if start < stop else None
         encoded = [(encoded.key, encoded.pieces(start, stop)) for encoded in self.encoded]
         for at, kind in enumerate(self.kinds[start:stop], start):
             wire = {key: piece for key, pieces in encoded if (piece := next(pieces, None)) is not None}
-            kept = self.kept.get(at)
-            role, way = _ROLES[kind // _WAYS], kind % _WAYS
-            message = read(before, role, wire[self.key], way) if kept is None else self._keeper.decode(kept)
+            if (record := self.records.get(at)) is not None:
+                message = self._codec.decode(record)
+            else:
+                message = read_message(_ROLES[kind // 2], wire[self.key], before, as_sent=bool(kind % 2))
             message.wire.update(wire)
             yield message
             before = message
 
-    def copied(self, cut: Cut) -> bool:
-        """Add the messages of the cut without decoding them. Return False, and do nothing, when that is impossible."""
+    def append_cut(self, cut: Cut) -> bool:
+        """Append the messages of the cut without decoding them. Return False, and do nothing, if that is impossible."""
         row, start, stop = cut.row, cut.start, cut.stop
-        if row.key != self.key or row.kinds[start] % _WAYS == NAMED:
+        if row.key != self.key or _ROLES[row.kinds[start] // 2] is Role.TOOL:  # the calls of the results stay behind
             return False
         at = len(self.kinds)
         self.kinds += row.kinds[start:stop]
-        if kept := {at + place - start: row.kept[place] for place in row.kept if start <= place < stop}:
-            self.kept = {**self.kept, **kept}
+        if records := {at + place - start: row.records[place] for place in row.records if start <= place < stop}:
+            self.records = {**self.records, **records}
         theirs = {encoded.key: encoded for encoded in row.encoded}
         for encoded in self.encoded:
             other = theirs.get(encoded.key)
             if len(encoded.sizes) == at and other is not None and len(other.sizes) >= stop:
                 encoded.add(list(other.pieces(start, stop)))
         return True
+
+    def _before(self, at: int, role: Role) -> Message | None:
+        """Return the message before this place when a message of this role there may need it, else None."""
+        return next(self.span(at - 1, at)) if at and role is Role.TOOL else None
 
     def _of(self, key: str, encode: Callable[[Message], bytes]) -> _Encoded:
         """Return the bytes of all messages under this key. Encode those that are missing."""

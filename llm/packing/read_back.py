@@ -1,7 +1,7 @@
 """Reads messages back from the bytes that the providers here encode them to. Pure.
 
-Bytes say less than a message: a result's name, reasoning, and why a call cannot be run may be missing. So each message
-is read back when it is packed, and compared. The way that restored it is noted, and `KEPT` when none did.
+Bytes say less than a message: reasoning, or why a call cannot be run, may be missing. So each message is read back when
+it is packed, and compared; one that comes out different is stored as its record as well (`packed.py`).
 """
 
 from __future__ import annotations
@@ -13,46 +13,39 @@ import orjson
 
 from llm.messages import Block, Message, RawTurn, Reasoning, Role, Text, ToolCall, ToolResult
 
-#: KEPT: the bytes do not say everything. PLAIN: they do. NAMED: they do, except for the names of results, which come
-#: from the calls of the preceding message. RAW: they are the turn as Anthropic sent it.
-KEPT, PLAIN, NAMED, RAW = range(4)
 
-_WAYS_OF = {Role.SYSTEM: (PLAIN,), Role.USER: (PLAIN,), Role.ASSISTANT: (PLAIN, RAW), Role.TOOL: (NAMED, PLAIN)}
-
-
-def way_back(before: Message | None, message: Message, key: str) -> int:
-    """Return the way to read the message back from its bytes under this key. `before` is the preceding message."""
-    for way in _WAYS_OF[message.role]:
-        if way == NAMED and before is None:
-            continue
-        try:
-            if read(before, message.role, message.wire[key], way) == message:
-                return way
-        except (KeyError, TypeError, ValueError, AttributeError):
-            continue
-    return KEPT
+def reads_back(message: Message, wire: bytes, before: Message | None) -> bool:
+    """Tell whether these bytes are enough to read the message back. `before` is the message before it, if any."""
+    try:
+        return read_message(message.role, wire, before, as_sent=message.raw is not None) == message
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return False
 
 
-def read(before: Message | None, role: Role, wire: bytes, way: int) -> Message:
-    """Return the message. Use it only on bytes that `way_back` was given; for others its errors are unspecified."""
+def read_message(role: Role, wire: bytes, before: Message | None, *, as_sent: bool) -> Message:
+    """Return the message of these bytes. Errors are unspecified for bytes of which `reads_back` says no.
+
+    `before` names the tools of results whose bytes do not. With `as_sent`, the bytes are the raw turn as well: only
+    Anthropic's are replayed verbatim.
+    """
     objects = orjson.loads(b"[%b]" % wire)
     if role is Role.TOOL:
-        names = {call.id: call.name for call in before.tool_calls} if before and way == NAMED else {}
-        return Message(role, tuple([_result(told, names) for told in objects]))
+        names = {call.id: call.name for call in before.tool_calls} if before else {}
+        return Message(role, tuple([_result(found, names) for found in objects]))
     blocks: list[Block] = []
-    for told in objects:
-        blocks += _turn(told) if "role" in told else _content(told)
-    return Message(role, tuple(blocks), RawTurn("anthropic", tuple(objects)) if way == RAW else None)
+    for found in objects:
+        blocks += _turn(found) if "role" in found else _content(found)
+    return Message(role, tuple(blocks), RawTurn("anthropic", tuple(objects)) if as_sent else None)
 
 
-def _turn(told: Mapping[str, Any]) -> list[Block]:
+def _turn(found: Mapping[str, Any]) -> list[Block]:
     """Return the blocks of a wire message of Chat Completions or Ollama."""
     blocks: list[Block] = []
-    if thought := told.get("thinking"):
+    if thought := found.get("thinking"):
         blocks.append(Reasoning(thought))
-    if text := told["content"]:
+    if text := found["content"]:
         blocks.append(Text(text))
-    for call in told.get("tool_calls", ()):
+    for call in found.get("tool_calls", ()):
         function = call["function"]
         arguments = function["arguments"]
         parsed = orjson.loads(arguments) if isinstance(arguments, str) else arguments
@@ -60,20 +53,20 @@ def _turn(told: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def _content(told: Mapping[str, Any]) -> list[Block]:
+def _content(found: Mapping[str, Any]) -> list[Block]:
     """Return the block for one of Anthropic's content blocks, or none for a kind that has no counterpart here."""
-    match told["type"]:
+    match found["type"]:
         case "text":
-            return [Text(told["text"])]
+            return [Text(found["text"])]
         case "thinking":
-            return [Reasoning(told["thinking"], told.get("signature", ""))]
+            return [Reasoning(found["thinking"], found.get("signature", ""))]
         case "tool_use":
-            return [ToolCall(told["id"], told["name"], told["input"])]
+            return [ToolCall(found["id"], found["name"], found["input"])]
         case _:
             return []
 
 
-def _result(told: Mapping[str, Any], names: Mapping[str, str]) -> ToolResult:
-    call_id = told["tool_use_id"] if "tool_use_id" in told else told["tool_call_id"]
-    name = names.get(call_id) or told.get("tool_name", "")
-    return ToolResult(call_id, name, told["content"], told.get("is_error", False))
+def _result(found: Mapping[str, Any], names: Mapping[str, str]) -> ToolResult:
+    call_id = found["tool_use_id"] if "tool_use_id" in found else found["tool_call_id"]
+    name = found["tool_name"] if "tool_name" in found else names.get(call_id, "")
+    return ToolResult(call_id, name, found["content"], found.get("is_error", False))

@@ -19,7 +19,7 @@ _MODULES = (
     "ollama",
     "chat",
     "openai",
-    "anthropic",
+    "anthropic.provider",
     "openrouter",
 )
 

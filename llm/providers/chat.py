@@ -12,13 +12,12 @@ from twisted.web.http_headers import Headers
 from llm.errors import LLMError, Rejected
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.modes.mode import RequestMode
-from llm.options import CallOptions, ToolChoice, merge
 from llm.providers.adapting import adapted
 from llm.providers.chat_stream import ChatStream
 from llm.providers.ollama import function_tool
-from llm.providers.provider import LLMProvider
+from llm.providers.provider import NAMELESS, LLMProvider
+from llm.request import CallOptions, ToolChoice, merge
 from llm.stream import StreamEvent
-from llm.wire.call_ids import NAMELESS
 from llm.wire.error_bodies import read_error_body, typed_error
 
 

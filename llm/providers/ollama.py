@@ -15,12 +15,11 @@ from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
-from llm.options import CallOptions, ToolChoice, merge
-from llm.providers.provider import LLMProvider
+from llm.providers.provider import NAMELESS, LLMProvider
 from llm.providers.until_error import UntilError
+from llm.request import CallOptions, ToolChoice, merge
 from llm.response import FinishReason, Usage
 from llm.stream import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
-from llm.wire.call_ids import NAMELESS
 from llm.wire.error_bodies import excerpt, read_error, read_error_body, typed_error
 from llm.wire.lines import LineDecoder
 

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from llm.messages import JSONObject, ToolSpec
 from llm.modes.structured import is_strict
-from llm.options import CallOptions, ToolChoice, merge
 from llm.providers.chat import ChatProvider
+from llm.request import CallOptions, ToolChoice, merge
 
 DEFAULT_URL = "https://api.openai.com/v1"
 

@@ -10,8 +10,8 @@ from twisted.web.http_headers import Headers
 from llm.errors import LLMError, QuotaExhausted, RateLimited
 from llm.messages import JSONObject, ToolSpec
 from llm.modes.structured import is_strict
-from llm.options import CallOptions, ToolChoice, merge
 from llm.providers.chat import ChatProvider
+from llm.request import CallOptions, ToolChoice, merge
 
 DEFAULT_URL = "https://openrouter.ai/api/v1"
 

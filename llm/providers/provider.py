@@ -19,14 +19,16 @@ from llm.errors import LLMError, Rejected
 from llm.fallback.prompt import as_text
 from llm.messages import JSON, JSONObject, Message, ToolResult, ToolSpec
 from llm.modes.mode import FieldOverride, RequestMode, amend
-from llm.options import CallOptions, ToolChoice
 from llm.packing.packed import parts_of
+from llm.request import CallOptions, ToolChoice
 from llm.response import RateLimitInfo
 from llm.stream import StreamEvent
 from llm.tokens.estimate import TokenEstimator
 from llm.wire.rate_limits import Moment, read_rate_limits
 from resilience import host_of, origin_of
 
+#: The name given to a nameless call that is sent back to a provider: no provider accepts an empty name.
+NAMELESS = "unnamed"
 #: Makes the derived names of keys useless outside this process.
 _SALT = secrets.token_bytes(16)
 
@@ -267,7 +269,7 @@ class LLMProvider(ABC):
             return self._encode_once(message, key, tools_as_text)
 
         return [
-            part.wire.get(key) or encode(part) if isinstance(part, Message) else part.joined(key, encode)
+            part.wire.get(key) or encode(part) if isinstance(part, Message) else part.join(key, encode)
             for part in parts_of(messages)
         ]
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from llm.testing.anthropic import FakeAnthropic
@@ -32,7 +31,7 @@ from llm.testing.script import (
 )
 from llm.testing.server import FakeServer
 from llm.testing.serving import serve
-from resilience.testing.foreground import serve_until_interrupted
+from resilience.testing.foreground import print_and_wait, serve_until_interrupted
 
 #: The values of `--fault`, and what each makes of a good reply.
 FAULTS: dict[str, Callable[[Reply], Step]] = {
@@ -147,10 +146,7 @@ def _speaking(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
 
 async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) -> None:
     async with serve(_fake(options, reactor), reactor, options.port) as url:
-        base = f"{url}/v1" if options.protocol == "chat" else url
-        sys.stdout.write(f"{base}\n")
-        sys.stdout.flush()
-        await Deferred()
+        await print_and_wait(f"{url}/v1" if options.protocol == "chat" else url)
 
 
 if __name__ == "__main__":

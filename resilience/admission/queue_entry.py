@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
+from resilience.admission.attempt import Attempt
 from resilience.admission.quota import Quota
 from resilience.errors import NotAdmitted
-
-if TYPE_CHECKING:
-    from resilience.admission.upstream import Attempt
 
 
 @dataclass(frozen=True, slots=True)

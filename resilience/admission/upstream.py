@@ -15,17 +15,14 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from resilience.admission.breaker import CircuitBreaker, Permit
+from resilience.admission.attempt import Attempt
+from resilience.admission.breaker import CircuitBreaker
 from resilience.admission.circuit import BreakerConfig, Change, CircuitState
 from resilience.admission.in_flight import InFlight, InFlightConfig
 from resilience.admission.queue import FairQueue
 from resilience.admission.queue_entry import AdmissionRequest, QueueEntry, Ready
-from resilience.admission.quota import Quota, Reserved
-from resilience.admission.rate_limit_window import RateLimitSnapshot
 from resilience.admission.retry_budget import RetryBudget, RetryBudgetConfig
-from resilience.amounts import Amount
 from resilience.errors import CircuitOpen, NotAdmitted, QueueFull
-from resilience.verdict import Verdict
 
 _log = Logger()
 
@@ -48,55 +45,6 @@ class UpstreamConfig:
 
 #: How long an idle connection is assumed to be open still, in seconds: less than servers and pools keep it.
 CONNECTED_SECONDS = 4.0
-
-
-class Attempt:
-    """One attempt that is being made. It ends exactly once: succeeded, failed, or given back.
-
-    `used` is what it has cost so far, kept up to date by the code that makes the attempt. Call `heard` whenever the
-    server sent something.
-    """
-
-    __slots__ = ("_number", "_permit", "_sent", "_upstream", "heard", "quota", "used")
-
-    def __init__(self, upstream: Upstream, quota: Quota, permit: Permit, number: int, sent: Reserved) -> None:
-        self._upstream = upstream
-        self._permit = permit
-        self._number = number
-        self._sent = sent
-        self.quota = quota
-        self.used = Amount()
-        self.heard = permit.heard
-
-    def told(self, requests: RateLimitSnapshot | None, tokens: RateLimitSnapshot | None) -> None:
-        """Note what the response says of the limits."""
-        self.quota.tell(self._sent, requests, tokens)
-
-    def succeeded(self) -> None:
-        """End the passage: the answer is whole and good."""
-        self._permit.success()
-        self._upstream.in_flight.succeeded()
-        self.quota.taken()
-        self.quota.ended(self._sent, well=True)
-        self._upstream.left()
-
-    def failed(self, verdict: Verdict) -> None:
-        """End the passage: the attempt failed, with this verdict."""
-        self.quota.ended(self._sent, well=False)
-        if verdict.is_failure:
-            self._permit.failure(verdict.cause)
-        else:
-            self._permit.give_back(verdict.cause)
-        if verdict.throttled:
-            self._upstream.in_flight.throttled(self._number)
-            self.quota.refused()
-        self._upstream.left()
-
-    def give_back(self) -> None:
-        """End the passage: the caller does not want it any more."""
-        self.quota.ended(self._sent, well=False)
-        self._permit.give_back("cancelled")
-        self._upstream.left()
 
 
 class Upstream:
@@ -215,12 +163,12 @@ class Upstream:
         """Admit an attempt. Raises CircuitOpen."""
         permit = self.breaker.acquire(is_repeat=request.is_repeat)
         is_new = self._needs_connection(now)
-        sent, number = request.quota.send(request.tokens), self.in_flight.enter()
+        attempt = Attempt(permit, request.quota, request.tokens, self.in_flight, self.left)
         if is_new:
             self._next_start = max(now, self._next_start) + self.config.start_seconds
         if is_new or self.in_flight.used == self._connected:
             self._connected, self._connected_at = self.in_flight.used, now
-        return Attempt(self, request.quota, permit, number, sent)
+        return attempt
 
     def _no_room(self, entry: QueueEntry) -> QueueFull | None:
         """Return the refusal when the queue is full. For an urgent call, refuse one that is not urgent instead."""

@@ -32,7 +32,7 @@ from resilience.testing.faults.toxics import (
     Truncate,
 )
 from resilience.testing.proxy import FaultProxy, proxied
-from resilience.testing.record import Record
+from resilience.testing.proxy_state import Record
 
 __all__ = [
     "PASS",

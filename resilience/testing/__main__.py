@@ -7,15 +7,14 @@ import sys
 from collections.abc import Sequence
 from random import Random
 
-from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from resilience.testing.faults.combined import PASS, Fault
 from resilience.testing.faults.names import describe, fault_named, listing
 from resilience.testing.faults.plans import always, every
-from resilience.testing.foreground import serve_until_interrupted
+from resilience.testing.foreground import print_and_wait, serve_until_interrupted
 from resilience.testing.proxy import proxied, upstream_of
-from resilience.testing.record import Record
+from resilience.testing.proxy_state import Record
 
 _MAX_PORT = 65535
 _EPILOG = """examples:
@@ -104,9 +103,7 @@ async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) ->
     plan = every(options.every, options.fault) if options.fault else always(PASS)
     chance = Random(options.seed)  # noqa: S311  (no secret)
     async with proxied(options.url, reactor, plan, random=chance, port=options.port, on_request=_tell) as proxy:
-        sys.stdout.write(f"{proxy.url}\n")
-        sys.stdout.flush()
-        await Deferred()
+        await print_and_wait(proxy.url)
 
 
 if __name__ == "__main__":

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from random import Random
 from typing import Any
-from typing import Protocol as Interface
 
 from twisted.internet.error import ConnectionDone
-from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from resilience.testing.census import Census
 from resilience.testing.fault_writer import Outlet
 from resilience.testing.faults.answers import Status
 from resilience.testing.faults.canned import interval_seconds, pieces
@@ -28,32 +24,13 @@ from resilience.testing.framing import (
     response_length,
     wants_close,
 )
-from resilience.testing.record import Record
+from resilience.testing.proxy_state import ProxyState, Record
 from resilience.testing.schedule import Schedule
 from resilience.testing.server_side import Listener, Upstream
 
 #: With more than this many bytes of later requests waiting, a client is not read.
 _HIGH_WATER_BYTES = 64 * 1024
 _TEXT = ("Content-Type", "text/plain; charset=utf-8")
-
-
-class House(Interface):
-    """State shared by all connections of a proxy."""
-
-    reactor: IReactorTime
-    host: str
-    port: int
-    random: Random
-    clients: Census
-    servers: Census
-
-    def begin(self, head: bytes) -> Record:
-        """Return the record of a new request, with its fault."""
-        ...
-
-    def complain(self, error: str, record: Record | None) -> None:
-        """Note why a request was not served. Without a record, the request never began."""
-        ...
 
 
 class Connection(Protocol):
@@ -64,8 +41,8 @@ class Connection(Protocol):
 
     transport: Any
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, proxy: ProxyState) -> None:
+        self._proxy = proxy
         self._requests = Framing(request_length)
         self._answers: Framing | None = None
         self._upstream: Upstream | None = None
@@ -77,9 +54,9 @@ class Connection(Protocol):
         self._deaf = False
 
     def connectionMade(self) -> None:
-        """Register the connection in the census."""
+        """Count the connection."""
         self.transport.setTcpNoDelay(True)
-        self._house.clients.add(self)
+        self._proxy.clients.add(self)
 
     def dataReceived(self, data: bytes) -> None:
         """Take what the client sends. Pause the client when too much of later requests is waiting."""
@@ -97,7 +74,7 @@ class Connection(Protocol):
         if self._outlet is not None:
             self._outlet.stopProducing()
         self._drop_upstream(is_idle=is_idle)
-        self._house.clients.remove(self)
+        self._proxy.clients.remove(self)
 
     def abort(self) -> None:
         """Reset the connection."""
@@ -127,12 +104,12 @@ class Connection(Protocol):
 
     def _begin(self, head: bytes) -> None:
         """Start an exchange."""
-        self._record = self._house.begin(head)
+        self._record = self._proxy.begin(head)
         self._shape = shape_of(self._record.fault)
         self._request_ended = False
         self._is_last = wants_close(head)
-        schedule = Schedule(self._shape, self._house.random)
-        clock = self._house.reactor
+        schedule = Schedule(self._shape, self._proxy.random)
+        clock = self._proxy.reactor
         self._outlet = Outlet(clock, self.transport, schedule, self._record, over=self._over, has_room=self._has_room)
         self._outlet.start()
         if self._shape.asks:
@@ -143,8 +120,8 @@ class Connection(Protocol):
         self._answers = Framing(partial(response_length, method=head.split(b" ", 1)[0]))
         if self._upstream is None:
             listener = Listener(self._received, self._lost, self._unreachable)
-            self._upstream = Upstream(listener, self.transport, self._house.servers)
-            self._upstream.open(self._house.reactor, self._house.host, self._house.port)
+            self._upstream = Upstream(listener, self.transport, self._proxy.servers)
+            self._upstream.open(self._proxy.reactor, self._proxy.host, self._proxy.port)
         self._upstream.write(head)
 
     def _answer(self) -> None:
@@ -194,7 +171,7 @@ class Connection(Protocol):
     def _unreachable(self, error: str) -> None:
         """Answer in place of a server that is not there."""
         self._upstream = None
-        self._house.complain(error, self._record)
+        self._proxy.complain(error, self._record)
         self._shape = replace(self._shape, answer=Status(502, f"the fault proxy {error}\n".encode(), (_TEXT,)))
         self._answer()
 
@@ -202,7 +179,7 @@ class Connection(Protocol):
         """Refuse a request that cannot be followed, unless its answer has begun, and hang up."""
         self._deaf = True
         record = self._record if self._outlet is not None else None
-        self._house.complain(error, record)
+        self._proxy.complain(error, record)
         if self._outlet is not None:
             self._outlet.stopProducing()
             self.transport.unregisterProducer()

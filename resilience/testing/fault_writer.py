@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IDelayedCall, IPullProducer, IReactorTim
 from zope.interface import implementer
 
 from resilience.testing.faults.combined import Ending
-from resilience.testing.record import Record
+from resilience.testing.proxy_state import Record
 from resilience.testing.schedule import Due, Schedule
 
 #: With more than this many bytes waiting to go out, no more should be fed. It is large because delayed bytes wait too.

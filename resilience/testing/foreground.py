@@ -11,6 +11,13 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
 
+async def print_and_wait(url: str) -> None:
+    """Print the address of a server that is up, and wait until this is cancelled."""
+    sys.stdout.write(f"{url}\n")
+    sys.stdout.flush()
+    await Deferred()
+
+
 def serve_until_interrupted(work: Callable[[IReactorTime], Coroutine[Deferred[Any], Any, None]]) -> int:
     """Run `work` and return the exit status: 0 after an interruption, 1 when it fails, with its cause on stderr.
 

@@ -12,11 +12,10 @@ from twisted.internet.endpoints import TCP4ServerEndpoint
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Factory
 
-from resilience.testing.census import Census
 from resilience.testing.connection import Connection
 from resilience.testing.faults.combined import PASS
 from resilience.testing.faults.plans import Plan
-from resilience.testing.record import Record
+from resilience.testing.proxy_state import Census, Record
 
 #: How many clients may connect within one turn of the reactor; further ones try again after a second.
 _BACKLOG = 1024

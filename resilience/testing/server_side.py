@@ -13,7 +13,7 @@ from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from resilience.http.exchange import head_error
-from resilience.testing.census import Census
+from resilience.testing.proxy_state import Census
 
 #: How long the real server may take to accept a connection, in seconds.
 CONNECT_SECONDS = 10.0

@@ -23,7 +23,7 @@ def hello(_: RecordedRequest) -> Step:
 
 def tired(life: Life) -> str:
     """What everybody sees of it."""
-    return f"Sage {life.assistant.context.settings.budget_excuse}"
+    return f"Sage {life.assistant.context.settings.budget_line}"
 
 
 def done(life: Life) -> list[str]:
@@ -67,7 +67,7 @@ async def test_nothing_of_it_enters_what_the_model_sees() -> None:
         await life.say("Sage, three")
         seen = str(life.fake.chats[-1].messages)
         assert "used up" not in seen
-        assert life.assistant.context.settings.budget_excuse not in seen
+        assert life.assistant.context.settings.budget_line not in seen
 
 
 async def test_the_next_day_it_goes_on() -> None:

@@ -20,12 +20,12 @@ from assistant.keys.reference import KeySources
 from assistant.models import choose as choose_model
 from assistant.models.choose import Chooser
 from assistant.models.chosen import ChosenModel, Served
-from assistant.runtime.off_thread import in_daemon_thread
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import Commands, EmbeddedModel
 from llm.testing import FakeAnthropic, FakeChat, FakeOllama, OllamaModel, serve
 from llm.testing.server import FakeServer
 from resilience import HttpExchange
+from resilience.threads import in_daemon_thread
 from tests.assistant.living import reactor
 
 #: A child that says where it serves, as the real one does, and ends with its parent.

@@ -25,7 +25,7 @@ from assistant.memory.compaction import (
 from assistant.memory.entries import MASK, MAX_SOURCES
 from assistant.memory.history import KEPT_ENTRIES, History
 from llm import LLMError, Message, Role, ToolCall, ToolResult, Unavailable, assistant, tool_results
-from tools.policy.trust import Label, Source
+from tools.trust import Label, Source
 
 BUDGET = 8000
 

@@ -16,7 +16,7 @@ from assistant.memory.entries import Entry, masked
 from assistant.memory.history import KEPT_ENTRIES, History
 from llm import LLMError, Message, ToolCall, ToolResult, assistant, tool_results
 from llm.providers import LocalProvider
-from tools.policy.trust import TOP, Label, Source
+from tools.trust import TOP, Label, Source
 
 BUDGET = 2000
 PROVIDER = LocalProvider("http://a/v1", "m")

@@ -14,6 +14,7 @@ from tests.assistant.living import Life, living, reactor
 from tools import Kind, Principal, Registry, Status, Tool, ToolContext, ToolFailed
 from tools.verbs import WORLD_TOOLS
 from tools.verbs.say import SAY
+from tools.web.cite import turn_of
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 
@@ -186,7 +187,7 @@ async def test_an_assistant_that_asks_is_answered_in_one_piece() -> None:
 
 
 async def test_no_approval_is_asked_for_a_part() -> None:
-    async with living([EARLY] * 5, {"needs": {"say": 3}}, provider="local") as life:
+    async with living([EARLY] * 5, {"required_permission": {"say": 3}}, provider="local") as life:
         await whole(life)
         assert life.witness.heard == [f"Sage {life.assistant.context.settings.fallback_line}"]
         [waiting] = life.assistant.context.approvals.pending()
@@ -277,7 +278,6 @@ def looking_it_up() -> Registry:
     """The tools, of which `look` names a source."""
 
     async def execute(_: Any, context: ToolContext) -> str:
-        assert context.web is not None
-        return f"[{context.web.citations.number('https://wells.example/')}]"
+        return f"[{turn_of(context).citations.number('https://wells.example/')}]"
 
     return Registry([replace(known, execute=execute) if known.name == "look" else known for known in WORLD_TOOLS])

@@ -3,7 +3,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.events.fallback_line import FallbackLine
+from assistant.loop.speech.fallback_line import FallbackLine
 from tools import Scene
 from tools.testing import RecordingWorld
 

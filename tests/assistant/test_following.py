@@ -12,7 +12,7 @@ from twisted.internet.task import Clock
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import ByRule, Left
 from assistant.journal.records import EVENT
-from assistant.loop.following import LEFT_ALONE, Homing
+from assistant.loop.unasked.following import LEFT_ALONE, Homing
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Life, living
 from tools import Kind, Principal
@@ -132,7 +132,7 @@ async def test_with_no_minutes_nobody_is_followed() -> None:
 
 
 async def test_an_assistant_is_not_followed() -> None:
-    async with living(obedient, {"needs": {"follow": 0}}) as life:
+    async with living(obedient, {"required_permission": {"follow": 0}}) as life:
         tim = life.world.add(TIM, life.home.room.key)
         await life.say("Sage, please follow Tim")
         assert any("You cannot follow Tim" in line for line in life.witness.heard)

@@ -135,7 +135,7 @@ async def test_a_walk_is_approved_for_the_place_where_it_was_asked_for() -> None
             return Reply(calls=(Call("say", {"text": f"It came to this: {last['content']}"}),))
         return Reply(calls=(Call("move", {"direction": "east"}),))
 
-    async with living(walking, {"needs": {"move": 3}}) as life:
+    async with living(walking, {"required_permission": {"move": 3}}) as life:
         life.home.room = life.ann.room = life.world.rooms["square"]
         await life.say("Sage, go east")
         (pending,) = life.assistant.context.approvals.pending()

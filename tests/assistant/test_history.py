@@ -13,7 +13,7 @@ from llm import Message, ToolCall, ToolResult, assistant, tool_results, user
 from llm.messages import Text
 from llm.packing.packed import Packed
 from llm.providers import LocalProvider
-from tools.policy.trust import TOP, Label, Source
+from tools.trust import TOP, Label, Source
 
 PROVIDER = LocalProvider("http://a/v1", "m")
 ANN = Label(Source.PLAYER, 2, "ann")

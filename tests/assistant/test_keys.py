@@ -15,11 +15,11 @@ from twisted.internet.task import deferLater
 
 from assistant.config.schema import ModelConfig
 from assistant.errors import KeyReferenceError
-from assistant.keys.keyring_entry import Keyring
 from assistant.keys.redaction import Secrets
 from assistant.keys.reference import InThread, KeySources, anchored, check_reference, resolve_key
-from assistant.runtime.off_thread import in_daemon_thread
+from assistant.keys.sources import Keyring
 from resilience import DeadlineExceeded
+from resilience.threads import in_daemon_thread
 from tests.assistant.living import reactor
 from tools.testing import now
 

@@ -47,7 +47,7 @@ async def test_whose_words_lower_it_is_told_to_all_three() -> None:
             assert "what Gus (a guest) wrote or said" in told
         for told in (asker, decider):
             assert "is forgotten (forget me)" in told
-            assert "needs = { move = 0 }" in told
+            assert "required_permission = { move = 0 }" in told
         assert "good day" not in asker + decider  # nothing of what others said is told on
         await life.assistant.forget(GUS)
         await life.say("Sage, go south")
@@ -72,7 +72,7 @@ async def test_a_thing_in_view_lowers_it_and_is_told() -> None:
 
 
 async def test_who_may_not_do_it_themselves_is_told_that() -> None:
-    async with living(walking, {"needs": {"move": 3}}) as life:
+    async with living(walking, {"required_permission": {"move": 3}}) as life:
         _, asker, decider = await all_told(life)
         for told in (asker, decider):
             assert "Ann asks, who counts for a player" in told

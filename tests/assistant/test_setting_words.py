@@ -55,9 +55,9 @@ def test_whatever_is_typed_the_answer_is_in_our_words(option: Option, text: str)
         ("aliases", '["old one", "wizard"]', ["old one", "wizard"]),
         ("aliases", "'old one' , wizard,", ["old one", "wizard"]),
         ("aliases", "none", []),
-        ("needs", "move 0, say 1", {"move": 0, "say": 1}),
-        ("needs", "move = 0, say: 1", {"move": 0, "say": 1}),
-        ("needs", "{ move = 0 }", {"move": 0}),
+        ("required_permission", "move 0, say 1", {"move": 0, "say": 1}),
+        ("required_permission", "move = 0, say: 1", {"move": 0, "say": 1}),
+        ("required_permission", "{ move = 0 }", {"move": 0}),
         ("model.prices", "input 0.8, output 4", {"input": 0.8, "output": 4.0}),
         ("model.think", "Yes", True),
         ("speak_early", "off", False),
@@ -67,7 +67,7 @@ def test_whatever_is_typed_the_answer_is_in_our_words(option: Option, text: str)
         ("run_seconds", "90 seconds", 90.0),
         ("max_run_tokens", "80,000 tokens", 80_000),
         ("persona", "You know {this}, [that] = 1.", "You know {this}, [that] = 1."),
-        ("excuse", "7", "7"),
+        ("fallback_line", "7", "7"),
     ],
 )
 def test_values_are_read_as_people_type_them(name: str, typed: str, value: object) -> None:
@@ -77,7 +77,15 @@ def test_values_are_read_as_people_type_them(name: str, typed: str, value: objec
 
 def test_a_value_is_shown_as_it_would_be_typed() -> None:
     own: dict[str, Any] = {}
-    for name, typed in (("aliases", "old one, wizard"), ("needs", "move 0, say 1"), ("speak_early", "no")):
+    for name, typed in (
+        ("aliases", "old one, wizard"),
+        ("required_permission", "move 0, say 1"),
+        ("speak_early", "no"),
+    ):
         own = with_option(own, name, typed)
     shown = {option.name: option.value for option in shown_options(Config.model_validate(own), own)}
-    assert (shown["aliases"], shown["needs"], shown["speak_early"]) == ("old one, wizard", "move 0, say 1", "no")
+    assert (shown["aliases"], shown["required_permission"], shown["speak_early"]) == (
+        "old one, wizard",
+        "move 0, say 1",
+        "no",
+    )

@@ -16,7 +16,7 @@ from llm.messages import Text
 from llm.packing.packed import Packed
 from llm.providers import LocalProvider
 from tests.benchmarks.weighing import weight
-from tools.policy.trust import Label, Source
+from tools.trust import Label, Source
 
 PROVIDER = LocalProvider("http://a/v1", "m")
 PEOPLE = ("ann", "bob", "cid")

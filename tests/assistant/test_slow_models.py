@@ -35,7 +35,7 @@ from tests.assistant.service.home import Village, village
 from tests.virtual import VirtualReactor
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
-WAKING = f"Sage {AssistantConfig().waking}"
+WAKING = f"Sage {AssistantConfig().waking_line}"
 EXCUSE = f"Sage {AssistantConfig().fallback_line}"
 HELLO = "Sage: Hello, Ann."
 #: Virtual seconds of one turn of the sockets.

@@ -14,7 +14,7 @@ from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Life, Witness, living
 from tests.assistant.refusing import BEA
 from tools import Kind, Principal
-from tools.context import Thing
+from tools.game import Thing
 
 ME = Manners("assistant:1", "Sage", ("Old One",))
 BOT = Principal("assistant:2", "Rook", Kind.ASSISTANT)

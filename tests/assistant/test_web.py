@@ -17,8 +17,8 @@ from assistant.web.tools import policy_of
 from assistant.web.web import Web
 from llm.testing.serving import serve
 from resilience import HttpExchange
-from tests.tools.web.fetching import Names
-from tests.tools.web.readers.services import PAGES, URL
+from tests.tools.web.fetch.fetching import Names
+from tests.tools.web.read.services import PAGES, URL
 from tools.web.fetch.url import UrlRefused, parse
 from tools.web.testing.crawl4ai import FakeCrawl4AI
 from tools.web.testing.jina import FakeJina

@@ -24,7 +24,7 @@ from llm.testing import FakeChat, Reply, serve
 real: Any = _reactor
 _ROOT = Path(__file__).parents[2]
 #: The fake server that answers in the same process.
-_FAKES = f"{_ROOT / 'llm' / 'fakes'}/"
+_FAKES = f"{_ROOT / 'llm' / 'testing'}/"
 
 
 class CountingReactor:

@@ -7,13 +7,14 @@ import pytest
 from twisted.internet.task import Clock
 
 from assistant.worlds.embedded.world import EmbeddedWorld
-from tools.context import GameCommand, Person, Principal, Scene, Thing, World
-from tools.errors import ToolFailed
+from tools.errors import Status, ToolFailed
 from tools.execution.dispatch import Dispatcher
+from tools.game import GameCommand, Person, Scene, Thing, World
 from tools.policy.config import PolicyConfig
 from tools.registry import Registry
-from tools.result import Executed, Status
+from tools.result import Executed
 from tools.testing import ANNA, SAGE, Act, RecordingWorld, now, tool_call, tool_context
+from tools.trust import Principal
 from tools.verbs import WORLD_TOOLS
 
 

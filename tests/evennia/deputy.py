@@ -19,8 +19,9 @@ from evennia.commands.default.cmdset_session import SessionCmdSet
 from twisted.internet.task import Clock
 
 from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.hearing.ladder import Ladder, permission_of
-from assistant.worlds.evennia.hearing.principals import principal_of
+from assistant.worlds.evennia.identity.ladder import Ladder
+from assistant.worlds.evennia.identity.principals import principal_of
+from assistant.worlds.evennia.identity.subjects import permission_of
 from tests.evennia.village import Player, Village
 from tools import (
     Approvals,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from assistant.worlds.evennia import accounts, creation
-from assistant.worlds.evennia.commands.showing import table
 from assistant.worlds.evennia.commands.switches import SWITCHES
+from assistant.worlds.evennia.console.showing import table
 from llm.testing import HttpError, Reply, serve
 from tests.evennia.office import office, ollama, reactor
 from tests.evennia.test_admin_thinking import hosted, local

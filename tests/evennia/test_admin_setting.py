@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.worlds.evennia import creation, server
+from assistant.worlds.evennia.upkeep import doctor
 from llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
 
@@ -142,3 +143,28 @@ async def test_a_tool_that_was_withdrawn_can_be_granted_again(tmp_path: Path) ->
         assert "Not granted: none" in await here.orders("assistant/tools Sage = +whisp")
         assert "There is no tool 'fly'. There are: say, look" in await here.orders("assistant/tools Sage = +fly")
         assert "cannot even speak" in await here.orders("assistant/tools Sage =")
+
+
+async def test_an_option_is_set_by_the_name_it_had_before_and_the_answer_says_what_it_is_called(tmp_path: Path) -> None:
+    async with office(tmp_path) as here:
+        await here.orders("assistant/create Sage")
+        told = await here.orders("assistant/set Sage/needs = move 0")
+        assert "Sage: required_permission = move 0 (kept)" in told
+        renamed = "assistant.needs is now called assistant.required_permission."
+        assert renamed in " ".join(told.split())
+        assert overrides() == {"assistant": {"required_permission": {"move": 0}}}
+        assert renamed in " ".join((await here.orders("assistant/show Sage/needs")).split())
+        assert "is now called" not in await here.orders("assistant/set Sage/required_permission = move 1")
+
+
+async def test_what_was_set_in_a_game_of_the_version_before_goes_on_counting(tmp_path: Path) -> None:
+    async with office(tmp_path) as here:
+        await here.orders("assistant/create Sage")
+        (sage,) = creation.assistants()
+        creation.change_settings(sage, {"assistant": {"needs": {"move": 0}, "excuse": "hums."}})
+        config = creation.config_of(sage).assistant
+        assert (config.required_permission, config.fallback_line) == ({"move": 0}, "hums.")
+        found = [finding.sentence for finding in await doctor.findings() if finding.check == "settings"]
+        assert "Sage: assistant.needs is now called assistant.required_permission" in found
+        await here.orders("assistant/set Sage/fallback_line =")
+        assert overrides() == {"assistant": {"required_permission": {"move": 0}}}

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands.order import CommandRefused
 from assistant.worlds.evennia.commands.spending import allowance
-from assistant.worlds.evennia.upkeep.game_wide import game_overrides
+from assistant.worlds.evennia.console.typed_command import CommandRefused
+from assistant.worlds.evennia.stored import game_overrides
 from llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
 

@@ -9,8 +9,8 @@ import pytest
 
 from assistant.config.schema import ModelConfig
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands.order import CommandRefused
 from assistant.worlds.evennia.commands.thinking import ModelChange, changed, parsed
+from assistant.worlds.evennia.console.typed_command import CommandRefused
 from llm.testing import Call, FakeChat, HttpError, Reply, serve
 from tests.evennia.office import Office, office, ollama, reactor
 

@@ -12,12 +12,12 @@ from evennia.server.models import ServerConfig
 from assistant.events.events import Said
 from assistant.events.tick import MAX_CRASHES
 from assistant.runtime.storage import JournalFile
+from assistant.runtime.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
 from assistant.service.runner import AssistantRunner
-from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
 from assistant.worlds.evennia import creation, hooks, server
-from assistant.worlds.evennia.hearing.principals import principal_of
+from assistant.worlds.evennia.identity.principals import principal_of
+from assistant.worlds.evennia.stored import KEPT_ALERTS
 from assistant.worlds.evennia.upkeep import alerts
-from assistant.worlds.evennia.upkeep.game_wide import KEPT_ALERTS
 from llm.testing import Call, FakeChat, HttpError, Reply, serve
 from tests.evennia.office import Office, office, ollama, reactor
 from tests.evennia.opened import opened

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.upkeep.game_wide import game_overrides
+from assistant.worlds.evennia.stored import game_overrides
 from llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor
 from tests.evennia.opened import opened

@@ -6,14 +6,14 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from assistant.worlds.evennia.body.body import NO_ACCOUNT, NOBODY_HEARS, PIECE_SECONDS, EvenniaBody
-from assistant.worlds.evennia.body.border import FAILED
-from assistant.worlds.evennia.hearing.principals import principal_of
+from assistant.worlds.evennia.body.game_calls import FAILED
+from assistant.worlds.evennia.identity.principals import principal_of
 from tests.evennia.village import Player, Village
 from tests.guards import FlushFailures
-from tools.context import Principal, World
 from tools.errors import ToolFailed
-from tools.policy.principal import Kind
+from tools.game import World
 from tools.testing import now
+from tools.trust import Kind, Principal
 
 pytestmark = pytest.mark.usefixtures("db")
 

@@ -51,11 +51,16 @@ async def test_nothing_that_was_said_while_it_started_is_lost(tmp_path: Path) ->
 
 
 async def test_its_settings_are_the_games_then_its_name_then_its_own(tmp_path: Path) -> None:
-    toml = f"{NO_MODEL}\n[assistant]\nname = 'Everybody'\nmax_steps = 3\n[assistant.needs]\nmove = 2\n"
+    toml = f"{NO_MODEL}\n[assistant]\nname = 'Everybody'\nmax_steps = 3\n[assistant.required_permission]\nmove = 2\n"
     async with opened(tmp_path, toml) as village:
         sage = creation.create_assistant("Sage", village.hall, overrides={"assistant": {"permission": 2}})
         config = creation.config_of(sage).assistant
-        assert (config.name, config.max_steps, config.permission, config.needs) == ("Sage", 3, 2, {"move": 2})
+        assert (config.name, config.max_steps, config.permission, config.required_permission) == (
+            "Sage",
+            3,
+            2,
+            {"move": 2},
+        )
         runner = server.runner_of(sage)
         assert runner is not None
         assert (runner.place.me.name, runner.place.me.permission) == ("Sage", 2)

@@ -9,9 +9,9 @@ from django.db import connection
 from django.test import override_settings
 
 from assistant.checks.finding import FindingState
-from assistant.worlds.evennia import hooks
+from assistant.worlds.evennia import hooks, server
 from assistant.worlds.evennia.upkeep import doctor, pragmas
-from tests.evennia.opened import opened
+from tests.evennia.opened import NO_MODEL, opened
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 
@@ -23,6 +23,14 @@ async def test_a_sound_game_has_nothing_wrong(tmp_path: Path) -> None:
         "packages": FindingState.OK, "household": FindingState.OK, "reactor": FindingState.OK,
     }  # fmt: skip
     assert str(tmp_path / "server/assistants.sqlite3") in found["household"].sentence
+
+
+async def test_settings_of_the_version_before_are_named_as_they_are_called_now(tmp_path: Path) -> None:
+    async with opened(tmp_path, f"{NO_MODEL}\n[assistant]\nexcuse = 'hums.'\n"):
+        found = [finding for finding in await doctor.findings() if finding.check == "settings"]
+        assert server.service().home.config.assistant.fallback_line == "hums."
+    sentence = "assistant.toml: assistant.excuse is now called assistant.fallback_line"
+    assert [(finding.state, finding.sentence) for finding in found] == [(FindingState.OK, sentence)]
 
 
 async def test_a_household_that_is_not_open_is_told() -> None:

@@ -8,10 +8,11 @@ from twisted.internet.task import Clock
 from assistant.worlds.evennia.body.body import EvenniaBody
 from llm.messages import JSON
 from tests.evennia.village import Player, Village
+from tools.errors import Status
 from tools.execution.dispatch import Dispatcher
 from tools.policy.config import PolicyConfig
 from tools.registry import Registry
-from tools.result import Executed, Status
+from tools.result import Executed
 from tools.testing import now, tool_call, tool_context
 from tools.verbs import WORLD_TOOLS
 

@@ -6,10 +6,10 @@ from django.utils import translation
 from evennia.contrib.rpg.rpsystem import ContribRPCharacter
 
 from assistant.events.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said, Whispered, told
-from assistant.worlds.evennia.hearing.words import MAX_RAW, after_name, bare_speech
+from assistant.worlds.evennia.identity.words import MAX_RAW, after_name, bare_speech
 from tests.evennia.village import Player, Village
 from tests.guards import FlushFailures
-from tools.policy.principal import Kind
+from tools.trust import Kind
 
 pytestmark = pytest.mark.usefixtures("db")
 

@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
-from assistant.worlds.evennia.hearing.ladder import Ladder
-from assistant.worlds.evennia.hearing.principals import THE_WORLD, principal_of
+from assistant.worlds.evennia.identity.ladder import Ladder
+from assistant.worlds.evennia.identity.principals import THE_WORLD, principal_of
 from tests.evennia.village import Village
-from tools.policy.principal import Kind, Principal
+from tools.trust import Kind, Principal
 
 STOCK = ["Guest", "Player", "Helper", "Builder", "Admin", "Developer"]
 CUSTOM = ["Mortal", "Hero", "Wizard", "God"]

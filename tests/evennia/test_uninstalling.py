@@ -14,7 +14,7 @@ from evennia.utils import create
 
 from assistant.worlds.evennia import accounts, creation, server
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.upkeep.game_wide import keep_game_overrides
+from assistant.worlds.evennia.stored import keep_game_overrides
 from assistant.worlds.evennia.upkeep.uninstalling import LINE, uninstall
 from tests.evennia.opened import opened
 

@@ -18,8 +18,8 @@ from evennia.utils.ansi import strip_ansi, strip_mxp
 from twisted.internet.task import Clock
 
 from assistant.events.events import Event
+from assistant.worlds.evennia.body.event_source import EventSource, MakeEvent
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.hearing.hearing import EventSource, MakeEvent
 
 _SESSIONS: Iterator[int] = count(1)
 

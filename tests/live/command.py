@@ -79,15 +79,16 @@ def start(
     folder: str | None = None,
     terminal: bool = False,
     module: str = "assistant",
+    python: str = sys.executable,
 ) -> Command:
     """Start `mud-assistant` with these arguments, on pipes or at a terminal; its standard input stays open.
 
-    `module` is another program of ours to run instead.
+    `module` is another program of ours to run instead, and `python` another interpreter to run it.
     """
     command = Command()
     env = {**os.environ, **(environment or {}), "PYTHONUNBUFFERED": "1"}
-    line = [sys.executable, "-m", module, *arguments]
-    reactor.spawnProcess(command, sys.executable, line, env=env, path=folder, usePTY=_terminal() if terminal else False)
+    line = [python, "-m", module, *arguments]
+    reactor.spawnProcess(command, python, line, env=env, path=folder, usePTY=_terminal() if terminal else False)
     return command
 
 

@@ -13,13 +13,13 @@ from twisted.internet.task import deferLater
 from assistant.command_line import RANKS
 from llm.testing import Call, FakeChat, FakeOllama, Hang, RecordedRequest, Reply, Step, serve
 from tests.live.command import reactor, run, start
-from tools.policy import decide as policy
+from tools import trust
 
 YES = Reply(calls=(Call("say", {"text": "Yes."}),))
 
 
 def test_the_command_line_knows_the_ladder_of_the_policy() -> None:
-    assert RANKS == policy.RANKS
+    assert RANKS == trust.RANKS
 
 
 def arguments(url: str, folder: Path, *more: str) -> list[str]:

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import subprocess
-import sys
-import sysconfig
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,42 +11,15 @@ from twisted.internet.utils import getProcessOutputAndValue
 
 from llm.testing import Call, FakeOllama, Reply, serve
 from tests.live.command import reactor
+from tests.wheel import installed
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("assistant", "llm", "resilience", "tools")
 pytestmark = pytest.mark.slow  # builds a wheel and makes a virtual environment
 
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with the wheel in it; what the project needs is borrowed from ours."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    source.mkdir()
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / file, source)
-    build = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "-w",
-        str(folder),
-        ".",
-    ]
-    subprocess.run(build, cwd=source, check=True, timeout=300)
-    (wheel,) = folder.glob("*.whl")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "env")], check=True, timeout=300)
-    (site,) = (folder / "env" / "lib").glob("python*/site-packages")
-    zipfile.ZipFile(wheel).extractall(site)
-    # A folder named in a .pth file is searched, but its own .pth files are not read: our editable install stays out.
-    (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return folder / "env" / "bin" / "python"
+    """The interpreter of an environment with the wheel in it."""
+    return installed(tmp_path_factory.mktemp("wheel"))
 
 
 async def ran(python: Path, *arguments: str, folder: Path, given: bytes = b"") -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""Fragments to calls: the edge cases 1 to 18 of reference/llm-wire.md section 5 by their numbers."""
+"""Fragments to calls: the edge cases 1 to 18 of docs/edge-cases.md by their numbers."""
 
 from __future__ import annotations
 

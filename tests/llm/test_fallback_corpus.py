@@ -1,4 +1,4 @@
-"""One corpus of formats through every rule of acceptance: reference/llm-wire.md section 5.1."""
+"""One corpus of formats through every rule of acceptance: F1 to F20 of docs/edge-cases.md."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from llm import FinishReason, LLMError, LLMProvider, ProtocolError, StreamBroken
 from llm.answer import AnswerSink
 from llm.messages import Message, ToolResult, tool_results
 from llm.testing import Raw, Reply
-from llm.wire.anthropic_events import AnthropicEvents
 from llm.wire.error_bodies import read_error
 from resilience import RetryConfig
 from tests.assistant.living import living
@@ -220,16 +219,6 @@ async def test_a_nameless_call_with_arguments_has_a_problem_and_goes_back_with_a
         result = tool_results([ToolResult(call.id, "", "no")])
         wire = orjson.dumps([provider_of(other).encode_message(each) for each in (message, result)])
         assert b'"name":""' not in wire
-
-
-def test_an_empty_call_is_no_block_of_anthropics_stream() -> None:
-    parser, made = provider_of("local").stream_parser(), AnthropicEvents("msg_1", "m", ["look"], lambda: "toolu_1")
-    body = deltas(
-        {"tool_calls": [{**TOOL_ENTRY, "id": "call_1"}]},
-        {"tool_calls": [{"index": 1, "id": "b", "function": {"name": "look", "arguments": "{}"}}]},
-    )
-    told = [record for event in [*parser.feed(body), *parser.end()] for record in made.feed(event)] + made.end()
-    assert [r["content_block"]["name"] for r in told if r["type"] == "content_block_start"] == ["look"]  # type: ignore[index,call-overload]
 
 
 async def test_an_answer_with_an_empty_call_is_spoken_and_paid_once() -> None:

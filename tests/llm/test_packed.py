@@ -12,11 +12,11 @@ from assistant.journal.records import MESSAGE
 from llm import Message, RawTurn, Role, ToolCall, ToolResult, ToolSpec, assistant, system, tool_results, user
 from llm.fallback.prompt import with_instructions
 from llm.messages import Block, Citation, JSONObject, Reasoning, ServerToolCall, ServerToolResult, Text
-from llm.options import CallOptions
-from llm.packing.pack import FULL, cuts, pack
+from llm.packing.pack import FULL, pack, regroup
 from llm.packing.packed import Joined, Packed, Part
 from llm.providers import AnthropicProvider, LocalProvider, OllamaProvider
 from llm.providers.provider import LLMProvider
+from llm.request import CallOptions
 
 PROVIDERS = {
     "chat": LocalProvider("http://a/v1", "m"),
@@ -120,7 +120,7 @@ def test_cuts_are_put_together_unread_without_those_that_are_left_out(
     provider: LLMProvider, told: list[list[Message]], keep: set[int]
 ) -> None:
     provider.count_tokens(flat(told))
-    groups = list(cuts(packed(told), [len(messages) for messages in told]))
+    groups = list(regroup(packed(told), [len(messages) for messages in told]))
     assert [list(group) for group in groups] == told
     kept = [at for at in range(len(told)) if at in keep]
     again = packed([groups[at] for at in kept])
@@ -151,7 +151,7 @@ def test_the_usual_messages_are_nothing_but_their_bytes(provider: LLMProvider) -
     told += [assistant(Reasoning("Hm."), LOOK), seen()] if provider.name == "ollama" else []
     provider.count_tokens(told)
     [row] = rows(packed([told]))
-    assert not row.kept
+    assert not row.records
     assert same(told, list(row))
 
 
@@ -160,7 +160,7 @@ def test_what_the_bytes_do_not_tell_is_kept_beside_them() -> None:
     told = [assistant(Reasoning("Hm."), LOOK), tool_results([ToolResult("toolu_1", "look", "no", failed=True)])]
     provider.count_tokens(told)
     [row] = rows(packed([told]))
-    assert len(row.kept) == 2
+    assert len(row.records) == 2
     assert same(told, list(row))
 
 
@@ -169,7 +169,7 @@ def test_a_result_without_its_call_before_it_keeps_its_name() -> None:
     told = [assistant(LOOK), seen()]
     provider.count_tokens(told)
     [row] = rows(packed([told]))
-    groups = list(cuts([row], [1, 1]))
+    groups = list(regroup([row], [1, 1]))
     assert list(Joined(packed(groups[1:]))) == [seen()]
 
 
@@ -250,3 +250,16 @@ def test_instructions_for_calls_in_text_leave_rows_packed() -> None:
     assert list(asked)[1:] == list(Joined(parts))[1:]
     body: dict[str, Any] = json.loads(request(provider, asked, as_text=True))
     assert body == json.loads(request(provider, with_instructions(list(Joined(parts)), tools), as_text=True))
+
+
+@every_provider
+@pytest.mark.parametrize("name", ["look", ""])
+def test_results_that_are_packed_later_than_their_call_come_back_as_they_were(provider: LLMProvider, name: str) -> None:
+    told = [assistant(LOOK), tool_results([ToolResult("toolu_1", name, "A lamp.")])]
+    provider.count_tokens(told)
+    parts = packed([told[:1]])
+    pack([told[1:]], parts, MESSAGE)
+    [row] = rows(parts)
+    assert same(told, list(row))
+    assert same(told[1:], list(row.span(1, 2)))
+    assert (not row.records) == bool(name or provider.name == "ollama")

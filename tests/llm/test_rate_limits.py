@@ -80,7 +80,7 @@ def test_headers_that_say_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "wish"),
+    ("told", "retry_after"),
     [
         (headers(retry_after="5"), 105.0),
         (headers(retry_after="0.5"), 100.5),

@@ -142,7 +142,7 @@ def expected_usage(usage: Mapping[str, Any] | None) -> Usage:
 
 
 def expected_error(error: Mapping[str, Any]) -> type[LLMError]:
-    """The error that the recording's status and words stand for, in llm-wire section 4's terms."""
+    """The error that the recording's status and words stand for."""
     words = f"{error.get('message')} {error.get('type')} {error.get('code')}".lower()
     if "context length" in words or "too_many_prompt_tokens" in words:
         return ContextOverflow

@@ -106,7 +106,7 @@ async def test_an_answer_that_is_none_is_tried_once_more_and_no_further() -> Non
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
-    "wish", [{"retry-after-ms": "150"}, {"retry-after-ms": "0", "retry-after": "0.15"}, {"Retry-After": "0.15"}]
+    "retry_after", [{"retry-after-ms": "150"}, {"retry-after-ms": "0", "retry-after": "0.15"}, {"Retry-After": "0.15"}]
 )
 async def test_it_is_not_before_the_servers_wish(status: int, retry_after: dict[str, str]) -> None:
     async with desk([HttpError(status, "wait", retry_after), HELLO]) as here:

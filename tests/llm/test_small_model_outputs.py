@@ -1,4 +1,4 @@
-"""The fallback over recorded outputs of small models (reference/local-model.md section 9).
+"""The fallback over recorded outputs of small models.
 
 A call is *false* when the model wrote none: the raw text has no brace, or the call's name is not, up to the spelling
 that match_name forgives, the value of a name key in the raw text, or its arguments hold a text that the raw text does

@@ -257,7 +257,7 @@ async def stage(
             clock=reactor,
             observer=Marking(log),
         )
-        quiet = {"join_seconds": 0, "awake_seconds": 3600, "asleep_seconds": 3600, "excuse_every_seconds": 3600}
+        quiet = {"join_seconds": 0, "awake_seconds": 3600, "asleep_seconds": 3600, "fallback_every_seconds": 3600}
         assistant = build_assistant(AssistantConfig(**{**quiet, **settings}), [chosen], around)
         home.ears = AssistantListener(assistant, SAGE, reactor, home.alone_with, launcher)
         assistant.start()

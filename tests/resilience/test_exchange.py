@@ -336,7 +336,7 @@ async def test_cancelling_closes_the_connection(exchange: HttpExchange, begun: b
 
 
 def test_one_endpoint_and_so_one_tls_context_per_origin() -> None:
-    """reference/performance.md finding 1: a context per request costs 10 ms each."""
+    """A context per request costs 10 ms each."""
     endpoints = _Endpoints(reactor, 5, None)
     first = endpoints.endpointForURI(URI.fromBytes(b"https://example.org/a"))
     assert endpoints.endpointForURI(URI.fromBytes(b"https://example.org/b")) is first

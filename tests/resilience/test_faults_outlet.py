@@ -13,7 +13,7 @@ from resilience.testing.fault_writer import HIGH_WATER_BYTES, Outlet
 from resilience.testing.faults.answers import EndlessEvents, GzipBomb
 from resilience.testing.faults.canned import pieces
 from resilience.testing.faults.combined import Ending, shape_of
-from resilience.testing.record import Record
+from resilience.testing.proxy_state import Record
 from resilience.testing.schedule import Schedule
 
 

@@ -15,19 +15,19 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
+from resilience.admission.attempt import Attempt
 from resilience.admission.breaker import PROBE_WAIT
 from resilience.admission.circuit import BreakerConfig
 from resilience.admission.in_flight import InFlightConfig
 from resilience.admission.rate_limit_window import RateLimitSnapshot
-from resilience.admission.upstream import Attempt, UpstreamConfig
+from resilience.admission.upstream import UpstreamConfig
 from resilience.amounts import Account, Allowance, Amount
-from resilience.backoff import RetryConfig
 from resilience.budget.ledger import Ledger
 from resilience.call import Call, Caller, CallTarget
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded, NotAdmitted
 from resilience.pipeline import Pipeline
-from resilience.verdict import Verdict
+from resilience.retry_policy import RetryConfig, Verdict
 
 WORLDS = 10_000
 BLOCKS = 10
@@ -235,5 +235,5 @@ def test_each_call_ends_once_and_nothing_is_left(block: int) -> None:
             error.add_note(f"in the world of seed {seed}")
             raise
         seen.update(end for ends in world.ends for end in ends)
-    expected = {"answered", "Refused", "CancelledError", "DeadlineExceeded", "CircuitOpen", "CoolingDown", "Barred"}
+    expected = {"answered", "Refused", "CancelledError", "DeadlineExceeded", "CircuitOpen", "CoolingDown", "Revoked"}
     assert all(seen[end] >= 50 for end in expected | {"QueueFull", "BudgetSpent"}), seen

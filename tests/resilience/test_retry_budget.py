@@ -49,7 +49,7 @@ def test_no_more_is_kept_than_the_most() -> None:
 
 
 def test_when_everything_fails_there_are_little_more_requests_than_calls() -> None:
-    """design.md section 6: upstream requests are at most 1.2 times the calls, once the first burst is over."""
+    """Upstream requests are at most 1.2 times the calls, once the first burst is over."""
     clock = Clock()
     budget = RetryBudget(clock.seconds)
     retries = 0

@@ -119,7 +119,7 @@ async def test_a_certificate_for_another_name() -> None:
 
 
 async def test_ten_requests_make_one_tls_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    """reference/performance.md finding 1: Twisted 24.11 would make one for each request, 10 ms of CPU a piece."""
+    """Twisted 24.11 would make one for each request, 10 ms of CPU a piece."""
     made: list[object] = []
     original = SSL.Context.__init__
 

@@ -9,9 +9,10 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
+from resilience.admission.attempt import Attempt
 from resilience.admission.circuit import BreakerConfig
 from resilience.admission.queue_entry import AdmissionRequest
-from resilience.admission.upstream import Attempt, Upstream, UpstreamConfig
+from resilience.admission.upstream import Upstream, UpstreamConfig
 from resilience.call import CallTarget
 from resilience.errors import CircuitOpen
 from resilience.pipeline import Pipeline

@@ -6,12 +6,11 @@ from twisted.python.failure import Failure
 
 from llm.messages import ToolCall
 from resilience import Deadline
+from tools.errors import Status
 from tools.execution.dispatch import Dispatcher
-from tools.execution.step import EffectLog
-from tools.policy.config import PolicyConfig
-from tools.policy.decide import EffectLimits
+from tools.policy.config import EffectLimits, PolicyConfig
 from tools.registry import Registry
-from tools.result import Executed, Status
+from tools.result import EffectLog, Executed
 from tools.testing import tool_context
 from tools.tool import Tool
 
@@ -30,11 +29,11 @@ class Step:
         on_executed: Callable[[Executed], None] | None = None,
         run_seconds: float | None = None,
         *,
-        caps: EffectLimits = ENDLESS,
+        limits: EffectLimits = ENDLESS,
     ) -> None:
         self.clock = Clock()
         deadline = None if run_seconds is None else Deadline.after(self.clock, run_seconds)
-        rules = PolicyConfig(frozenset(tool.name for tool in tools), caps)
+        rules = PolicyConfig(frozenset(tool.name for tool in tools), limits)
         self.dispatcher = Dispatcher(Registry(tools), rules, self.clock, deadline)
         self.results: list[tuple[Executed, ...] | Failure] = []
         work = self.dispatcher.answer_all(calls, tool_context(), log=log, on_executed=on_executed)

@@ -4,10 +4,10 @@ import pytest
 from twisted.internet.task import Clock
 
 from llm.messages import ToolCall
-from tools.policy.approvals import Approvals, Declined, Denied, Given, Pending
-from tools.policy.decide import Requirement
-from tools.policy.principal import Kind, Principal
+from tools.policy.approvals import Approvals, Declined, Denied, Given
+from tools.requirement import Pending, Requirement
 from tools.testing import ANNA, SAGE, tool_call
+from tools.trust import Kind, Principal
 
 BEN = Principal("player:ben", "Ben")
 BEA = Principal("player:bea", "Bea", permission=3)

@@ -17,8 +17,8 @@ from hypothesis.stateful import (
 
 from llm.messages import ToolCall
 from tools.policy.approvals import Approvals, Denied, Given
-from tools.policy.decide import Requirement
-from tools.policy.principal import Kind, Principal
+from tools.requirement import Requirement
+from tools.trust import Kind, Principal
 
 PEOPLE = (
     *(Principal(f"player:{level}", f"P{level}", Kind.PLAYER, level) for level in range(6)),

@@ -9,15 +9,15 @@ from twisted.internet.task import Clock
 from assistant.worlds.embedded.commands import COMMANDS
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from tools.context import ToolContext
+from tools.errors import Status
 from tools.execution.dispatch import Dispatcher
 from tools.notes import MemoryNotes
 from tools.policy.approvals import Approvals, Denied, Given
 from tools.policy.config import PolicyConfig
-from tools.policy.principal import Kind, Principal
-from tools.policy.trust import ContextTrust, Label, Source
 from tools.registry import Registry
-from tools.result import Executed, Status
+from tools.result import Executed
 from tools.testing import now, tool_call
+from tools.trust import ContextTrust, Kind, Label, Principal, Source
 from tools.verbs import GAME_COMMAND_TOOLS
 
 #: A line for every command, in a room with a map where the assistant carries a coin.

@@ -8,12 +8,12 @@ from llm.messages import ToolCall
 from tests.guards import FlushFailures
 from tests.tools.steps import Step
 from tools.context import ToolContext
-from tools.errors import ToolFailed, ToolRetry
+from tools.errors import Status, ToolFailed, ToolRetry
 from tools.execution.dispatch import Dispatcher
-from tools.execution.step import MAX_RESULT_CHARS, EffectLog
+from tools.execution.step import MAX_RESULT_CHARS
 from tools.policy.config import PolicyConfig
 from tools.registry import Registry
-from tools.result import Executed, Status
+from tools.result import EffectLog, Executed
 from tools.testing import RecordingLog, WaitingTool, crashing_tool, now, numbered, simple_tool, tool_call, tool_context
 from tools.tool import Category, NoArguments, Tool
 from tools.verbs import SAY

@@ -7,8 +7,9 @@ from twisted.python.failure import Failure
 from llm.messages import ToolCall
 from tests.tools.steps import Step
 from tools.context import ToolContext
+from tools.errors import Status
 from tools.execution.step import MAX_TOGETHER
-from tools.result import Executed, Status
+from tools.result import Executed
 from tools.testing import RecordingLog, WaitingTool, numbered, simple_tool, tool_call
 from tools.tool import Category, NoArguments
 from tools.verbs import WORLD_TOOLS

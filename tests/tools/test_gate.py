@@ -8,19 +8,18 @@ from twisted.internet.task import Clock
 
 from llm.messages import ToolCall
 from tests.guards import FlushFailures
-from tools.context import Person, Scene, ToolContext
-from tools.errors import ToolFailed
+from tools.context import ToolContext
+from tools.errors import Status, ToolFailed
 from tools.execution.dispatch import Dispatcher
+from tools.game import Person, Scene
 from tools.notes import MemoryNotes
 from tools.policy.approvals import Approvals
-from tools.policy.config import PolicyConfig
-from tools.policy.decide import EffectLimits
-from tools.policy.principal import Kind, Principal
-from tools.policy.trust import TOP, ContextTrust, Source
+from tools.policy.config import EffectLimits, PolicyConfig
 from tools.registry import Registry
-from tools.result import Executed, Status
+from tools.result import Executed
 from tools.testing import ANNA, SAGE, RecordingWorld, crashing_tool, now, numbered, simple_tool, tool_call, tool_context
 from tools.tool import Category, Labelled, NoArguments, Tool
+from tools.trust import TOP, ContextTrust, Kind, Principal, Source
 from tools.verbs import MOVE, WORLD_TOOLS
 
 BEA = Principal("player:bea", "Bea", permission=3)
@@ -28,8 +27,10 @@ HALL = Scene("Hall", "A hall.", ("north",), (Person("Anna"),))
 DONE, REFUSED = Status.DONE, Status.REFUSED
 
 
-def rules(tools: Sequence[Tool], caps: EffectLimits | None = None, approvals: Approvals | None = None) -> PolicyConfig:
-    return PolicyConfig(frozenset(tool.name for tool in tools), caps or EffectLimits(), approvals=approvals)
+def rules(
+    tools: Sequence[Tool], limits: EffectLimits | None = None, approvals: Approvals | None = None
+) -> PolicyConfig:
+    return PolicyConfig(frozenset(tool.name for tool in tools), limits or EffectLimits(), approvals=approvals)
 
 
 def run(
@@ -173,7 +174,7 @@ def test_a_page_read_earlier_in_the_run_keeps_it_from_changing_the_game() -> Non
 def test_a_call_that_needs_approval_says_whom_to_tell_and_happens_once_it_is_given() -> None:
     clock, world = Clock(), RecordingWorld(HALL)
     approvals = Approvals(clock.seconds)
-    its_rules = replace(rules([MOVE], approvals=approvals), needs={"move": 3})
+    its_rules = replace(rules([MOVE], approvals=approvals), required_permission={"move": 3})
     north = tool_call("move", direction="north")
 
     def again(requester: Principal | None = ANNA) -> Executed:
@@ -191,11 +192,11 @@ def test_a_call_that_needs_approval_says_whom_to_tell_and_happens_once_it_is_giv
 
 def test_an_approval_is_not_used_up_by_a_call_that_is_refused_anyway() -> None:
     approvals = Approvals(Clock().seconds)
-    its_rules = replace(rules([MOVE], approvals=approvals), needs={"move": 3})
+    its_rules = replace(rules([MOVE], approvals=approvals), required_permission={"move": 3})
     north = tool_call("move", direction="north")
     run([north], [MOVE], its_rules)
     approvals.approve(1, BEA)
-    capped = replace(its_rules, caps=EffectLimits(calls=0))
+    capped = replace(its_rules, limits=EffectLimits(calls=0))
     assert statuses(run([north], [MOVE], capped)[0]) == [REFUSED]
     assert statuses(run([north], [MOVE], its_rules)[0]) == [Status.FAILED]  # the bare room has no exit: it did run
 
@@ -204,9 +205,9 @@ def test_a_call_answered_before_the_run_was_taken_up_again_counts() -> None:
     world = RecordingWorld(HALL)
     (before,), _ = run([tool_call("move", direction="north")], context=tool_context(world))
     dispatcher = Dispatcher(Registry(WORLD_TOOLS), rules(WORLD_TOOLS), Clock())
-    dispatcher.happened(before)
-    dispatcher.happened(replace(before, call=replace(before.call, name="gone")))
-    dispatcher.happened(replace(before, call=replace(before.call, arguments={"way": 1})))
+    dispatcher.run.count_past(before)
+    dispatcher.run.count_past(replace(before, call=replace(before.call, name="gone")))
+    dispatcher.run.count_past(replace(before, call=replace(before.call, arguments={"way": 1})))
     assert dispatcher.session.trust.min_level == 1
     (more,) = now(dispatcher.answer_all([tool_call("move", direction="south")], tool_context(world)))
     assert more.status is REFUSED

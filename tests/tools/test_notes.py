@@ -3,10 +3,10 @@ from itertools import count
 
 import pytest
 
-from tools.context import Principal
 from tools.errors import ToolFailed
 from tools.notes import MemoryNotes
 from tools.testing import ANNA, now
+from tools.trust import Principal
 
 BEN = Principal("player:ben", "Ben")
 

@@ -5,25 +5,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tools.policy.config import EffectLimits
 from tools.policy.decide import (
     Allowed,
     Authority,
     Decision,
-    EffectLimits,
     NeedsApproval,
     Refused,
-    Requirement,
     SoFar,
     authority_of,
-    base_need,
+    base_permission,
     decide,
     is_denied,
     level_of,
-    rank,
 )
-from tools.policy.principal import Kind, Principal
+from tools.requirement import Requirement
 from tools.testing import WaitingTool
 from tools.tool import Category, Tool
+from tools.trust import Kind, Principal, rank
 from tools.verbs import EXECUTE_COMMAND, MOVE, NOOP, SAY, WORLD_TOOLS
 
 ALL = frozenset({"say", "move", "act", "noop", "execute_command"})
@@ -57,7 +56,7 @@ def test_what_needs_nothing_is_allowed() -> None:
 
 
 @given(levels, levels, levels, levels)
-def test_authority_is_the_least_of_actor_requester_and_sight(need: int, actor: int, asker: int, trust: int) -> None:
+def test_authority_is_the_least_of_actor_requester_and_trust(need: int, actor: int, asker: int, trust: int) -> None:
     decision = ruled(MOVE, Requirement(need), Authority(actor, asker, trust))
     assert isinstance(decision, Allowed if min(actor, asker, trust) >= need else NeedsApproval)
 
@@ -152,8 +151,8 @@ def test_reads_may_be_repeated_and_so_may_doing_nothing() -> None:
 
 def test_the_owner_sets_the_caps() -> None:
     so_far = SoFar(calls=20, spoken=3)
-    caps = EffectLimits(calls=21, spoken=4)
-    assert decide(SAY, NOTHING, FULL, grant=ALL, caps=caps, so_far=so_far) == Allowed()
+    limits = EffectLimits(calls=21, spoken=4)
+    assert decide(SAY, NOTHING, FULL, grant=ALL, limits=limits, so_far=so_far) == Allowed()
 
 
 @given(levels, levels, levels, st.booleans())
@@ -177,7 +176,7 @@ def test_a_requester_has_the_level_the_game_gives_and_assistants_have_none() -> 
     assert [level_of(who(Kind.WORLD, 5)), level_of(who(Kind.WORLD, 0)), level_of(who(Kind.WORLD, 2), 4)] == [1, 0, 2]
 
 
-@pytest.mark.parametrize(("permission", "sight"), list(product(range(6), range(6))))
+@pytest.mark.parametrize(("permission", "trust"), list(product(range(6), range(6))))
 def test_authority_comes_from_the_game_and_from_labels(permission: int, trust: int) -> None:
     actor = Principal("a", "A", Kind.ASSISTANT, permission)
     authority = authority_of(actor, Principal("p", "P", Kind.PLAYER, 5), trust)
@@ -186,8 +185,8 @@ def test_authority_comes_from_the_game_and_from_labels(permission: int, trust: i
 
 
 def test_what_a_tool_needs_is_its_categorys_its_own_or_the_owners() -> None:
-    needing = {tool.name: base_need(tool, {}) for tool in WORLD_TOOLS if base_need(tool, {})}
+    needing = {tool.name: base_permission(tool, {}) for tool in WORLD_TOOLS if base_permission(tool, {})}
     assert needing == {"move": 1, "take": 1, "drop": 1, "give": 1, "follow": 1}
-    assert base_need(replace(SAY, needs=2), {}) == 2
-    assert base_need(replace(SAY, needs=2), {"say": 0}) == 0
-    assert base_need(MOVE, {"say": 4}) == 1
+    assert base_permission(replace(SAY, required_permission=2), {}) == 2
+    assert base_permission(replace(SAY, required_permission=2), {"say": 0}) == 0
+    assert base_permission(MOVE, {"say": 4}) == 1

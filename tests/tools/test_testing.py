@@ -1,8 +1,8 @@
 import pytest
 from twisted.internet.defer import Deferred
 
-from tools.context import Scene
 from tools.errors import ToolFailed
+from tools.game import Scene
 from tools.testing import Act, RecordingWorld, now
 
 

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.policy.principal import Kind, Principal
-from tools.policy.trust import TOP, ContextTrust, Label, Source, label_of
+from tools.trust import TOP, ContextTrust, Kind, Label, Principal, Source, label_of
 
 
 def somebody(kind: Kind, permission: int = 3) -> Principal:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -12,22 +11,12 @@ from twisted.logger import Logger
 from llm.messages import ToolCall
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded
-from tools.context import Written
-from tools.errors import ToolError, Unheard
-from tools.result import Status
+from tools.errors import NoAnswer, Status, ToolError, Unheard
+from tools.game import Written
 from tools.tool import Answer, Labelled
 
 T = TypeVar("T")
 _log = Logger()
-
-
-@dataclass(frozen=True, slots=True)
-class NoAnswer:
-    """The result of a tool without an answer: how it ended and what the model reads; `authority` as in ToolFailed."""
-
-    status: Status
-    text: str
-    authority: int | None = None
 
 
 async def within(

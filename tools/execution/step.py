@@ -6,29 +6,27 @@ game sees effects in the model's order.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.python.failure import Failure
 
 from llm.messages import ToolCall, ToolResult
-from resilience.deadline import Deadline
-from tools.arguments import parse_arguments
+from tools.arguments import parse_arguments, with_checked
 from tools.context import ToolContext
-from tools.errors import ToolRetry
-from tools.execution.guarded import NoAnswer, level_told, sources_told, text_of, within
+from tools.errors import NoAnswer, Status, ToolRetry
+from tools.execution.guarded import level_told, sources_told, text_of, within
+from tools.execution.run import RunState
 from tools.policy.binding import bound, check_unchanged, requirement_now
-from tools.policy.decide import Refused, Requirement, not_granted
+from tools.policy.decide import Refused, not_granted
 from tools.policy.explain import told_by
 from tools.policy.private import told_to_others
-from tools.result import Begun, Executed, Status
+from tools.requirement import Requirement
+from tools.result import EffectLog, Executed, Past
 from tools.text.clean import clean_heard, one_line
 from tools.tool import Answer, Arguments, Labelled, Tool
-
-if TYPE_CHECKING:
-    from tools.execution.dispatch import Dispatcher
 
 #: Longest text of one result, in characters; the rest is cut with a mark.
 MAX_RESULT_CHARS = 16_000
@@ -40,26 +38,8 @@ UNKNOWN_OUTCOME = (
 )
 #: What the model reads when its call has no name.
 NAMELESS_CALL = "The call does not name a tool."
-#: What an earlier process did of a step, by the place of the call in it.
-Past = Mapping[int, Executed | Begun]
-NOTHING_YET: Past = {}
 
 T = TypeVar("T")
-
-
-class EffectLog(Protocol):
-    """Is told of every call that is really executed, before and after. An error it raises stops the step.
-
-    `index` is the call's place in the step. An intent without a done is a call whose outcome is unknown.
-    """
-
-    async def intent(self, index: int, call: ToolCall) -> None:
-        """Note that the call is about to run."""
-        ...
-
-    async def done(self, index: int, executed: Executed) -> None:
-        """Note that the call has run."""
-        ...
 
 
 class Step:
@@ -67,7 +47,7 @@ class Step:
 
     def __init__(
         self,
-        run: Dispatcher,
+        run: RunState,
         context: ToolContext,
         log: EffectLog | None,
         on_executed: Callable[[Executed], None] | None,
@@ -147,7 +127,7 @@ class Step:
         tool, past = self._run.registry.get(call.name), self._past.get(index)
         if isinstance(past, Executed):
             executed = past
-            self._run.happened(past)
+            self._run.count_past(past)
         elif past is not None and (tool is None or not tool.category.reads):
             executed = await self._after_death(index, call, tool)
         elif tool is None:
@@ -162,13 +142,13 @@ class Step:
     async def _checked(self, index: int, call: ToolCall, tool: Tool) -> Executed:
         """Run the tool, with the effect log told before and after. Return its answer, or why it does not run."""
         session = self._run.session
-        if reason := not_granted(tool, session.rules.grant):
+        if reason := not_granted(tool, session.config.grant):
             return self._executed(call, tool, Status.REFUSED, reason)
         try:
             arguments = parse_arguments(tool, call)
         except ToolRetry as wrong:
             return self._executed(call, tool, Status.FORMAT_ERROR, str(wrong))
-        meant = exact(call, arguments)
+        meant = with_checked(call, arguments)
         if (kept := told_to_others(tool, meant, self._context, changed=session.has_changed)) is not None:
             return self._executed(call, tool, kept.status, kept.text)
         needed = await self._needed(index, meant, tool, arguments)
@@ -211,7 +191,7 @@ class Step:
     async def _after_death(self, index: int, call: ToolCall, tool: Tool | None) -> Executed:
         """Answer an effect that a dead process began: with the present state, or with UNKNOWN."""
         unknown = self._executed(call, tool, Status.UNKNOWN, UNKNOWN_OUTCOME.format(tool=one_line(call.name)))
-        self._run.happened(unknown)
+        self._run.count_past(unknown)
         if tool is None or (reconcile := tool.reconcile) is None:
             return unknown
         try:
@@ -228,7 +208,7 @@ class Step:
 
     def _no_such_tool(self, call: ToolCall) -> Executed:
         """Answer a call of a tool that does not exist."""
-        known = ", ".join(name for name in self._run.registry.names() if name in self._run.session.rules.grant)
+        known = ", ".join(name for name in self._run.registry.names() if name in self._run.session.config.grant)
         name = one_line(call.name, max_chars=64)
         if not name:
             return self._executed(call, None, Status.FORMAT_ERROR, f"{NAMELESS_CALL} Use one of: {known}.")
@@ -243,7 +223,7 @@ class Step:
 
         async def execute() -> Answer | Labelled:
             if needed.covers:  # it was approved; look again, because the intent was written down since then
-                check_unchanged(needed, await requirement_now(tool, exact(call, arguments), context))
+                check_unchanged(needed, await requirement_now(tool, with_checked(call, arguments), context))
             return await tool.execute(arguments, context)
 
         answer = await self._within(call, tool, execute)
@@ -258,9 +238,8 @@ class Step:
 
     async def _within(self, call: ToolCall, tool: Tool, work: Callable[[], Awaitable[T]]) -> T | NoAnswer:
         """Return what a tool's work gives in the time the tool has."""
-        run = self._run
         return await within(
-            lambda: Deadline.after(run.clock, run.seconds_for(tool)),
+            lambda: self._run.limit_for(tool),
             work,
             call,
             self._context.run_id,
@@ -283,8 +262,3 @@ class Step:
         result = ToolResult(call.id, call.name, shown, failed=status is not Status.DONE)
         level = self._run.session.level(tool, status, told)
         return Executed(call, result, status, tool.category if tool else None, seconds, level, sources)
-
-
-def exact(call: ToolCall, arguments: Arguments) -> ToolCall:
-    """Return `call` with its arguments as they were understood: what policy counts, compares and has approved."""
-    return ToolCall(call.id, call.name, arguments.model_dump(mode="json"))

@@ -11,16 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from llm.messages import JSONObject, ToolCall
-from tools.context import Target
+from llm.messages import ToolCall
 from tools.policy.binding import difference
-from tools.policy.decide import Requirement, rank
-from tools.policy.principal import Kind, Principal
 from tools.policy.repetition import canonical
-from tools.policy.trust import bounded, label_of
+from tools.requirement import Pending, Requirement
+from tools.trust import Kind, Principal, bounded, label_of, rank
 
 #: How long a request waits for a decision, and an approval for its use, in seconds (docs/policy.md, Approvals).
 SECONDS = 300.0
@@ -30,34 +28,6 @@ NO_REQUEST = "There is no request {number} that waits."
 #: Why a request may be gone, for a person who names one that is not there.
 ENDS = "A request ends after five minutes, when what it was for has changed, and when the game restarts: ask again."
 TOO_LATE = "it was not used within five minutes"
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A call that waits for approval.
-
-    `shown` is the literal text to show to the person who decides, `permission` the level they need; `expires_at` is in
-    clock seconds; `approved_by` is the person who has approved it, None while it is only asked for. `covers` is the
-    place, then what the call acts on; `commands` are the game commands it runs. `because` says why it does not happen
-    without an approval.
-    """
-
-    number: int
-    tool: str
-    arguments: JSONObject
-    shown: str
-    requester: Principal | None
-    permission: int
-    expires_at: float
-    approved_by: Principal | None = None
-    commands: tuple[str, ...] = field(default=(), compare=False)
-    covers: tuple[Target, ...] = ()
-    because: str = field(default="", compare=False)
-
-    @property
-    def requirement(self) -> Requirement:
-        """The requirement that was found when the call was asked for."""
-        return Requirement(self.permission, self.commands, self.shown if self.commands else "", self.covers)
 
 
 @dataclass(frozen=True, slots=True)

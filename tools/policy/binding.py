@@ -11,13 +11,14 @@ from dataclasses import replace
 
 from llm.messages import ToolCall
 from tools.arguments import parse_arguments
-from tools.context import Person, Scene, Target, Thing, ToolContext
+from tools.context import ToolContext
 from tools.errors import ToolFailed
-from tools.policy.decide import Requirement
-from tools.policy.trust import bounded
+from tools.game import Person, Scene, Target, Thing
+from tools.requirement import Requirement
 from tools.text.clean import one_line
 from tools.text.names import candidates
 from tools.tool import Arguments, Tool
+from tools.trust import bounded
 
 #: The reason given when the game understands the line itself differently.
 MEANS_SOMETHING_ELSE = "the game takes it for something else now"

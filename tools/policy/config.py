@@ -5,25 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tools.policy.approvals import Approvals, Pending
-from tools.policy.decide import EffectLimits
+from tools.policy.approvals import Approvals
 from tools.policy.repetition import Repetition
+from tools.requirement import Pending
+
+
+@dataclass(frozen=True, slots=True)
+class EffectLimits:
+    """How much one run, and one step of it, may do; `same` is how often it may do exactly the same thing."""
+
+    calls: int = 20
+    spoken: int = 3
+    network: int = 6
+    changes: int = 1
+    same: int = 1
+    step_calls: int = 8
+
+
+#: The limits of an assistant whose owner set no others.
+USUAL_LIMITS = EffectLimits()
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyConfig:
-    """The rules for one assistant; `docs/policy.md` explains each.
+    """The policy for one assistant; `docs/policy.md` explains each.
 
     `grant` is the names of the tools it may use. `denied` are commands that nobody can allow, in addition to those in
-    DENIED (`tools/policy/decide.py`). `needs` replaces the permission that a tool needs, by its name. `world_text` is
+    DENIED (`tools/policy/decide.py`). `required_permission` replaces that of a tool, by its name. `world_text` is
     the level of the game's own texts. `approvals` and `repetition` live as long as the assistant; without `approvals`
     nothing can be approved. `on_request` is called with each new request for an approval.
     """
 
     grant: frozenset[str]
-    caps: EffectLimits = field(default_factory=EffectLimits)
+    limits: EffectLimits = field(default_factory=EffectLimits)
     denied: frozenset[str] = frozenset()
-    needs: Mapping[str, int] = field(default_factory=dict)
+    required_permission: Mapping[str, int] = field(default_factory=dict)
     world_text: int = 1
     approvals: Approvals | None = None
     repetition: Repetition = field(default_factory=Repetition)

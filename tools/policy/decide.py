@@ -1,18 +1,18 @@
 """Decides whether a call may happen. Pure: the decision depends on these values only, and no text can change it.
 
-The values come from the game (permissions), from the owner (grant, caps, deny list) and from counting. A model's words
-and the texts it read enter `decide` only through one number: the lowest level of all it has in view.
+The values come from the game (permissions), from the owner (grant, limits, deny list) and from counting. A model's
+words and the texts it read enter `decide` only through one number: the lowest level of all it has in view.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from tools.context import Target
-from tools.policy.principal import Kind, Principal
-from tools.policy.trust import bounded, label_of
+from tools.policy.config import USUAL_LIMITS, EffectLimits
+from tools.requirement import Requirement
 from tools.tool import Category, Tool
+from tools.trust import Kind, Principal, bounded, label_of, rank
 
 #: Commands that nobody can allow an assistant, by the names of Evennia 6.1 and similar ones elsewhere: code, passwords,
 #: permissions, the server, accounts and sessions, acting through another person, and what rewrites later commands
@@ -28,23 +28,6 @@ DENIED = frozenset({
     # Speech without a speaker, and the steps of a batch file that runs code.
     "emit", "abort", "bb", "bl", "cc", "hh", "jj", "jl", "ll", "nl", "nn", "pp", "qq", "rr", "rrr", "sl", "ss",
 })  # fmt: skip
-#: The names of the steps of the ladder.
-RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """What one call needs: a permission, the game commands it runs (`name/switch`) and what an approver is shown.
-
-    `covers` is what an approval of it is bound to: the place, then what the call acts on; empty until it is needed.
-    `affects` looks that up for a game command (see `GameCommand`).
-    """
-
-    permission: int
-    commands: tuple[str, ...] = ()
-    shown: str = ""
-    covers: tuple[Target, ...] = ()
-    affects: Callable[[], tuple[Target, ...]] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +42,6 @@ class Authority:
     def level(self) -> int:
         """The lowest of the three: no wish is granted above the requester's own rank, nor above the assistant's."""
         return min(self.actor, self.requester, self.trust)
-
-
-@dataclass(frozen=True, slots=True)
-class EffectLimits:
-    """How much one run, and one step of it, may do; `same` is how often it may do exactly the same thing."""
-
-    calls: int = 20
-    spoken: int = 3
-    network: int = 6
-    changes: int = 1
-    same: int = 1
-    step_calls: int = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +89,16 @@ def decide(
     *,
     grant: frozenset[str],
     denied: frozenset[str] = frozenset(),
-    caps: EffectLimits = EffectLimits(),
+    limits: EffectLimits = USUAL_LIMITS,
     so_far: SoFar = SoFar(),
 ) -> Decision:
     """Decide on one call of `tool`. `denied` adds to DENIED. Only a lack of authority can be lifted by an approval."""
     reason = (
         not_granted(tool, grant)
         or _denied(requirement, denied)
-        or _over_a_cap(tool, caps, so_far)
-        or _repeated(tool, caps, so_far)
-        or _changed_enough(tool, caps, so_far)
+        or _over_a_limit(tool, limits, so_far)
+        or _repeated(tool, limits, so_far)
+        or _changed_enough(tool, limits, so_far)
     )
     if reason:
         return Refused(reason)
@@ -149,18 +120,12 @@ def level_of(requester: Principal | None, world_text: int = 1) -> int:
     return min(level, bounded(requester.permission)) if requester.kind is Kind.WORLD else level
 
 
-def base_need(tool: Tool, needs: Mapping[str, int]) -> int:
+def base_permission(tool: Tool, settings: Mapping[str, int]) -> int:
     """Return the permission any call of `tool` needs: the owner's setting, the tool's own, or that of its category."""
-    own = needs.get(tool.name, tool.needs)
+    own = settings.get(tool.name, tool.required_permission)
     if own is not None:
         return own
     return 1 if tool.category is Category.DANGEROUS else 0
-
-
-def rank(permission: int) -> str:
-    """Name the rank with this permission, with an article: 'a builder'."""
-    name = RANKS[bounded(permission)]
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def not_granted(tool: Tool, grant: frozenset[str]) -> str:
@@ -188,27 +153,27 @@ def _denied(requirement: Requirement, denied: frozenset[str]) -> str:
     return "This command is never allowed to you, and nobody can allow it. Say that you cannot do it." if hit else ""
 
 
-def _over_a_cap(tool: Tool, caps: EffectLimits, so_far: SoFar) -> str:
-    if so_far.place >= caps.step_calls:
-        return f"Too many calls at once: at most {caps.step_calls}. The rest was not done."
-    if so_far.calls >= caps.calls:
+def _over_a_limit(tool: Tool, limits: EffectLimits, so_far: SoFar) -> str:
+    if so_far.place >= limits.step_calls:
+        return f"Too many calls at once: at most {limits.step_calls}. The rest was not done."
+    if so_far.calls >= limits.calls:
         return "You have made enough calls this turn. Answer now with say."
-    if tool.category is Category.TERMINAL and not tool.idle and so_far.spoken >= caps.spoken:
+    if tool.category is Category.TERMINAL and not tool.idle and so_far.spoken >= limits.spoken:
         return "You have spoken enough this turn. Use noop."
-    if tool.category is Category.ASYNC_REQUIRED and so_far.network >= caps.network:
+    if tool.category is Category.ASYNC_REQUIRED and so_far.network >= limits.network:
         return f"You have used {tool.name} and its like enough this turn. Answer with what you know."
     return ""
 
 
-def _repeated(tool: Tool, caps: EffectLimits, so_far: SoFar) -> str:
+def _repeated(tool: Tool, limits: EffectLimits, so_far: SoFar) -> str:
     if tool.category.reads or tool.idle:
         return ""
-    if so_far.same >= caps.same:
+    if so_far.same >= limits.same:
         return "You have done exactly this already. Do not do it again."
     return "You have done exactly this a moment ago. Do something else, or use noop." if so_far.echo else ""
 
 
-def _changed_enough(tool: Tool, caps: EffectLimits, so_far: SoFar) -> str:
-    if tool.category is Category.DANGEROUS and so_far.changes >= caps.changes:
+def _changed_enough(tool: Tool, limits: EffectLimits, so_far: SoFar) -> str:
+    if tool.category is Category.DANGEROUS and so_far.changes >= limits.changes:
         return f"You have already changed the game this turn. Do not use {tool.name} again now."
     return ""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from llm.messages import ToolCall
-from tools.policy.decide import Authority, Requirement, rank
-from tools.policy.principal import Principal
-from tools.policy.trust import ContextTrust
+from tools.policy.decide import Authority
+from tools.requirement import Requirement
 from tools.text.clean import one_line
 from tools.tool import Tool
+from tools.trust import ContextTrust, Principal, rank
 
 #: Longest name of a person or a thing in these sentences, and longest list of causes, in characters.
 _MAX_NAME, _MAX_CAUSES = 60, 400
@@ -48,7 +48,7 @@ def lack_of(
         reasons.append(f"its own permission is that of {rank(authority.actor)}")
         lifts.append("The owner can raise `permission`")
     if tool.resolve is None:
-        lifts.append(f"The owner can let it do this at any time: needs = {{ {tool.name} = 0 }}")
+        lifts.append(f"The owner can let it do this at any time: required_permission = {{ {tool.name} = 0 }}")
     return Lack(for_model, ". ".join([f"Why: {'; '.join(reasons)}", *lifts]) + ".")
 
 

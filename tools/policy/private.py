@@ -10,13 +10,11 @@ from collections.abc import Iterator
 
 from llm.messages import ToolCall
 from tools.context import ToolContext
-from tools.execution.guarded import NoAnswer
-from tools.policy.principal import Principal
-from tools.policy.trust import channel_id
-from tools.result import Status
+from tools.errors import NoAnswer, Status
 from tools.text.clean import one_line
 from tools.text.names import plain
 from tools.tool import Reach, Tool
+from tools.trust import Principal, channel_id
 
 
 def told_to_others(tool: Tool, call: ToolCall, context: ToolContext, *, changed: bool = False) -> NoAnswer | None:

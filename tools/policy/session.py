@@ -8,25 +8,15 @@ from typing import assert_never
 
 from llm.messages import ToolCall
 from tools.context import ToolContext
+from tools.errors import Status
 from tools.policy.config import PolicyConfig
-from tools.policy.decide import (
-    Allowed,
-    Decision,
-    NeedsApproval,
-    Refused,
-    Requirement,
-    SoFar,
-    authority_of,
-    base_need,
-    decide,
-)
+from tools.policy.decide import Allowed, Decision, NeedsApproval, Refused, SoFar, authority_of, base_permission, decide
 from tools.policy.explain import lack_of
-from tools.policy.principal import Kind, Principal
 from tools.policy.repetition import act_of
-from tools.policy.trust import TOP, ContextTrust, Source, bounded
-from tools.result import Status
+from tools.requirement import Requirement
 from tools.text.clean import one_line
 from tools.tool import Category, Tool
+from tools.trust import TOP, ContextTrust, Kind, Principal, Source, bounded
 
 #: What the model is told when an approval no longer covers what it was given for.
 VOID = "Not done: the approval is void, because {why}. {tell}."
@@ -35,10 +25,10 @@ _MAYBE = frozenset({Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.UNKNOW
 
 
 class PolicySession:
-    """The counts and the sight of ONE run under an assistant's rules."""
+    """The counts of ONE run, and what it has in view, under an assistant's policy."""
 
-    def __init__(self, rules: PolicyConfig, trust: ContextTrust) -> None:
-        self.rules = rules
+    def __init__(self, config: PolicyConfig, trust: ContextTrust) -> None:
+        self.config = config
         self.trust = trust
         self._calls = 0
         self._by_category: defaultdict[Category, int] = defaultdict(int)
@@ -89,7 +79,7 @@ class PolicySession:
         act = act_of(call.name, call.arguments)
         self._by_category[tool.category] += 1
         self._acts[act] += 1
-        self.rules.repetition.note(act)
+        self.config.repetition.note(act)
 
     @property
     def has_changed(self) -> bool:
@@ -103,12 +93,12 @@ class PolicySession:
         """
         self._calls -= 1
         self._by_category[tool.category] -= 1
-        if not self.rules.repetition.has(act := act_of(call.name, call.arguments)):
-            self.rules.repetition.note(act)
+        if not self.config.repetition.has(act := act_of(call.name, call.arguments)):
+            self.config.repetition.note(act)
 
     def needed(self, tool: Tool, found: Requirement | None = None) -> Requirement:
         """Return what a call of the tool needs at least, with what was found out about this one."""
-        least = bounded(base_need(tool, self.rules.needs))
+        least = bounded(base_permission(tool, self.config.required_permission))
         return Requirement(least) if found is None else replace(found, permission=max(found.permission, least))
 
     def level(self, tool: Tool | None, status: Status, told: int | None) -> int:
@@ -136,7 +126,7 @@ class PolicySession:
             case Source.OPERATOR:
                 return TOP
             case Source.WORLD:
-                return bounded(self.rules.world_text)
+                return bounded(self.config.world_text)
             case Source.WEB | Source.MEMORY | Source.ASSISTANT | Source.PLAYER:
                 return 0
             case _:
@@ -145,14 +135,14 @@ class PolicySession:
     def _decide(
         self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
     ) -> Decision:
-        rules = self.rules
+        config = self.config
         return decide(
             tool,
             requirement,
-            authority_of(context.actor, context.requester, self.trust.min_level, rules.world_text),
-            grant=rules.grant,
-            denied=rules.denied,
-            caps=rules.caps,
+            authority_of(context.actor, context.requester, self.trust.min_level, config.world_text),
+            grant=config.grant,
+            denied=config.denied,
+            limits=config.limits,
             so_far=self._so_far(place, call, tool, context.requester),
         )
 
@@ -165,13 +155,13 @@ class PolicySession:
             network=self._by_category[Category.ASYNC_REQUIRED],
             changes=self._by_category[Category.DANGEROUS],
             same=self._acts.get(act, 0),
-            echo=requester is not None and requester.kind is Kind.ASSISTANT and self.rules.repetition.has(act),
+            echo=requester is not None and requester.kind is Kind.ASSISTANT and self.config.repetition.has(act),
         )
 
     def _why_not(self, reason: str, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext) -> str:
         """Use up the call's approval, or ask for one. Return what the model is told when there is none, else ""."""
-        approvals, requester = self.rules.approvals, context.requester
-        authority = authority_of(context.actor, requester, self.trust.min_level, self.rules.world_text)
+        approvals, requester = self.config.approvals, context.requester
+        authority = authority_of(context.actor, requester, self.trust.min_level, self.config.world_text)
         lack = lack_of(authority, requirement, requester, self.trust, tool)
         if approvals is None:
             return f"You may not do this now. {_tell(requester)} that {reason}. {lack.for_model}".rstrip()
@@ -181,7 +171,7 @@ class PolicySession:
             return VOID.format(why=void, tell=_tell(requester))
         is_new, pending = approvals.asked(call, requirement, requester, lack.for_people)
         if is_new:
-            self.rules.on_request(pending)
+            self.config.on_request(pending)
         number = f"approval number {pending.number}"
         return f"Not done yet. {_tell(requester)} that {reason}: {number}. {lack.for_model}".rstrip()
 
@@ -190,9 +180,9 @@ class PolicySession:
 
         This holds also when the call no longer needs an approval: exactly what was approved is done, or nothing.
         """
-        if context.granted is None or self.rules.approvals is None:
+        if context.granted is None or self.config.approvals is None:
             return ""
-        why = self.rules.approvals.why_void(context.granted, requirement)
+        why = self.config.approvals.why_void(context.granted, requirement)
         return VOID.format(why=why, tell=_tell(context.requester)) if why else ""
 
 

@@ -10,12 +10,14 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from llm.messages import JSON, ToolCall
-from tools.context import GameCommand, Kind, Person, Principal, Scene, ToolContext, World
+from tools.context import ToolContext
 from tools.errors import ToolFailed
+from tools.game import GameCommand, Person, Scene, World
 from tools.notes import MemoryNotes, Notes
 from tools.result import Executed
 from tools.text.names import pick
 from tools.tool import Arguments, Category, NoArguments, Tool
+from tools.trust import Kind, Principal
 
 T = TypeVar("T")
 

@@ -6,10 +6,10 @@ from pydantic import Field
 
 from tools.context import ToolContext
 from tools.errors import ToolRetry
-from tools.policy.trust import Source
 from tools.text.clean import one_line
 from tools.text.wrapping import acted
 from tools.tool import Arguments, Category, Tool
+from tools.trust import Source
 
 
 class EmoteArguments(Arguments):

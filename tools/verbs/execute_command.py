@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tools.context import GameCommand, ToolContext, Written
+from tools.context import ToolContext
 from tools.errors import ToolFailed, ToolRetry
-from tools.policy.decide import Requirement
+from tools.game import GameCommand, Written
+from tools.requirement import Requirement
 from tools.text.clean import clean_heard, one_line
 from tools.tool import Arguments, Category, Labelled, Tool
 

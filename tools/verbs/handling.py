@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
-from tools.context import GameCommand, Person, Scene, Target, Thing, ToolContext, Written
+from tools.context import ToolContext
 from tools.errors import ToolFailed
-from tools.policy.decide import Requirement
+from tools.game import GameCommand, Person, Scene, Target, Thing, Written
+from tools.requirement import Requirement
 from tools.text.clean import clean_heard, one_line
 from tools.text.names import candidates, pick
 from tools.tool import Arguments, Category, Labelled, Reach, Tool

@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from tools.context import ToolContext
-from tools.policy.trust import Source
 from tools.tool import Arguments, Category, Tool
+from tools.trust import Source
 
 MAX_REASON_CHARS = 2000
 

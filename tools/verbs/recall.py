@@ -6,9 +6,9 @@ from pydantic import BaseModel, Field
 
 from tools.context import ToolContext
 from tools.notes import MAX_NOTES, Note
-from tools.policy.trust import TOP, Source
 from tools.text.clean import clean_heard, one_line
 from tools.tool import Arguments, Category, Labelled, Tool
+from tools.trust import TOP, Source
 
 MAX_RECALLED = 5
 

@@ -7,9 +7,9 @@ from pydantic import Field
 from tools.context import ToolContext
 from tools.errors import ToolRetry
 from tools.policy.decide import level_of
-from tools.policy.trust import Source
 from tools.text.clean import one_line
 from tools.tool import Arguments, Category, Tool
+from tools.trust import Source
 
 
 class RememberArguments(Arguments):

@@ -6,11 +6,10 @@ from pydantic import Field
 
 from tools.context import ToolContext
 from tools.errors import ToolRetry, Unheard
-from tools.policy.principal import Kind
-from tools.policy.trust import Source
 from tools.text.clean import clean_speech, one_line
 from tools.text.wrapping import MAX_WORDS, Words, spoken
 from tools.tool import Arguments, Category, Tool
+from tools.trust import Kind, Source
 
 #: The kinds that may have gone away before the answer came. For the game's own people and assistants this is not
 #: checked.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from tools.context import Person, Scene
+from tools.game import Person, Scene
 from tools.text.clean import clean_heard, one_line
 from tools.tool import Labelled
 

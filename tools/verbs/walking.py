@@ -1,7 +1,7 @@
 """The tools `follow`, `stay` and `home`: where a character goes without being told each step.
 
 `follow` only notes the person. When that person leaves, a rule makes the character walk after them
-(`assistant/loop/following.py`). Each walk is a `move` that policy judges on behalf of the requester.
+(`assistant/loop/unasked/following.py`). Each walk is a `move` that policy judges on behalf of the requester.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ STAY = Tool(
     arguments=NoArguments,
     category=Category.DANGEROUS,
     execute=stay,
-    needs=0,
+    required_permission=0,
     reconcile=_reconcile_stay,
     reach=Reach.NOBODY,
 )
@@ -98,7 +98,7 @@ HOME = Tool(
     arguments=NoArguments,
     category=Category.DANGEROUS,
     execute=home,
-    needs=0,
+    required_permission=0,
     reconcile=_reconcile_home,
     reach=Reach.NOBODY,
 )

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from tools.context import ToolContext
 from tools.text.clean import one_line
+from tools.web.fetch.seen import SeenUrls
 
 MAX_TITLE_CHARS = 80
 MAX_SHOWN_URL_CHARS = 160
@@ -142,6 +144,25 @@ def footer(sources: Iterable[Cited], line: Callable[[Cited], str] = _plain_line,
     return "\n".join(["Sources:", *lines])
 
 
+@dataclass(frozen=True, slots=True)
+class WebTurn:
+    """The state of one turn of one assistant; `seen` outlives it.
+
+    In a `focused` turn only the hits that fit the question best are shown, for models too small to choose among many.
+    """
+
+    seen: SeenUrls = field(default_factory=SeenUrls)
+    citations: Citations = field(default_factory=Citations)
+    focused: bool = False
+
+    def cited(self, words: str) -> str:
+        """Return the words without marks of unknown sources, followed by the sources that they name."""
+        found = checked(words, self.citations)
+        if not found.used:
+            return found.text
+        return f"{found.text}\n{footer(self.citations.of(found.used))}"
+
+
 class _Check:
     """One walk through a text. `used` are the known numbers, in the order they came."""
 
@@ -211,3 +232,8 @@ def _is_about_dice(text: str, begin: int, end: int) -> bool:
     starts = [match.end() for match in _SENTENCE.finditer(text, first, begin)]
     after = _SENTENCE.search(text, end, last)
     return bool(_DICE.search(text[starts[-1] if starts else first : after.start() if after else last]))
+
+
+def turn_of(context: ToolContext) -> WebTurn:
+    """Return what the context's turn knows of the web; a turn without any knowledge of it where there is none."""
+    return context.web if isinstance(context.web, WebTurn) else WebTurn()

@@ -7,16 +7,18 @@ from collections.abc import Callable
 from pydantic import Field
 
 from tools.context import ToolContext
-from tools.policy.trust import Source
 from tools.text.clean import clean_heard, one_line
 from tools.tool import Arguments, Category, Tool
+from tools.trust import Source
 from tools.web.advice import advice, log_failure
+from tools.web.cite import WebTurn, turn_of
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.url import MAX_URL_CHARS, parse
 from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 from tools.web.results import OpenPageToolResult
-from tools.web.source.protocol import ReadProvider
-from tools.web.turn import WebTurn
+from tools.web.source.answers import WebPage
+from tools.web.source.paging import part_of
+from tools.web.source.protocol import WebSource
 
 #: The seconds a page gets when its readers do not say how long they may take.
 TIMEOUT_SECONDS = 45.0
@@ -37,21 +39,21 @@ class OpenPageArguments(Arguments):
 
 
 def open_page_tool(
-    provider: ReadProvider,
+    pages: WebSource[str, WebPage],
     policy: UrlPolicy,
     max_page_length: int,
     now: Callable[[], float],
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Tool:
-    """Return the tool for this reader; `now` gives clock seconds. The run that calls it may have less time left."""
+    """Return the tool that opens `pages`; `now` gives clock seconds. The run that calls it may have less time left."""
 
     async def open_page(arguments: OpenPageArguments, context: ToolContext) -> OpenPageToolResult:
         """Return the page, or a result that says what is wrong and what to do."""
-        turn = context.web or WebTurn()
+        turn = turn_of(context)
         try:
             url = _allowed(arguments.url, policy, turn)
             length = min(arguments.max_length or max_page_length, max_page_length)
-            page = await provider.read_url(url, offset=arguments.offset, max_length=length)
+            page = part_of(await pages.ask(url), arguments.offset, length)
         except WebError as error:
             log_failure("open_page", error)
             shown = one_line(arguments.url, max_chars=200)

@@ -1,4 +1,4 @@
-"""Finds the provider that a name means. A new provider is a file, a line here and one in `names`.
+"""Finds the provider that a name means. A new provider is a file, a line here and one in `tools.web`.
 
 docs/adding-a-search-provider.md says how to add one.
 """
@@ -12,16 +12,15 @@ from typing import Any, Protocol, TypeVar
 from pydantic import ValidationError
 
 from tools.web.search import brave, perplexity, tavily
-from tools.web.search.api import Shared
+from tools.web.search.api import ProviderOptions, Shared
 from tools.web.search.brave import BraveOptions, BraveSearchProvider
 from tools.web.search.duckduckgo import DuckDuckGoOptions, DuckDuckGoSearchProvider
-from tools.web.search.options import Options
 from tools.web.search.perplexity import PerplexityOptions, PerplexitySearchProvider
 from tools.web.search.searxng import SearxngOptions, SearxngSearchProvider
 from tools.web.search.tavily import TavilyOptions, TavilyProvider
 from tools.web.source.protocol import ReadProvider, SearchProvider
 
-Chosen = TypeVar("Chosen", bound=Options)
+Chosen = TypeVar("Chosen", bound=ProviderOptions)
 
 
 class Making(Protocol):
@@ -40,7 +39,7 @@ class Maker:
     """
 
     make: Making
-    options: type[Options] = Options
+    options: type[ProviderOptions] = ProviderOptions
     needs_key: bool = False
     needs_url: bool = False
     usual_url: str = ""
@@ -137,7 +136,7 @@ def options_of(name: str, options: type[Chosen], settings: ProviderSettings) -> 
         raise ValueError(f"{name}: {_said(error, options)}") from None
 
 
-def _said(error: ValidationError, options: type[Options]) -> str:
+def _said(error: ValidationError, options: type[ProviderOptions]) -> str:
     """Return the first thing wrong with the options, without their values."""
     first = error.errors(include_input=False, include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])

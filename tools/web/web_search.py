@@ -13,19 +13,18 @@ from pydantic import Field, field_validator
 
 from tools.context import ToolContext
 from tools.errors import ToolFailed
-from tools.policy.trust import Source
 from tools.text.clean import one_line
 from tools.tool import Arguments, Category, Tool
+from tools.trust import Source
 from tools.web.advice import NOTHING_FOUND, advice, log_failure
-from tools.web.cite import footer
+from tools.web.cite import WebTurn, footer, turn_of
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.hosts import domain
 from tools.web.results import SearchResultItem, WebSearchToolResult
+from tools.web.search.filtering import focused
 from tools.web.search.query import is_domain
-from tools.web.source.filtering import focused
-from tools.web.source.protocol import SearchProvider, SearchQuery, SearchResult, TimeRange
-from tools.web.source.served import Hits
-from tools.web.turn import WebTurn
+from tools.web.source.answers import Hits
+from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange, WebSource
 
 #: The seconds a search gets when its providers do not say how long they may take.
 TIMEOUT_SECONDS = 30.0
@@ -70,22 +69,22 @@ class WebSearchArguments(Arguments):
 
 
 def web_search_tool(
-    provider: SearchProvider, now: Callable[[], float], timeout_seconds: float = TIMEOUT_SECONDS
+    source: WebSource[SearchQuery, Hits], now: Callable[[], float], timeout_seconds: float = TIMEOUT_SECONDS
 ) -> Tool:
-    """Return the tool for this provider; `now` gives clock seconds. The run that calls it may have less time left."""
+    """Return the tool for this source; `now` gives clock seconds. The run that calls it may have less time left."""
 
     async def web_search(arguments: WebSearchArguments, context: ToolContext) -> WebSearchToolResult:
         """Return the hits, or raise ToolFailed with what to do about it."""
         domains, bad = _domains(arguments.allowed_domains)
         query = SearchQuery(one_line(arguments.query), arguments.limit, domains, arguments.time_range)
         try:
-            hits, note = await _found(provider, query)
+            hits, note = await _search(source, query)
         except WebError as error:
             log_failure("web_search", error)
             raise ToolFailed(advice(error, now())) from error
         left_out = [f"Left out, because they are no web sites: {_named(bad)}."] if bad else []
-        notes = [*left_out, *([note] if note else []), *(hits.notes if isinstance(hits, Hits) else ())]
-        turn = context.web or WebTurn()
+        notes = [*left_out, *([note] if note else []), *hits.notes]
+        turn = turn_of(context)
         return _told(focused(hits, query.text) if turn.focused else hits, notes, turn)
 
     return Tool(
@@ -99,11 +98,11 @@ def web_search_tool(
     )
 
 
-async def _found(provider: SearchProvider, query: SearchQuery) -> tuple[Sequence[SearchResult], str]:
+async def _search(source: WebSource[SearchQuery, Hits], query: SearchQuery) -> tuple[Hits, str]:
     """Return the hits, and a note on domains that were dropped to find any. Raises WebError."""
     why = "Nothing was found on"
     try:
-        hits = await provider.search(query)
+        hits = await source.ask(query)
     except WebError as error:
         if error.kind not in _MAYBE_THE_DOMAINS or not query.allowed_domains:
             raise
@@ -111,7 +110,7 @@ async def _found(provider: SearchProvider, query: SearchQuery) -> tuple[Sequence
     else:
         if hits or not query.allowed_domains:
             return hits, ""
-    hits = await provider.search(replace(query, allowed_domains=()))
+    hits = await source.ask(replace(query, allowed_domains=()))
     return hits, f"{why} {_named(query.allowed_domains)}; this is from other sites."
 
 

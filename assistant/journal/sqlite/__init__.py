@@ -1,1 +1,1 @@
-"""The durable journal in SQLite: one file, one writer's thread, group commits."""
+"""The journal's open file: how it is opened, and the one thread that writes it, many writes in a commit."""

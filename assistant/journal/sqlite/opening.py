@@ -1,6 +1,6 @@
 """Opens a journal's file: sound, repaired, only for reading, or not at all. It never silently opens an empty one.
 
-directory, not a database, of another program, newer version  ->  Refused, and not touched
+directory, not a database, of another program, newer version  ->  OpeningRefused, and not touched
 no file                                                       ->  a new one, Sound
 damaged                                                       ->  set aside, what can be read is saved: Recovered
 promised writes are missing                                   ->  goes on from what is there: Incomplete

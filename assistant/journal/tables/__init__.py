@@ -1,1 +1,1 @@
-"""The tables of the journal, one idea a file. SQL only; called on the writer's thread."""
+"""The tables of the journal, one idea a file. What takes a connection runs on the writer's thread."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
+from assistant.journal.entries import Forgotten
 from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.file.compacting import owe
 from assistant.journal.records import EVENT
@@ -17,22 +17,6 @@ from assistant.journal.tables.stream import names_in
 #: SQL: whether an event belongs to a run that is not over.
 _IN_OPEN_RUN = """EXISTS (SELECT 1 FROM run_events JOIN runs ON runs.seq = run
                   WHERE event = events.seq AND closed_at IS NULL)"""
-
-
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """How much was removed of a player, and how many of their events are `waiting` and must be dealt with first.
-
-    `erased` is True when no byte of the removed data is left in the file and its log. Otherwise the next start erases
-    the rest.
-    """
-
-    events: int
-    runs: int
-    notes: int
-    entries: int
-    waiting: int = 0
-    erased: bool = False
 
 
 def forget(db: sqlite3.Connection, assistant: str, principal_id: str) -> Forgotten:

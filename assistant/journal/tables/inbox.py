@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from assistant.events.classify import Attention, Classification
-from assistant.journal.errors import BrokenRecord, NewerRecord
-from assistant.journal.protocol import Accepted, InboxFullError
+from assistant.journal.entries import Accepted, Parked
+from assistant.journal.errors import BrokenRecord, InboxFullError, NewerRecord
 from assistant.journal.records import EVENT
 
 #: After this many crashed runs over it, an event is parked.
@@ -16,16 +15,6 @@ MAX_CRASHES = 3
 
 Row = tuple[str, bytes, str, int, int]
 _COLUMNS = "id, payload, verdict, importance, addressed"
-
-
-@dataclass(frozen=True, slots=True)
-class Parked:
-    """An event that is no longer tried, and why. `accepted` is None when it cannot be read."""
-
-    event_id: str
-    accepted: Accepted | None
-    crashes: int
-    reason: str
 
 
 def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: bytes, *, limit: int, now: float) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assistant.journal.tables.lease import Lease
 from assistant.journal.tables.notes import storable
-from tools.context import Principal
+from tools.trust import Principal
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ from dataclasses import replace
 from assistant.journal.codec import exact_json, parse_json, sealed, unsealed
 from assistant.journal.errors import BrokenRecord
 from assistant.journal.tables.lease import Lease
-from tools.context import Principal
 from tools.errors import ToolFailed
 from tools.notes import MAX_BYTES, MAX_NOTES, Added, Note, best_fitting, concerning
-from tools.policy.trust import Audience
+from tools.trust import Audience, Principal
 
 _NEWEST_FIRST = """SELECT text, about_id, about_name, at, trust, origin, seq FROM notes
                    WHERE assistant = ? ORDER BY seq DESC"""

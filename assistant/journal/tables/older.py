@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from assistant.journal.entries import StreamEntry
 from llm.messages import Role, ToolCall
-from tools.policy.trust import Audience
+from tools.trust import Audience
 
 #: The beginnings of stream lines that were not said aloud in the room. A player can imitate such a line in an emote; it
 #: is then kept private without need.

@@ -13,7 +13,7 @@ from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.records import MESSAGES
 from assistant.journal.tables.lease import Lease
 from assistant.journal.tables.older import with_audiences
-from tools.policy.trust import Audience
+from tools.trust import Audience
 
 #: How many records of names are cached for the next entries.
 _KEPT_RECORDS = 64

@@ -27,7 +27,7 @@ from llm.messages import (
 Scrub = Callable[[str], str]
 
 
-def kept(response: LLMResponse, scrub: Scrub, most: int, pieces: KeyPieces) -> LLMResponse:
+def make_discreet(response: LLMResponse, scrub: Scrub, most: int, pieces: KeyPieces) -> LLMResponse:
     """Replace every key in the answer, and cut every text the model wrote to `most` characters.
 
     Returns the same object when there was nothing to do. `pieces` knows what was said before, and learns what is said
@@ -68,7 +68,7 @@ def _without_pieces_in(block: Block, pieces: KeyPieces) -> Block:
             texts = dict(block.arguments)
             for name, value in texts.items():
                 spoken = "text" if name == "text" else "argument"
-                texts[name] = scrubbed(value, partial(pieces.scrub, kind=spoken))
+                texts[name] = scrub_json(value, partial(pieces.scrub, kind=spoken))
             return replace(block, arguments=texts) if _told(texts) != _told(block.arguments) else block
         case _:
             return block
@@ -131,25 +131,25 @@ def _changed(block: Block, scrub: Scrub) -> Block:
         case Text(text) | Reasoning(text):
             return replace(block, text=scrub(text))
         case ToolCall():
-            arguments = {scrub(name): scrubbed(value, scrub) for name, value in block.arguments.items()}
+            arguments = {scrub(name): scrub_json(value, scrub) for name, value in block.arguments.items()}
             return replace(
                 block, name=scrub(block.name), arguments=arguments, problem=scrub(block.problem), id=scrub(block.id)
             )
         case ToolResult() | ServerToolResult():
             return replace(block, text=scrub(block.text))
         case ServerToolCall():
-            arguments = {scrub(name): scrubbed(value, scrub) for name, value in block.arguments.items()}
+            arguments = {scrub(name): scrub_json(value, scrub) for name, value in block.arguments.items()}
             return replace(block, arguments=arguments)
         case Citation():
             return replace(block, text=scrub(block.text), url=scrub(block.url), title=scrub(block.title))
 
 
-def scrubbed(value: JSON, scrub: Scrub) -> JSON:
+def scrub_json(value: JSON, scrub: Scrub) -> JSON:
     """Replace every key in the value, also in the names of fields."""
     if isinstance(value, str):
         return scrub(value)
     if isinstance(value, Mapping):
-        return {scrub(name): scrubbed(inner, scrub) for name, inner in value.items()}
+        return {scrub(name): scrub_json(inner, scrub) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [scrubbed(inner, scrub) for inner in value]
+        return [scrub_json(inner, scrub) for inner in value]
     return value

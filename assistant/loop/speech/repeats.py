@@ -102,7 +102,7 @@ def _runs_of(examples: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
     return frozenset(run for example in examples for run in runs(words_of(example), EXAMPLE_WORDS))
 
 
-def words_said(response: LLMResponse) -> str:
+def words_of_answer(response: LLMResponse) -> str:
     """Return all that an answer says: the texts of its calls that speak, or its plain text when it has no calls."""
     if not response.tool_calls:
         return response.content.strip()

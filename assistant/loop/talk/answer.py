@@ -73,7 +73,7 @@ class Line:
     did: frozenset[str] = frozenset()
 
 
-def judged(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[str]]:
+def judge(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[str]]:
     """Return the part of `raw` that may be said, empty for none, and what was wrong with the rest.
 
     `is_last` is for the last try: an echo of a statement is better than nothing.
@@ -85,7 +85,7 @@ def judged(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[st
     kept: list[str] = []
     faults: list[str] = []
     for sentence in sentences_of(raw)[:MAX_SENTENCES]:
-        short = shortened(sentence, long_lines)
+        short = shorten(sentence, long_lines)
         fault = fault_of(short, heard) or fault_of(" ".join([*kept, short]), heard) or _of_the_scene(short, line, known)
         if fault is None and not is_last and _echoes(short, line.text):
             fault = "says it back"
@@ -108,7 +108,7 @@ def fallback(line: Line) -> str:
     if any(fact.startswith(MY_NAME) for fact in line.notes.facts):
         return f"My name is {line.view.name}."
     if known := answer_from(line.text, line.notes):
-        return shortened(known, _long_lines(line))
+        return shorten(known, _long_lines(line))
     if line.notes.language:
         return SPEAKS_A_LITTLE[line.notes.language]
     return words_for_nothing(line.text, len(line.earlier))
@@ -120,7 +120,7 @@ def words_for_nothing(heard: str, number: int) -> str:
     return choices[(len(words_of(heard)) + number) % len(choices)]
 
 
-def shortened(sentence: str, lines: Sequence[str]) -> str:
+def shorten(sentence: str, lines: Sequence[str]) -> str:
     """Return a sentence cut so that it has at most five words in a row of any of `lines`."""
     words = words_of(sentence)
     for line in lines:

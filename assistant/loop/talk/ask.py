@@ -14,13 +14,14 @@ from assistant.language.attend import ToldNotes, Turn, notes_on
 from assistant.language.check import Heard
 from assistant.language.languages import is_foreign
 from assistant.language.words import likeness, words_of
-from assistant.loop.run_context import Run, RunContext
+from assistant.loop.run import Run
+from assistant.loop.run_context import RunContext
 from assistant.loop.speech.plain_text import call_for_text
-from assistant.loop.talk.answer import Line, fallback, judged
-from assistant.loop.talk.asked import Question, asked_of
-from assistant.loop.talk.choose import chosen_deed
-from assistant.loop.talk.happened import by_rule, example_deeds, fit_to_say
+from assistant.loop.talk.answer import Line, fallback, judge
+from assistant.loop.talk.choose import choose_deed
+from assistant.loop.talk.deeds import by_rule, example_deeds, fit_to_say
 from assistant.loop.talk.outcomes import hits_of, outcomes_of, with_source
+from assistant.loop.talk.question import Question, question_of
 from assistant.loop.talk.speak import example_turns, front, last_turns
 from llm import FinishReason, LLMResponse, Message, ToolCall, Usage
 from llm import assistant as assistant_message
@@ -63,13 +64,13 @@ async def ask_plainly(context: RunContext, run: Run) -> tuple[Sequence[Message],
 
     Raises LLMError. Cancelling closes the connection.
     """
-    asked, trigger = await asked_of(context, run), run.trigger
+    asked, trigger = await question_of(context, run), run.trigger
     if asked is None or trigger is None:
         return None
     if not run.executed:
         if calls := _deeds(context, run, asked, asked_deeds(asked.text, asked.who, asked.view, asked.it)):
             return (), 0, _response(calls)
-        deed, usage = await chosen_deed(context, run, asked)
+        deed, usage = await choose_deed(context, run, asked)
         if deed is not None and (calls := _deeds(context, run, asked, [deed])):
             return (), 0, _response(calls, usage)
         if not (asked.text or asked.deed) or isinstance(trigger.event, Noticed):
@@ -79,7 +80,7 @@ async def ask_plainly(context: RunContext, run: Run) -> tuple[Sequence[Message],
             return None
         told = _cannot(run.executed) or ("" if is_foreign(asked.text) else _did(run.executed, len(asked.earlier)))
         if told:
-            call = spoken_call(context, run, told)
+            call = speech_call(context, run, told)
             return None if call is None else ((), 0, _response([call]))
     return await _speak(context, run, asked)
 
@@ -149,13 +150,13 @@ async def _speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequen
         )
         usage += response.usage
         first_line = context.scrub(response.content).strip().partition("\n")[0]
-        said, _ = judged(first_line, line, is_last=number == len(TEMPERATURES) - 1)
+        said, _ = judge(first_line, line, is_last=number == len(TEMPERATURES) - 1)
         said = said if asked.text else fit_to_say(said, asked.who, asked.deed, line.heard.examples)
         if said:
             break
     if asked.text:
         said = with_source(said or fallback(line), hits_of(run.executed))
-    call = spoken_call(context, run, said)
+    call = speech_call(context, run, said)
     return None if call is None else (prompt, tokens, _response([call], usage, response))
 
 
@@ -202,7 +203,7 @@ def _only_thought(response: LLMResponse) -> bool:
     return bool(response.message.reasoning) and not response.content.strip()
 
 
-def spoken_call(context: RunContext, run: Run, said: str) -> ToolCall | None:
+def speech_call(context: RunContext, run: Run, said: str) -> ToolCall | None:
     """Return the call that says it the way the line came: aloud, whispered, paged, or on its channel.
 
     Without words, return the call that answers a deed by rule.

@@ -13,8 +13,9 @@ from twisted.logger import Logger
 from assistant.language.acts import Deed
 from assistant.language.languages import is_foreign, tells_how_it_is
 from assistant.language.words import names_in
-from assistant.loop.run_context import Run, RunContext
-from assistant.loop.talk.asked import Question
+from assistant.loop.run import Run
+from assistant.loop.run_context import RunContext
+from assistant.loop.talk.question import Question
 from llm import LLMError, Message, Usage, system, user
 from llm.messages import Role, Text
 
@@ -38,7 +39,7 @@ _EXAMPLES = (
 _log = Logger()
 
 
-async def chosen_deed(context: RunContext, run: Run, asked: Question) -> tuple[Deed | None, Usage]:
+async def choose_deed(context: RunContext, run: Run, asked: Question) -> tuple[Deed | None, Usage]:
     """Return the deed that the line asks for, None for none, and the usage of asking.
 
     No model is asked about an English line. A model that cannot be asked in this way chooses nothing. Raises LLMError

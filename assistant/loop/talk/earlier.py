@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from assistant.language.attend import DEED, Turn
 from assistant.loop.speech.repeats import SPEECH
-from assistant.loop.talk.happened import as_turn, is_deed
+from assistant.loop.talk.deeds import as_turn, is_deed
 from llm.messages import Message, Role
 from llm.packing.packed import Joined, Part
 

@@ -8,8 +8,8 @@ from assistant.journal import Forgotten
 from assistant.memory.rights import Remembered
 from tools import Pending
 from tools.policy.binding import named
-from tools.policy.decide import rank
 from tools.text.clean import one_line
+from tools.trust import rank
 
 #: More characters than any call has, so that a call is shown whole before it is approved.
 _WHOLE = 20_000

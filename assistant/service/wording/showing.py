@@ -9,7 +9,7 @@ import orjson
 
 from assistant.events.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
 from assistant.events.trace import StepTrace
-from assistant.loop.speech.discretion import scrubbed
+from assistant.loop.speech.discretion import scrub_json
 from llm import CallRecord, Usage
 from llm.messages import JSON
 from llm.modes.call_record import CallOutcome
@@ -78,7 +78,7 @@ def trace_json(trace: StepTrace, scrub: Callable[[str], str] = str) -> str:
     """Return one step as one JSON object on one line, without the keys that `scrub` knows."""
     response, usage = trace.response, trace.response.usage
     return orjson.dumps(
-        scrubbed(
+        scrub_json(
             {
                 "run": trace.run_id,
                 "step": trace.step,

@@ -35,7 +35,7 @@ from assistant.worlds.evennia.install import install; install(globals())
 
 _SETUP = '''"""Run once, when the Server starts for the first time: a hamlet, and who lives in its library."""
 
-from assistant.worlds.evennia.upkeep.demo import build_demo
+from assistant.worlds.evennia.demo import build_demo
 
 
 def at_initial_setup():

@@ -11,19 +11,18 @@ from pathlib import Path
 
 from twisted.internet.defer import Deferred
 
-from assistant.command_line import LAST_RUNS
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, read_settings
 from assistant.errors import KeyReferenceError, complaint
+from assistant.journal.sqlite.reading import CannotRead, open_for_reading
 from assistant.keys.redaction import Secrets
 from assistant.keys.reference import KeySources, resolve_key
-from assistant.loop.speech.discretion import scrubbed
+from assistant.loop.speech.discretion import scrub_json
 from assistant.models.bound_keys import bindings_of
-from assistant.surfaces.replay import reading
+from assistant.surfaces.replay import LAST_RUNS, reading
 from assistant.surfaces.replay.again import Replayer
 from assistant.surfaces.replay.as_json import parked_json, run_json, unknown_json
 from assistant.surfaces.replay.compare import Compared, compared, compared_json, compared_text
-from assistant.surfaces.replay.opening import CannotRead, opened
 from assistant.surfaces.replay.plain import exact, name_shown, shown
 from assistant.surfaces.replay.recorded import RecordedRun
 from assistant.surfaces.replay.show import parked_text, run_text, unknown_text
@@ -72,7 +71,7 @@ def replay(
     secrets = Secrets() if secrets is None else secrets
     try:
         config = _settings(wanted, secrets, environment or {})
-        with opened(wanted.file, wall()) as journal:
+        with open_for_reading(wanted.file, wall()) as journal:
             found = _taken(journal.db, wanted, journal.damage)
         lines, status = _told(found, wanted, config)
     except (CannotRead, SettingsError) as error:
@@ -80,7 +79,7 @@ def replay(
     except (sqlite3.Error, UnicodeError, OSError) as error:
         return _unreadable(f"{wanted.file} cannot be read: {error}")
     for line in lines:
-        print(exact(scrubbed(json.loads(line), secrets.scrub)) if wanted.json else secrets.scrub(line))
+        print(exact(scrub_json(json.loads(line), secrets.scrub)) if wanted.json else secrets.scrub(line))
     sys.stdout.flush()
     lost = sum(run.unreadable for run in found.runs)
     damage = found.damage or (f"{lost} records in it are damaged or of a newer version" if lost else "")

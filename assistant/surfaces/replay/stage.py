@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from twisted.internet.defer import Deferred, fail, succeed
 
@@ -32,7 +32,6 @@ from tools import (
 from tools.arguments import parse_arguments
 from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 from tools.web.errors import ErrorKind, WebError
-from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 
 #: The result of a call that was not done then, so that the run continues as far as it can.
 NO_RESULT = "(What this call comes to was never recorded.)"
@@ -169,15 +168,11 @@ class Nowhere:
 
 
 class NobodyOnTheWeb:
-    """A provider of searches and pages that is never asked."""
+    """A source of searches and pages that is never asked."""
 
     name = "nobody"
 
-    async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
-        """Raise WebError: there is no web in a replay."""
-        raise WebError(ErrorKind.NETWORK, "there is no web in a replay")
-
-    async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
+    async def ask(self, query: object) -> NoReturn:
         """Raise WebError: there is no web in a replay."""
         raise WebError(ErrorKind.NETWORK, "there is no web in a replay")
 

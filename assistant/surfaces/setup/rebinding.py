@@ -13,9 +13,9 @@ from assistant.journal import JournalError, OpeningRefused, ReadOnly
 from assistant.keys.binding import Voided, bound
 from assistant.keys.reference import anchored
 from assistant.models.bound_keys import BoundKeys, bindings_of
-from assistant.runtime.off_thread import in_daemon_thread
 from assistant.runtime.storage import JournalFile
 from resilience import DeadlineExceeded
+from resilience.threads import in_daemon_thread
 
 _SECONDS = 60.0
 

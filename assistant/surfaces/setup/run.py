@@ -13,15 +13,16 @@ from typing import Any
 from pydantic import ValidationError
 from twisted.internet.defer import CancelledError
 
-from assistant.checks.doctor import DoctorRequest, examine
+from assistant.checks.run import DoctorRequest, examine
 from assistant.checks.web import PAGE
+from assistant.config.former_names import with_new_names
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, read_settings
 from assistant.config.toml_edit import CannotEdit, edited, written
 from assistant.errors import NotSetUp, complaint
-from assistant.keys.keyring_entry import SERVICE
 from assistant.keys.redaction import Secrets
-from assistant.runtime.off_thread import KEY_SECONDS, in_daemon_thread, key_sources
+from assistant.keys.reference import KEY_SECONDS, key_sources
+from assistant.keys.sources import SERVICE
 from assistant.surfaces.doctor.screen import DoctorScreen
 from assistant.surfaces.setup.dialogue import Dialogue
 from assistant.surfaces.setup.rebinding import rebind
@@ -30,6 +31,7 @@ from assistant.surfaces.setup.thinking import ModelQuestions
 from assistant.surfaces.setup.typed import StandardInput
 from assistant.surfaces.setup.writing import CannotWrite, NewKey, SettingsDraft, put_key, put_settings
 from resilience import DeadlineExceeded, HttpExchange
+from resilience.threads import in_daemon_thread
 
 #: Exit status when nothing was written.
 NOTHING_WRITTEN = 2
@@ -157,7 +159,7 @@ class _Setup:
         """Return the new text of the file, checked to be valid. Raises NotSetUp."""
         try:
             new = edited(text or _NEW, draft.changes)
-            Config.model_validate(tomllib.loads(new))
+            Config.model_validate(with_new_names(tomllib.loads(new)))
         except CannotEdit as error:
             raise NotSetUp(
                 f"the way {self._path} writes '{error}' cannot be changed here: change it by hand"

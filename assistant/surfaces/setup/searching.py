@@ -10,8 +10,7 @@ from assistant.surfaces.setup.dialogue import Dialogue
 from assistant.surfaces.setup.keeping import reference
 from assistant.surfaces.setup.thinking import checked_url, same_server
 from assistant.surfaces.setup.writing import SettingsDraft
-from tools.web import registry
-from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
+from tools.web import READ_PROVIDERS, SEARCH_PROVIDERS, registry
 
 _SEARCHES = """Who searches? One, or several in the order in which they are tried:
   duckduckgo  without a key; reads the pages people see, and is blocked now and then

@@ -13,7 +13,6 @@ from assistant.errors import AssistantError, NoModelError, NotSetUp, complaint
 from assistant.journal import OpeningRefused, ReadOnly, Sound
 from assistant.models import offer
 from assistant.models.bound_keys import AT_THE_COMMAND_LINE
-from assistant.runtime.off_thread import in_daemon_thread
 from assistant.service.config import ServiceConfig, ServiceHooks
 from assistant.service.embedded import embedded_model
 from assistant.service.service import AssistantService
@@ -25,6 +24,7 @@ from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, Phase
 from llm.embedded.progress import Progress as ModelProgress
 from llm.embedded.supervisor import EmbeddedModel
+from resilience.threads import in_daemon_thread
 
 _PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
 #: The most seconds that measuring this machine may take.

@@ -1,5 +1,5 @@
 """A game in memory: rooms, things and people, for trial runs and end-to-end tests."""
 
-from assistant.worlds.embedded.world import EmbeddedWorld
+from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 
-__all__ = ["EmbeddedWorld"]
+__all__ = ["EmbeddedBody", "EmbeddedWorld"]

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from assistant.worlds.embedded.ears import EventListener
+from assistant.worlds.embedded.game import Occupant
 from assistant.worlds.embedded.identity import level_of_body
-from tools.context import GameCommand, Target, Thing
 from tools.errors import ToolFailed
+from tools.game import GameCommand, Target, Thing
 from tools.text.clean import one_line
 from tools.text.names import candidates, pick
-
-if TYPE_CHECKING:
-    from assistant.worlds.embedded.ears import EventListener
-    from assistant.worlds.embedded.world import EmbeddedBody
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +27,10 @@ class Command:
 
     name: str
     permission: int
-    run: Callable[[EmbeddedBody, str, frozenset[str]], str]
+    run: Callable[[Occupant, str, frozenset[str]], str]
     aliases: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
-    finds: Callable[[EmbeddedBody, str], list[Target]] = lambda _, __: []
+    finds: Callable[[Occupant, str], list[Target]] = lambda _, __: []
 
 
 def resolve(line: str) -> GameCommand:
@@ -50,19 +47,19 @@ def resolve(line: str) -> GameCommand:
     return GameCommand(whole, command.name, tuple(switches), command.permission)
 
 
-def affected(body: EmbeddedBody, command: GameCommand) -> tuple[Target, ...]:
+def affected(body: Occupant, command: GameCommand) -> tuple[Target, ...]:
     """List the body's room, then all the command would act on at this moment: everything its words may mean."""
     text = command.line.partition(" ")[2]
     return (Target(body.room.key, body.room.name), *COMMANDS[command.name].finds(body, text))
 
 
-def run(body: EmbeddedBody, command: GameCommand) -> str:
+def run(body: Occupant, command: GameCommand) -> str:
     """Run the command for `body`, and return what the game prints."""
     text = command.line.partition(" ")[2]
     return COMMANDS[command.name].run(body, text, frozenset(command.switches))
 
 
-def _get(body: EmbeddedBody, text: str, _: frozenset[str]) -> str:
+def _get(body: Occupant, text: str, _: frozenset[str]) -> str:
     here = body.world.things[body.room.key]
     for at in candidates(text, [thing.name for thing in here]):
         if here[at].name in body.room.fixed:
@@ -73,14 +70,14 @@ def _get(body: EmbeddedBody, text: str, _: frozenset[str]) -> str:
     return f"You take the {thing.name}."
 
 
-def _drop(body: EmbeddedBody, text: str, _: frozenset[str]) -> str:
+def _drop(body: Occupant, text: str, _: frozenset[str]) -> str:
     thing = _taken(body.carried, text, "You carry")
     body.world.things[body.room.key].append(thing)
     body.show(f"drops the {thing.name}.")
     return f"You drop the {thing.name}."
 
 
-def _give(body: EmbeddedBody, text: str, _: frozenset[str]) -> str:
+def _give(body: Occupant, text: str, _: frozenset[str]) -> str:
     what, whom = _two(text, "give THING to PERSON")
     receiver = body.other(whom)
     thing = _taken(body.carried, what, "You carry")
@@ -92,7 +89,7 @@ def _give(body: EmbeddedBody, text: str, _: frozenset[str]) -> str:
     return f"You give the {thing.name} to {receiver.name}."
 
 
-def _shout(body: EmbeddedBody, text: str, _: frozenset[str]) -> str:
+def _shout(body: Occupant, text: str, _: frozenset[str]) -> str:
     if not text:
         raise ToolFailed("Use: shout TEXT")
     others = [other for other in body.world.bodies if other is not body]
@@ -100,7 +97,7 @@ def _shout(body: EmbeddedBody, text: str, _: frozenset[str]) -> str:
     return "You shout it. Everybody in the game hears you."
 
 
-def _create(body: EmbeddedBody, text: str, _: frozenset[str]) -> str:
+def _create(body: Occupant, text: str, _: frozenset[str]) -> str:
     if not text:
         raise ToolFailed("Use: create THING")
     made_by = level_of_body(body.principal)
@@ -110,13 +107,13 @@ def _create(body: EmbeddedBody, text: str, _: frozenset[str]) -> str:
     return f"You make a {thing.name}."
 
 
-def _destroy(body: EmbeddedBody, text: str, _: frozenset[str]) -> str:
+def _destroy(body: Occupant, text: str, _: frozenset[str]) -> str:
     thing = _taken(body.world.things[body.room.key], text, "You see")
     body.show(f"destroys the {thing.name}.")
     return f"You destroy the {thing.name}."
 
 
-def _teleport(body: EmbeddedBody, text: str, switches: frozenset[str]) -> str:
+def _teleport(body: Occupant, text: str, switches: frozenset[str]) -> str:
     who, where = _two(text, "teleport PERSON to ROOM")
     bodies, rooms = body.world.bodies, list(body.world.rooms.values())
     moved = bodies[pick(who, [other.principal.name for other in bodies], what="In the game are")]
@@ -125,30 +122,30 @@ def _teleport(body: EmbeddedBody, text: str, switches: frozenset[str]) -> str:
     return f"{moved.principal.name} is in {room.name} now."
 
 
-def _ban(body: EmbeddedBody, text: str, _: frozenset[str]) -> str:
+def _ban(body: Occupant, text: str, _: frozenset[str]) -> str:
     bodies = body.world.bodies
     banned = bodies[pick(text, [other.principal.name for other in bodies], what="In the game are")]
     body.world.remove(banned)
     return f"{banned.principal.name} is out of the game."
 
 
-def _would(what: str) -> Callable[[EmbeddedBody, str, frozenset[str]], str]:
+def _would(what: str) -> Callable[[Occupant, str, frozenset[str]], str]:
     """Make a command that is there only to be refused: it never does what it says."""
     return lambda _, text, __: f"In a real game this would {what}: {text or 'nothing'}"
 
 
-def _things_here(body: EmbeddedBody, text: str) -> list[Target]:
+def _things_here(body: Occupant, text: str) -> list[Target]:
     things = body.world.things[body.room.key]
     fitting = candidates(text, [thing.name for thing in things])
     return [body.world.identities.target(things[at], body.room.key) for at in fitting]
 
 
-def _things_carried(body: EmbeddedBody, text: str) -> list[Target]:
+def _things_carried(body: Occupant, text: str) -> list[Target]:
     fitting = candidates(text, [thing.name for thing in body.carried])
     return [body.world.identities.target(body.carried[at], body.principal.id) for at in fitting]
 
 
-def _given(body: EmbeddedBody, text: str) -> list[Target]:
+def _given(body: Occupant, text: str) -> list[Target]:
     what, _, whom = text.rpartition(" to ")
     bodies, residents = body.world.bodies_with(body), body.world.residents_in(body.room)
     others = [other.principal for other in bodies] + [other.principal for other in residents]
@@ -157,13 +154,13 @@ def _given(body: EmbeddedBody, text: str) -> list[Target]:
     return [*_things_carried(body, what), *receivers]
 
 
-def _players(body: EmbeddedBody, text: str) -> list[Target]:
+def _players(body: Occupant, text: str) -> list[Target]:
     bodies = body.world.bodies
     fitting = candidates(text, [other.principal.name for other in bodies])
     return [Target(bodies[at].principal.id, bodies[at].principal.name, bodies[at].room.key) for at in fitting]
 
 
-def _teleported(body: EmbeddedBody, text: str) -> list[Target]:
+def _teleported(body: Occupant, text: str) -> list[Target]:
     who, _, where = text.rpartition(" to ")
     rooms = list(body.world.rooms.values())
     fitting = candidates(where, [room.name for room in rooms])
@@ -203,7 +200,7 @@ COMMANDS = {
 _BY_WORD = {word: command for command in COMMANDS.values() for word in (command.name, *command.aliases)}
 
 
-def _tell_of_gift(ears: EventListener, body: EmbeddedBody, thing: Thing) -> None:
+def _tell_of_gift(ears: EventListener, body: Occupant, thing: Thing) -> None:
     """Tell the receiver of a thing; ears without `was_given`, from an earlier version, see a pose instead."""
     if hasattr(ears, "was_given"):
         ears.was_given(body.principal, thing.name, thing.authority)

@@ -8,7 +8,7 @@ from typing import Protocol
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from tools.context import Principal
+from tools.trust import Principal
 
 _log = Logger()
 

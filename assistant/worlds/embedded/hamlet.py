@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tools.context import Kind, Principal, Thing
+from tools.game import Thing
+from tools.trust import Kind, Principal
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from assistant.config.schema import AssistantConfig
 from assistant.config.words import problem
 from assistant.errors import AssistantError
 from assistant.worlds.embedded.hamlet import Exit, Place, Resident, Room
-from tools.context import Kind, Principal, Thing
+from tools.game import Thing
+from tools.trust import Kind, Principal
 
 #: The largest file that is accepted, in bytes.
 MAX_BYTES = 1_000_000

@@ -6,20 +6,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
+from evennia.typeclasses.tags import PermissionHandler
 from evennia.utils.utils import class_from_module, lazy_property
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.worlds.evennia.body.printout import Printout
+from assistant.worlds.evennia import server
+from assistant.worlds.evennia.body.event_source import EventSource
+from assistant.worlds.evennia.body.game_calls import Printout
 from assistant.worlds.evennia.body.speech import escaped
-from assistant.worlds.evennia.hearing.standing import CharacterRights
+from assistant.worlds.evennia.identity.ladder import PLAYER, Ladder
+from assistant.worlds.evennia.identity.subjects import LIVING
 from tools.text.clean import one_line
-
-if TYPE_CHECKING:
-    from assistant.worlds.evennia.hearing.hearing import EventSource
 
 _log = Logger()
 
@@ -32,12 +33,6 @@ AI_LINE = "(An AI character.)"
 NOBODY_PLAYS_IT = "{name} is an AI character: nobody can play it."
 
 _GameCharacter: Any = class_from_module(settings.BASE_CHARACTER_TYPECLASS)
-_living: set[Any] = set()
-
-
-def living() -> tuple[Any, ...]:
-    """Return the characters that an assistant lives in now, in the order of their ids."""
-    return tuple(sorted(_living, key=lambda character: character.pk))
 
 
 def _is_listed() -> bool:
@@ -57,12 +52,32 @@ def _is_listed() -> bool:
 
 def ai_mark(character: Any) -> str:
     """Return the escaped mark after this character's name in a list; the usual one when no assistant lives in it."""
-    from assistant.worlds.evennia import server  # noqa: PLC0415  (the household is made after the typeclasses)
-
     runner = server.runner_of(character)
     if runner is None:
         return USUAL_MARK
     return escaped(one_line(runner.config.assistant.ai_mark))
+
+
+class CharacterRights(PermissionHandler):  # type: ignore[misc]  # Evennia has no types
+    """The permissions of an assistant's character.
+
+    A step of the game's ladder that is stored on the character does not count: to give it one would give it to every
+    player who can talk to it. Other permissions (a guild, a language) count as stored.
+    """
+
+    def __init__(self, character: Any) -> None:
+        super().__init__(character)
+        self._ladder = Ladder.of_game()
+        self._everyday = self._ladder.name(PLAYER)
+
+    def all(self, return_key_and_category: bool = False, return_objs: bool = False) -> list[Any]:
+        """Return the permissions that count now; with a flag, what is stored, as the game's own handler does."""
+        if return_key_and_category or return_objs:
+            stored: list[Any] = super().all(return_key_and_category, return_objs)
+            return stored
+        step = self.obj.ndb.raised_to or self._everyday
+        others = [name for name in super().all() if not self._ladder.has(name)]
+        return [*others, step.casefold()] if step else others
 
 
 class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run time only
@@ -92,12 +107,12 @@ class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run 
         """Let an assistant hear what the character hears, in place of any earlier one."""
         self.detach()
         self.ndb.hearing = hearing
-        _living.add(self)
+        LIVING.add(self)
 
     def detach(self) -> None:
         """Stop the hearing; what was heard and not yet handed over is dropped."""
         hearing, self.ndb.hearing = self.ndb.hearing, None
-        _living.discard(self)
+        LIVING.discard(self)
         if hearing is not None:
             hearing.close()
 

@@ -16,8 +16,15 @@ from assistant.config.settings import SettingsError
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts, runners, server
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.scripts import CATEGORY, OFF, OVERRIDES, AssistantScript, script_of
-from assistant.worlds.evennia.upkeep.game_wide import game_overrides
+from assistant.worlds.evennia.scripts import AssistantScript
+from assistant.worlds.evennia.stored import (
+    CATEGORY,
+    OFF,
+    OVERRIDES,
+    ScriptSettings,
+    game_overrides,
+    script_settings_of,
+)
 
 
 def create_assistant(
@@ -163,8 +170,8 @@ def is_off(character: AssistantCharacter) -> bool:
     return _script(character).is_off
 
 
-def _script(character: Any) -> AssistantScript:
-    script = script_of(character)
+def _script(character: Any) -> ScriptSettings:
+    script = script_settings_of(character)
     if script is None:
         raise SettingsError(f"{character.key} is no assistant")
     return script

@@ -19,14 +19,14 @@ def at_server_start() -> None:
     # Evennia loads this module before all of itself, so what needs the rest of Evennia is imported here.
     from django.conf import settings  # noqa: PLC0415
 
-    from assistant.worlds.evennia import cmdsets, server  # noqa: PLC0415
+    from assistant.worlds.evennia import server  # noqa: PLC0415
     from assistant.worlds.evennia.install import CMDSET  # noqa: PLC0415
-    from assistant.worlds.evennia.upkeep import alerts, pragmas  # noqa: PLC0415
+    from assistant.worlds.evennia.upkeep import account_cmdsets, alerts, pragmas  # noqa: PLC0415
 
     try:
         server.hide_keys()
         if settings.CMDSET_ACCOUNT == CMDSET:
-            cmdsets.give_to_all()
+            account_cmdsets.give_to_all()
         finding = pragmas.finding()
         if finding.state is FindingState.WRONG:
             _log.warn("{sentence}", sentence=finding.sentence)

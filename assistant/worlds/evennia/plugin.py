@@ -35,7 +35,7 @@ async def _closed() -> None:
     """Stop commands, assistants, and the ears of their characters, and wait for all of them."""
     # Evennia's own API is still empty while it loads this module.
     from assistant.worlds.evennia import runners  # noqa: PLC0415
-    from assistant.worlds.evennia.commands.order import WORK  # noqa: PLC0415
+    from assistant.worlds.evennia.console.typed_command import WORK  # noqa: PLC0415
 
     if server.is_open():
         await within(server.service().clock, WORK_SECONDS, [WORK.stop()], "ending the commands that go on")

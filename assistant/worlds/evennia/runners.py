@@ -9,6 +9,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
+from assistant.config.former_names import list_renamed
 from assistant.config.options import merged
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
@@ -16,11 +17,11 @@ from assistant.service.embodiment import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts, server
 from assistant.worlds.evennia.body.body import EvenniaBody
+from assistant.worlds.evennia.body.event_source import EventSource, MakeEvent
 from assistant.worlds.evennia.body.telling import tell
 from assistant.worlds.evennia.body.thinking_sign import ThinkingSign
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.hearing.hearing import EventSource, MakeEvent
-from assistant.worlds.evennia.upkeep.game_wide import game_overrides
+from assistant.worlds.evennia.stored import game_overrides, script_settings_of
 from tools import Kind, Principal
 from tools.verbs import ACCOUNT_TOOLS
 
@@ -106,17 +107,18 @@ def principal_for(character: Any, config: Config) -> Principal:
 
 def _begun(character: Any, entered: str = "") -> AssistantRunner | None:
     """Start the assistant and return it; None, with the reason recorded, when it cannot be started."""
-    from assistant.worlds.evennia.scripts import script_of  # noqa: PLC0415  (the script imports this module)
-
     member_id = server.id_of(character)
-    script = script_of(character)
+    script = script_settings_of(character)
     _TROUBLES.pop(member_id, None)
     if script is None or script.is_off or not server.is_open():
         return None
     try:
         if not isinstance(character, AssistantCharacter):
             raise SettingsError(f"{character.key} is no character for an assistant any more: its type was changed")  # noqa: TRY301
-        return _moved_in(character, config_of(character, script.overrides), entered)
+        config = config_of(character, script.overrides)
+        for sentence in list_renamed(script.overrides):
+            _log.warn("{name}: {sentence}", name=character.key, sentence=sentence)
+        return _moved_in(character, config, entered)
     except SettingsError as error:
         _TROUBLES[member_id] = str(error)
         _log.error("{name} cannot live: {why}", name=character.key, why=str(error))

@@ -8,18 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from evennia.scripts.scripts import DefaultScript
-from evennia.utils.dbserialize import deserialize
 
 from assistant.worlds.evennia import runners, server
-
-#: The one Attribute: the tables of settings that differ from the game's. Keys are in it only as references.
-OVERRIDES = "overrides"
-#: The script's tag while the assistant is switched off, through any restart, until it is started again.
-OFF = "off"
-CATEGORY = "mud_assistant"
+from assistant.worlds.evennia.stored import ScriptSettings, script_settings_of
 
 
-class AssistantScript(DefaultScript):  # type: ignore[misc]  # Evennia has no types
+class AssistantScript(ScriptSettings, DefaultScript):  # type: ignore[misc]  # Evennia has no types
     """The life of one assistant. Deleting it ends that life, and leaves the character as an empty shell."""
 
     def at_script_creation(self) -> None:
@@ -38,31 +32,8 @@ class AssistantScript(DefaultScript):  # type: ignore[misc]  # Evennia has no ty
             runners.end_soon(self.obj)
         return True
 
-    @property
-    def overrides(self) -> dict[str, Any]:
-        """The settings of this assistant that differ from the game's, as plain tables."""
-        return dict(deserialize(self.attributes.get(OVERRIDES)) or {})
-
-    @overrides.setter
-    def overrides(self, tables: dict[str, Any]) -> None:
-        self.attributes.add(OVERRIDES, tables)
-
-    @property
-    def is_off(self) -> bool:
-        """Whether the assistant was switched off."""
-        return bool(self.tags.has(OFF, category=CATEGORY))
-
-    @is_off.setter
-    def is_off(self, off: bool) -> None:
-        if off:
-            self.tags.add(OFF, category=CATEGORY)
-        else:
-            self.tags.remove(OFF, category=CATEGORY)
-
 
 def script_of(character: Any) -> AssistantScript | None:
     """Return the script of an assistant's character, None when it has none."""
-    if not character.pk:
-        return None
-    found = [script for script in character.scripts.all() if isinstance(script, AssistantScript)]
-    return found[0] if found else None
+    found = script_settings_of(character)
+    return found if isinstance(found, AssistantScript) else None

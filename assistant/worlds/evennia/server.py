@@ -16,7 +16,7 @@ from twisted.logger import Logger, globalLogPublisher
 
 from assistant.config.options import merged
 from assistant.config.schema import Config
-from assistant.config.settings import SettingsError, read_settings
+from assistant.config.settings import SettingsError, log_renamed, read_settings
 from assistant.config.web import WebConfig
 from assistant.errors import ServiceNotRunning
 from assistant.keys import log as log_redaction
@@ -42,6 +42,8 @@ class _Door:
     service: AssistantService | None = None
     settling: IDelayedCall | None = None
     why_not: str = _NOT_YET
+    #: A sentence for each setting of `assistant.toml` that has its former name.
+    renamed: tuple[str, ...] = ()
 
 
 def service() -> AssistantService:
@@ -102,6 +104,11 @@ async def close_house() -> None:
         await closing.close()
 
 
+def renamed_settings() -> tuple[str, ...]:
+    """Return a sentence, without a full stop, for each setting of `assistant.toml` that has its former name."""
+    return _Door.renamed
+
+
 def soon(work: Callable[[], object]) -> None:
     """Do something in the next turn of the reactor, if there is a household then."""
 
@@ -121,14 +128,18 @@ def hide_keys() -> None:
 def home_of_the_game() -> ServiceConfig:
     """Return what the household is made from. Raises SettingsError. Blocks for one small file: for the start only."""
     path = config_path()
-    config = read_settings(path, {}) if path.exists() else Config()
+    renamed: list[str] = []
+    config = read_settings(path, {}, renamed.append) if path.exists() else Config()
+    for sentence in renamed:
+        log_renamed(sentence)
+    _Door.renamed = tuple(renamed)
     wall = time.time  # noqa: TID251  (the composition root)
     return ServiceConfig(config, path.parent, os.environ, wall, SECRETS, journal_path(config), _web_of_the_game(config))
 
 
 def _web_of_the_game(config: Config) -> WebConfig | None:
     """Return the settings of the web with the changes made in the game. A clash is logged, and None returned."""
-    from assistant.worlds.evennia.upkeep.game_wide import game_overrides  # noqa: PLC0415  (needs the game's database)
+    from assistant.worlds.evennia.stored import game_overrides  # noqa: PLC0415  (needs the game's database)
 
     changed = {"web": game_overrides().get("web", {})}
     try:

@@ -11,21 +11,19 @@ from twisted.web.http_headers import Headers
 from llm.errors import LLMError, ProtocolError
 from llm.fallback.prompt import as_text
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
-from llm.options import CallOptions, ToolChoice, merge
 from llm.packing.packed import parts_of
+from llm.providers.anthropic.body import body_of
 from llm.providers.anthropic.errors import error_of_body
 from llm.providers.anthropic.stream import AnthropicStream
 from llm.providers.anthropic.turns import (
-    Turn,
     content_of,
-    marked,
     mcp_server_names,
     result_block,
     server_tool_names,
     tool_of,
-    turns,
 )
 from llm.providers.provider import LLMProvider, kept_bytes
+from llm.request import CallOptions, ToolChoice, merge
 from llm.stream import StreamEvent
 from llm.wire.error_bodies import excerpt
 
@@ -34,8 +32,6 @@ DEFAULT_VERSION = "2023-06-01"
 #: The first version that refuses sampling fields. Versions are dates, so they compare as text.
 _NO_SAMPLING = "2026-10-21"
 _SAMPLING = ("temperature", "top_p", "top_k")
-#: How many cache marks one request may have.
-_MAX_MARKS = 4
 #: The beta features that server tools (by type) and MCP servers still need in a header.
 _BETAS = {"web_fetch_20250910": "web-fetch-2025-09-10"}
 _MCP_FEATURE = "mcp-client-"
@@ -148,10 +144,7 @@ class AnthropicProvider(LLMProvider):
             body.pop("thinking", None)
         offered = server_tool_names(head.get("tools")) | mcp_server_names(head.get("mcp_servers"))
         encoded = self._contents(messages, offered, tools_as_text=tools_as_text)
-        fixed = next((at for at, (role, _) in enumerate(encoded) if role is not Role.SYSTEM), len(encoded))
-        marks = _Marks(orjson.dumps(body).count(b'"cache_control":') if options.prompt_cache else _MAX_MARKS)
-        front = _front(body, b",".join(content for _, content in encoded[:fixed] if content), marks)
-        return front + b',"messages":[' + b",".join(_wire_messages(turns(encoded[fixed:]), marks)) + b"]}"
+        return body_of(body, encoded, may_cache=options.prompt_cache)
 
     def encode_message(self, message: Message) -> list[JSONObject]:
         """Return the one wire message this would be by itself, without blocks of server tools."""
@@ -231,44 +224,6 @@ class AnthropicProvider(LLMProvider):
         if self.version < _NO_SAMPLING:
             return head
         return {key: value for key, value in head.items() if key not in _SAMPLING}
-
-
-_OPEN = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
-
-
-class _Marks:
-    """How many cache marks are left."""
-
-    def __init__(self, used: int) -> None:
-        self._left = _MAX_MARKS - used
-
-    def take(self) -> bool:
-        """Use one mark if any is left. Return whether one was."""
-        self._left -= 1
-        return self._left >= 0
-
-
-def _front(body: dict[str, JSON], system: bytes, marks: _Marks) -> bytes:
-    """Return the body up to its messages, open at the end.
-
-    The last tool and the last block of system text carry cache marks.
-    """
-    tools = body.get("tools")
-    last = tools[-1] if isinstance(tools, list) and tools else None
-    if isinstance(tools, list) and isinstance(last, Mapping) and "cache_control" not in last and marks.take():
-        body["tools"] = [*tools[:-1], {**last, "cache_control": {"type": "ephemeral"}}]
-    front = orjson.dumps(body)[:-1]
-    if not system:
-        return front
-    return front + b',"system":[' + (marked(system) if marks.take() else system) + b"]"
-
-
-def _wire_messages(said: Sequence[Turn], marks: _Marks) -> list[bytes]:
-    """Return the turns as wire messages, with a cache mark on the user's last one."""
-    last = next(turn for turn in reversed(said) if turn.role == "user")
-    if marks.take():
-        last.content = marked(last.content)
-    return [_OPEN[turn.role] + turn.content + b"]}" for turn in said]
 
 
 def _choice(choice: ToolChoice) -> JSONObject:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from llm.messages import JSON, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
 from llm.providers.anthropic.blocks import is_server_call, is_server_result
-from llm.wire.call_ids import NAMELESS, portable_id
+from llm.providers.provider import NAMELESS
 
 #: The placeholder where the API wants content and there is none.
 NOTHING = "(nothing)"
@@ -18,6 +19,8 @@ _CODE = re.compile(r"code_execution")
 _DATED = re.compile(r"_\d{8}$")
 #: A prefix of an MCP server's name, so that a server with the name of a tool is not confused with it.
 _MCP = "mcp_server/"
+#: What an id must not hold.
+_FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(slots=True)
@@ -44,6 +47,16 @@ def result_block(result: ToolResult) -> JSONObject:
         "content": result.text if result.text.strip() else NOTHING,
     }
     return {**block, "is_error": True} if result.failed else block
+
+
+def portable_id(call_id: str) -> str:
+    """Return the id in letters, digits, `_` and `-`.
+
+    A call of another provider, too, keeps the same id as its result, and different ids stay different.
+    """
+    if call_id and not _FOREIGN.search(call_id):
+        return call_id
+    return f"{_FOREIGN.sub('_', call_id) or 'call'}_{zlib.crc32(call_id.encode('utf-8', 'replace')):08x}"
 
 
 def server_tool_names(tools: object) -> frozenset[str]:

@@ -1,1 +1,1 @@
-"""A proxy that misbehaves on demand, in front of a server that behaves; `resilience.testing` has its public names."""
+"""What can go wrong with an answer, alone or combined, by name or planned; `resilience.testing` exports the names."""

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from assistant.events.outcome import Answered, Failed
-from assistant.journal.entries import StreamChange, StreamEntry
+from assistant.journal.entries import Accepted, StreamChange, StreamEntry
 from assistant.journal.file.schema import SCHEMA
-from assistant.journal.protocol import Accepted
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from assistant.journal.sqlite.opening import open_file
 from assistant.journal.tables import inbox, runs, stream

@@ -17,11 +17,10 @@ from pathlib import Path
 import pytest
 
 from assistant.events.outcome import NothingToDo
-from assistant.journal.entries import StreamChange, StreamEntry
+from assistant.journal.entries import Accepted, StreamChange, StreamEntry
 from assistant.journal.errors import BrokenRecord
 from assistant.journal.file.files import PAGE_BYTES
 from assistant.journal.file.schema import SCHEMA
-from assistant.journal.protocol import Accepted
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from assistant.journal.sqlite.opening import Opened, OpeningRefused, ReadOnly, Recovered, Sound, open_file
 from assistant.journal.tables import inbox, runs, stream

@@ -30,7 +30,7 @@ def test_the_last_table_lies_on_top_and_leaves_what_it_does_not_name() -> None:
         ("persona", "You are a baker.", {"assistant": {"persona": "You are a baker."}}),
         ("persona", "7", {"assistant": {"persona": "7"}}),
         ("room_speech", "trigger", {"assistant": {"room_speech": "trigger"}}),
-        ("needs", "{ move = 0 }", {"assistant": {"needs": {"move": 0}}}),
+        ("required_permission", "{ move = 0 }", {"assistant": {"required_permission": {"move": 0}}}),
     ],
 )
 def test_a_typed_value_becomes_what_the_setting_is(name: str, text: str, found: dict[str, Any]) -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from assistant.models.bound_keys import usual_url
 from assistant.surfaces.setup.searching import needs_of
-from tools.web import registry
-from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
+from tools.web import READ_PROVIDERS, SEARCH_PROVIDERS, registry
 
 
 @pytest.mark.parametrize("name", sorted({*SEARCH_PROVIDERS, *READ_PROVIDERS}))

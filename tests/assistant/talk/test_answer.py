@@ -4,7 +4,7 @@ import pytest
 
 from assistant.language.attend import ToldNotes, Turn, View, notes_on
 from assistant.language.check import Heard
-from assistant.loop.talk.answer import Line, fallback, judged
+from assistant.loop.talk.answer import Line, fallback, judge
 
 JETTY = View(
     "Marlo",
@@ -27,7 +27,7 @@ def line(text: str, *earlier: str, did: str = "") -> Line:
 
 
 def said(raw: str, text: str, *earlier: str) -> str:
-    return judged(raw, line(text, *earlier))[0]
+    return judge(raw, line(text, *earlier))[0]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from assistant.language.check import Heard
 from assistant.language.persons import asks_of_self, to_second, unmirrored
 from assistant.language.things import absent_things, invented_things, known_words
 from assistant.language.words import names_in
-from assistant.loop.talk.answer import Line, fallback, judged
+from assistant.loop.talk.answer import Line, fallback, judge
 from assistant.loop.talk.speak import example_turns, front, last_turns, without_name
 
 TOWER = View(
@@ -46,7 +46,7 @@ def test_it_means_the_thing_of_the_line_before() -> None:
 def test_the_ways_out_are_told_with_the_rooms_behind_them() -> None:
     notes = notes_on("Which ways lead out of here?", "Nell", TOWER, ())
     assert notes.text() == "From here one can go down to The Study or east to The Balcony."
-    assert judged("There is a door in the east.", line_of("Which ways lead out of here?"))[0] == ""
+    assert judge("There is a door in the east.", line_of("Which ways lead out of here?"))[0] == ""
     assert fallback(line_of("Which ways lead out of here?")) == notes.text()
 
 
@@ -65,7 +65,7 @@ def test_what_the_speaker_told_of_themselves_is_told_again_in_the_second_person(
 def test_a_thing_that_is_not_there_is_denied(text: str) -> None:
     line = line_of(text)
     assert line.notes.absent
-    assert judged("It is very nice and big.", line)[0] == ""
+    assert judge("It is very nice and big.", line)[0] == ""
     assert fallback(line) == f"I see no {line.notes.absent[0]} here."
 
 
@@ -76,14 +76,14 @@ def test_a_thing_that_was_told_of_is_not_denied() -> None:
 
 
 def test_things_that_are_invented_are_not_said() -> None:
-    said, faults = judged("I see a telescope. A golden harp stands there.", line_of("What a fine place."))
+    said, faults = judge("I see a telescope. A golden harp stands there.", line_of("What a fine place."))
     assert (said, len(faults)) == ("I see a telescope.", 1)
 
 
 def test_a_language_is_noticed_and_answered_in() -> None:
     line = line_of("Bonjour, comment allez-vous ce matin ?")
     assert line.notes.language == "French"
-    assert judged("Good morning!", line)[0] == "Je parle un peu français, mais pas bien."
+    assert judge("Good morning!", line)[0] == "Je parle un peu français, mais pas bien."
 
 
 @pytest.mark.parametrize(

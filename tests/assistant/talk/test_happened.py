@@ -6,8 +6,8 @@ import pytest
 
 from assistant.events.events import Arrived, Emoted, Event, Gave, Said, Whispered
 from assistant.language.attend import DEED, Turn
+from assistant.loop.talk.deeds import by_rule, describe_deeds, fit_to_say, words_in
 from assistant.loop.talk.earlier import earlier_turns
-from assistant.loop.talk.happened import by_rule, fit_to_say, happened, words_in
 from llm import Message, ToolCall, user
 from llm import assistant as assistant_message
 from llm.packing.packed import Part
@@ -40,11 +40,11 @@ ARRIVAL = Arrived(id="e", at=0.0, who=PETRA, origin="north")
     ],
 )
 def test_an_event_is_told_or_its_words_are_answered(event: Event, told: str, words: str) -> None:
-    assert (happened([event], NAMES), words_in(event)) == (told, words)
+    assert (describe_deeds([event], NAMES), words_in(event)) == (told, words)
 
 
 def test_only_the_latest_are_told() -> None:
-    told = happened([posed(f"draws card {number}.") for number in range(5)], NAMES)
+    told = describe_deeds([posed(f"draws card {number}.") for number in range(5)], NAMES)
     assert told == "Petra draws card 2. Petra draws card 3. Petra draws card 4."
 
 

@@ -3,9 +3,9 @@ import pytest
 from assistant.worlds.embedded.hamlet import HAMLET
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from tests.guards import FlushFailures
-from tools.context import Principal
 from tools.errors import ToolFailed
 from tools.testing import ANNA, SAGE, now
+from tools.trust import Principal
 
 BEN = Principal("player:ben", "Ben")
 MIRA = next(resident.principal for resident in HAMLET.residents if resident.greeting)

@@ -3,8 +3,8 @@ import pytest
 from assistant.worlds.embedded.commands import COMMANDS
 from assistant.worlds.embedded.world import EmbeddedWorld
 from tests.assistant.worlds.test_embedded import BEN, Diary
-from tools.context import GameCommand
 from tools.errors import ToolFailed
+from tools.game import GameCommand
 from tools.testing import ANNA, SAGE, now
 
 

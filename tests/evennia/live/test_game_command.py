@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from llm.testing import FakeOllama, serve
 from tests.evennia.live.living import heard
 from tests.evennia.live.telnet import connected
 from tests.live.command import Command, Result, reactor, start
+from tests.wheel import installed
 
 #: How long each part of a start may take on a busy machine, in seconds.
 PATIENCE = 300.0
@@ -33,9 +35,10 @@ def free_first_port() -> int:
 
 
 @asynccontextmanager
-async def playing(folder: Path, *arguments: str) -> AsyncIterator[Command]:
+async def playing(folder: Path, *arguments: str, python: str = sys.executable) -> AsyncIterator[Command]:
     """The command, run until the block ends; then it is asked to end, if it has not."""
-    command = start("game", "--folder", str(folder), *arguments)
+    at = None if python == sys.executable else str(folder.parent)  # a wheel is run where the tree is not
+    command = start("game", "--folder", str(folder), *arguments, folder=at, python=python)
     try:
         yield command
     finally:
@@ -71,11 +74,12 @@ def listening(first_port: int) -> set[str]:
     return found
 
 
-async def test_one_command_makes_a_game_with_sage_and_the_next_one_starts_it_again(tmp_path: Path) -> None:
+async def test_one_command_of_a_wheel_makes_a_game_with_sage_and_the_next_one_starts_it_again(tmp_path: Path) -> None:
+    python = str(installed(tmp_path))
     folder, port = tmp_path / "game", free_first_port()
     async with serve(FakeOllama(reactor, heard), reactor) as url:
         model = ("--provider", "ollama", "--url", url)
-        async with playing(folder, *model, "--port", str(port)) as command:
+        async with playing(folder, *model, "--port", str(port), python=python) as command:
             await told(command, "Ctrl-C")
             await told(command, "Sage thinks with Ollama")
             (login,) = LOGIN.findall(command.out.decode())
@@ -88,7 +92,7 @@ async def test_one_command_makes_a_game_with_sage_and_the_next_one_starts_it_aga
             await telnet.leave()
             result = await ended(command, "TERM")
         assert (result.status, left_of(folder, port)) == (0, [])
-        async with playing(folder) as command:
+        async with playing(folder, python=python) as command:
             await told(command, "Sage thinks with Ollama")
             await told(command, "Ctrl-C")
             assert LOGIN.findall(command.out.decode()) == [login]

@@ -1,4 +1,4 @@
-"""What is sent to Anthropic: headers, fields, turns, marks for the cache (reference/llm-wire.md 1.3 and 2)."""
+"""What is sent to Anthropic: headers, fields, turns, marks for the cache, as its documents say."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from llm import (
     get_provider,
     user,
 )
-from llm.prices import Prices
 from llm.providers.openai import OpenAIProvider
+from llm.response import Prices
 from llm.testing import Call, ErrorInStream, FakeChat, HttpError, Raw, RecordedRequest, Reply, Script, Step, serve
 from resilience import HttpExchange, Limits
 from tests.llm.test_client import ONCE

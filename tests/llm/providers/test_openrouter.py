@@ -21,8 +21,8 @@ from llm import (
     get_provider,
 )
 from llm.messages import JSON, JSONObject
-from llm.prices import Prices
 from llm.providers.openrouter import OpenRouterProvider
+from llm.response import Prices
 from llm.stream import StreamEvent, TextDelta, UsageSeen
 from llm.wire.accumulate import Accumulator
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from random import Random
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from tools.web.errors import ErrorKind, WebError
+from tools.web.source.answers import PageSource, SearchSource, WebPage
+from tools.web.source.pace import Rate
+from tools.web.source.paced import Paced
 from tools.web.source.paging import part_of
-from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
+from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult, WebSource
+from tools.web.source.state import CoolDown, ProviderState, kinds_of_reader
 
 HIT = SearchResult("A title", "https://example.org/a", "words")
 QUERY = SearchQuery("lanterns")
@@ -21,10 +27,16 @@ def error(kind: ErrorKind, message: str = "no", retry_at: float | None = None) -
 
 
 class Scripted:
-    """A search provider; `answers` in order, the last one again and again. None waits until `waiting` is fired."""
+    """A search provider; `answers` in order, the last one again and again. None waits until `waiting` is fired.
 
-    def __init__(self, name: str, *answers: Sequence[SearchResult] | WebError | None) -> None:
+    It is a source too, of answers as they are scripted.
+    """
+
+    def __init__(
+        self, name: str, *answers: Sequence[SearchResult] | WebError | None, total_seconds: float | None = None
+    ) -> None:
         self.name = name
+        self.total_seconds = total_seconds
         self.answers = list(answers) or [(HIT,)]
         self.asked: list[SearchQuery] = []
         self.waiting: list[Deferred[Sequence[SearchResult]]] = []
@@ -38,6 +50,9 @@ class Scripted:
             self.waiting.append(waiting)
             return waiting
         return fail(answer) if isinstance(answer, WebError) else succeed(answer)
+
+    def ask(self, query: SearchQuery) -> Awaitable[Any]:
+        return self.search(query)
 
     def _gone(self, _: object) -> None:
         self.cancelled += 1
@@ -81,3 +96,28 @@ class Heard:
     def kind(self) -> ErrorKind:
         assert isinstance(self.error, WebError), self.error
         return self.error.kind
+
+
+class Asked:
+    """A source of answers that each question brings along, as a function to call."""
+
+    name = "a"
+
+    def ask(self, query: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
+        return query()
+
+
+async def read_part(pages: WebSource[str, WebPage], url: str, offset: int = 0, max_length: int = 15_000) -> WebPage:
+    """Read a part of a page, as `open_page` does."""
+    return part_of(await pages.ask(url), offset, max_length)
+
+
+def paced(provider: Any, clock: Clock, random: Random | None = None, cool_down: CoolDown | None = None) -> Any:
+    """A member of a chain, as fast as it likes."""
+    random = random or Random(1)  # noqa: S311  (jitter)
+    rate = Rate(seconds=0.0, unsaid_seconds=0.0)
+    if hasattr(provider, "read_url"):
+        cools = kinds_of_reader(provider.name)
+        return Paced(PageSource(provider), ProviderState(clock.seconds, random, rate, cools, cool_down), clock)
+    source = SearchSource(provider) if hasattr(provider, "search") else provider
+    return Paced(source, ProviderState(clock.seconds, random, rate, cool_down=cool_down), clock)

@@ -14,8 +14,8 @@ from twisted.internet.task import Clock
 
 from resilience import HttpExchange
 from tests.tools.web.search.calling import Canned, canned, shared
+from tools import web
 from tools.testing import now
-from tools.web import names
 from tools.web.registry import READ_PROVIDERS, SEARCH_PROVIDERS, Maker, Providers, ProviderSettings, made
 from tools.web.search.api import Shared
 from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
@@ -39,8 +39,8 @@ def test_each_name_makes_the_provider_of_that_name_once(name: str, reactor: Any)
 
 
 def test_settings_are_checked_against_the_names_there_are() -> None:
-    assert tuple(SEARCH_PROVIDERS) == names.SEARCH_PROVIDERS
-    assert set(READ_PROVIDERS) == set(names.READ_PROVIDERS) - {"direct", "jina", "crawl4ai"}
+    assert tuple(SEARCH_PROVIDERS) == web.SEARCH_PROVIDERS
+    assert set(READ_PROVIDERS) == set(web.READ_PROVIDERS) - {"direct", "jina", "crawl4ai"}
 
 
 def test_one_that_reads_too_is_the_same() -> None:

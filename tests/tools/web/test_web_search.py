@@ -11,13 +11,14 @@ from twisted.logger import capturedLogs
 
 from tests.tools.web.scripted import HIT, Heard, Scripted, ScriptedReader
 from tools.testing import now
+from tools.web.cite import WebTurn
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.url_policy import UrlPolicy
 from tools.web.open_page import open_page_tool
 from tools.web.results import OpenPageToolResult, SearchResultItem, WebSearchToolResult
-from tools.web.source.filtering import Domains, FilteredSearch, focused
+from tools.web.search.filtering import Domains, FilteredSearch, focused
+from tools.web.source.answers import PageSource, SearchSource
 from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
-from tools.web.turn import WebTurn
 from tools.web.web_search import WebSearchArguments, web_search_tool
 
 ADDRESS = "http://127.0.0.1:8888/search is not there, see /etc/searxng/settings.yml; pip install 'mud-assistant[web]'"
@@ -37,16 +38,18 @@ def told(tool: Any, arguments: dict[str, object], turn: WebTurn | None = None) -
 
 
 def test_results_are_told_once_and_hold_no_instruction() -> None:
-    result = told(web_search_tool(Scripted("a"), lambda: 0.0), {"query": "lanterns"})
+    result = told(web_search_tool(SearchSource(Scripted("a")), lambda: 0.0), {"query": "lanterns"})
     assert result == {
         "results": [{"citation_id": 1, "title": "A title", "url": "https://example.org/a", "snippet": "words"}]
     }
-    whole = now(Deferred.fromCoroutine(answer(web_search_tool(Scripted("a"), lambda: 0.0), {"query": "x"})))
+    whole = now(
+        Deferred.fromCoroutine(answer(web_search_tool(SearchSource(Scripted("a")), lambda: 0.0), {"query": "x"}))
+    )
     assert whole.model_dump()["sources"] == ["[1] A title (https://example.org/a)"]
 
 
 def test_the_schema_holds_no_value_to_copy() -> None:
-    spec = json.dumps(web_search_tool(Scripted("a"), lambda: 0.0).spec.parameters)
+    spec = json.dumps(web_search_tool(SearchSource(Scripted("a")), lambda: 0.0).spec.parameters)
     assert "example" not in spec
     assert ".org" not in spec
     assert ".com" not in spec
@@ -71,7 +74,7 @@ def test_the_schema_holds_no_value_to_copy() -> None:
 )
 def test_bad_domains_are_left_out_with_a_note(written: object, asked: tuple[str, ...], bad: list[str]) -> None:
     provider = Scripted("a")
-    result = told(web_search_tool(provider, lambda: 0.0), {"query": "x", "allowed_domains": written})
+    result = told(web_search_tool(SearchSource(provider), lambda: 0.0), {"query": "x", "allowed_domains": written})
     assert provider.asked[0].allowed_domains == asked
     assert len(result["results"]) == 1
     message = result.get("message", "")
@@ -82,7 +85,9 @@ def test_bad_domains_are_left_out_with_a_note(written: object, asked: tuple[str,
 @pytest.mark.parametrize("first", [(), WebError(ErrorKind.BLOCKED_OR_EMPTY, "gave nothing")])
 def test_domains_on_which_nothing_is_found_are_given_up(first: Any) -> None:
     provider = Scripted("a", first, (HIT,))
-    result = told(web_search_tool(provider, lambda: 0.0), {"query": "x", "allowed_domains": ["made-up.org"]})
+    result = told(
+        web_search_tool(SearchSource(provider), lambda: 0.0), {"query": "x", "allowed_domains": ["made-up.org"]}
+    )
     assert [query.allowed_domains for query in provider.asked] == [("made-up.org",), ()]
     assert len(result["results"]) == 1
     assert result["message"] == "Nothing was found on made-up.org; this is from other sites."
@@ -90,7 +95,7 @@ def test_domains_on_which_nothing_is_found_are_given_up(first: Any) -> None:
 
 def test_domains_that_the_owner_does_not_allow_are_left_out_with_a_note() -> None:
     hits = (SearchResult("t", "https://a.org/", "s"), SearchResult("t", "https://b.org/", "s"))
-    search = FilteredSearch(Scripted("a", hits), Domains(allowed=("a.org",)))
+    search = FilteredSearch(SearchSource(Scripted("a", hits)), Domains(allowed=("a.org",)))
     tool = web_search_tool(search, lambda: 0.0)
     result = told(tool, {"query": "x", "allowed_domains": ["b.org"]})
     assert [one["url"] for one in result["results"]] == ["https://a.org/"]
@@ -121,8 +126,8 @@ def test_a_failure_is_told_by_kind_and_provider_and_logged_whole(kind: ErrorKind
     error = WebError(kind, f"searxng could not: {ADDRESS}", provider="searxng")
     provider = Scripted("searxng", *[error] * blocks)
     with capturedLogs() as logs:
-        failed = Heard(answer(web_search_tool(provider, lambda: 0.0), {"query": "x"})).error
-        page_tool = open_page_tool(ScriptedReader("jina", error), UrlPolicy(), 900, lambda: 0.0)
+        failed = Heard(answer(web_search_tool(SearchSource(provider), lambda: 0.0), {"query": "x"})).error
+        page_tool = open_page_tool(PageSource(ScriptedReader("jina", error)), UrlPolicy(), 900, lambda: 0.0)
         page = told(page_tool, {"url": "https://example.org/"})
     assert page["status"] == "error"
     for text in (str(failed), page["error"]):
@@ -155,7 +160,7 @@ HITS = (
 
 
 def test_a_focused_turn_shows_what_fits_the_question_best() -> None:
-    tool = web_search_tool(Scripted("a", HITS), lambda: 0.0)
+    tool = web_search_tool(SearchSource(Scripted("a", HITS)), lambda: 0.0)
     result = told(tool, {"query": "Who is the mayor of Tarn Abbey?"}, WebTurn(focused=True))
     assert [one["snippet"] for one in result["results"]] == ["Its mayor is Odo Fennimore. It has 4,310 people."]
     assert len(told(tool, {"query": "Who is the mayor of Tarn Abbey?"})["results"]) == 3
@@ -183,18 +188,18 @@ class Ranked(Scripted):
 @pytest.mark.parametrize(("blocked", "asks"), [(2, [10]), (8, [10, 20]), (17, [10, 20]), (0, [10])])
 def test_the_block_list_does_not_starve_the_answer(blocked: int, asks: list[int]) -> None:
     provider = Ranked("a", hits(*["bad.org"] * blocked, *[f"good{n}.org" for n in range(30 - blocked)]))
-    found = Heard(FilteredSearch(provider, Domains(blocked=("bad.org",))).search(SearchQuery("x"))).value
+    found = Heard(FilteredSearch(SearchSource(provider), Domains(blocked=("bad.org",))).ask(SearchQuery("x"))).value
     assert len(found) == min(5, 20 - blocked)
     assert [query.limit for query in provider.asked] == asks
 
 
 def test_without_a_filter_no_more_is_asked_for_than_is_shown() -> None:
     provider = Ranked("a", hits(*["good.org"] * 30))
-    assert len(Heard(FilteredSearch(provider).search(SearchQuery("x"))).value) == 5
+    assert len(Heard(FilteredSearch(SearchSource(provider)).ask(SearchQuery("x"))).value) == 5
     assert [query.limit for query in provider.asked] == [5]
 
 
 def test_what_was_found_is_shown_when_more_cannot_be_had() -> None:
     provider = Scripted("a", hits("good.org", *["bad.org"] * 9), WebError(ErrorKind.RATE_LIMITED, "too fast"))
-    found = Heard(FilteredSearch(provider, Domains(blocked=("bad.org",))).search(SearchQuery("x"))).value
+    found = Heard(FilteredSearch(SearchSource(provider), Domains(blocked=("bad.org",))).ask(SearchQuery("x"))).value
     assert len(found) == 1

@@ -5,16 +5,16 @@ import pytest
 from twisted.internet.task import Clock
 
 from llm.messages import JSON
-from tools.context import GameCommand, Person, Scene, Target, Thing, ToolContext
+from tools.context import ToolContext
+from tools.errors import Status
 from tools.execution.dispatch import Dispatcher
+from tools.game import GameCommand, Person, Scene, Target, Thing
 from tools.policy.approvals import Approvals, Given
-from tools.policy.config import PolicyConfig
-from tools.policy.decide import EffectLimits
-from tools.policy.principal import Principal
-from tools.policy.trust import ContextTrust
+from tools.policy.config import EffectLimits, PolicyConfig
 from tools.registry import Registry
-from tools.result import Begun, Executed, Status
+from tools.result import Begun, Executed
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
+from tools.trust import ContextTrust, Principal
 from tools.verbs import WORLD_TOOLS
 
 BEA = Principal("player:bea", "Bea", permission=3)
@@ -63,7 +63,7 @@ def test_a_call_is_the_line_that_a_player_would_type(world: RecordingWorld) -> N
 
 
 def test_a_gift_that_lies_there_is_one_change_of_two_commands(world: RecordingWorld) -> None:
-    dispatcher = Dispatcher(Registry(WORLD_TOOLS), PolicyConfig(GRANT, caps=EffectLimits(changes=1)), Clock())
+    dispatcher = Dispatcher(Registry(WORLD_TOOLS), PolicyConfig(GRANT, limits=EffectLimits(changes=1)), Clock())
     calls = [tool_call("give", thing="map", person="Anna"), tool_call("drop", thing="quill")]
     given, dropped = now(dispatcher.answer_all(calls, tool_context(world)))
     assert (given.status, dropped.status) == (Status.DONE, Status.REFUSED)

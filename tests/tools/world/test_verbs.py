@@ -5,14 +5,17 @@ import pytest
 from twisted.internet.task import Clock
 
 from llm.messages import JSON
-from tools.context import Kind, Person, Principal, Scene, Thing, ToolContext
+from tools.context import ToolContext
+from tools.errors import Status
 from tools.execution.dispatch import Dispatcher
+from tools.game import Person, Scene, Thing
 from tools.notes import MemoryNotes
 from tools.policy.config import PolicyConfig
 from tools.registry import Registry
-from tools.result import Executed, Status
+from tools.result import Executed
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
 from tools.tool import Category
+from tools.trust import Kind, Principal
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS, WORLD_TOOLS
 
 ZOE = Principal("player:zoe", "Zoe")

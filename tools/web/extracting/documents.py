@@ -9,10 +9,9 @@ from dataclasses import replace
 
 from tools.text.clean import clean_heard, one_line
 from tools.web.extracting.charsets import text_of
-from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag
+from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag, Unreadable
 from tools.web.extracting.html import read_html
 from tools.web.extracting.pdf import read_pdf
-from tools.web.extracting.unreadable import Unreadable
 from tools.web.extracting.xml import read_xml
 from tools.web.fetch.media import is_readable
 

@@ -1,4 +1,4 @@
-"""The text that comes out of a page, and the limits on what a page may cost."""
+"""The text that comes out of a page, the error when none does, and the limits on what a page may cost."""
 
 from __future__ import annotations
 
@@ -29,6 +29,10 @@ SENTENCES = {
     Flag.CHARACTERS_LOST: "Some characters of the page could not be read and were replaced.",
     Flag.PAGES_LEFT_OUT: "Only the first pages of the document were read.",
 }
+
+
+class Unreadable(Exception):
+    """Raised when a page cannot be read; the message is the end of "the page cannot be read: "."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tools.web.extracting import prescan
-from tools.web.extracting.extracted import Extracted, Flag
+from tools.web.extracting.extracted import Extracted, Flag, Unreadable
 from tools.web.extracting.hidden import drop_hidden, tidy_links
-from tools.web.extracting.unreadable import Unreadable
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

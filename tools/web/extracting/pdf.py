@@ -6,8 +6,7 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tools.web.extracting.extracted import Extracted, Flag
-from tools.web.extracting.unreadable import Unreadable
+from tools.web.extracting.extracted import Extracted, Flag, Unreadable
 
 if TYPE_CHECKING:
     from pypdf import PdfReader

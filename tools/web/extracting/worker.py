@@ -17,9 +17,8 @@ from llm.messages import JSONObject
 from tools.web.errors import ErrorKind
 from tools.web.extracting.confinement import Watchdog, confine
 from tools.web.extracting.documents import read_document
-from tools.web.extracting.extracted import ExtractLimits
+from tools.web.extracting.extracted import ExtractLimits, Unreadable
 from tools.web.extracting.frames import BadFrame, pack, read_frame
-from tools.web.extracting.unreadable import Unreadable
 
 #: Imported before the first page comes: so they cost no page its time, and files can still be opened freely.
 _HEAVY = ("lxml.html", "trafilatura", "html_to_markdown", "pypdf")

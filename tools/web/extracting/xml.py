@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from tools.text.clean import one_line
 from tools.web.extracting import prescan
-from tools.web.extracting.extracted import Extracted
+from tools.web.extracting.extracted import Extracted, Unreadable
 from tools.web.extracting.html import read_html
-from tools.web.extracting.unreadable import Unreadable
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

@@ -23,8 +23,7 @@ from llm.messages import JSON
 from tools.text.clean import one_line
 from tools.web.errors import ErrorKind
 from tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
-from tools.web.search.api import Api, Reply, Shared
-from tools.web.search.options import Options
+from tools.web.search.api import Api, ProviderOptions, Reply, Shared
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
 from tools.web.source.paging import part_of
 from tools.web.source.protocol import ReadResult
@@ -42,7 +41,7 @@ class Crawl4AISettings:
     total_seconds: float = 45.0
 
 
-class Crawl4AIOptions(Options):
+class Crawl4AIOptions(ProviderOptions):
     """What an owner may set, as in `Crawl4AISettings`."""
 
     main_content: bool = True

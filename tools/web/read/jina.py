@@ -28,8 +28,7 @@ from pydantic import Field
 from llm.messages import JSON
 from tools.web.errors import ErrorKind
 from tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
-from tools.web.search.api import Api, Reply, Shared
-from tools.web.search.options import Options
+from tools.web.search.api import Api, ProviderOptions, Reply, Shared
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
 from tools.web.source.paging import part_of
 from tools.web.source.protocol import ReadResult
@@ -52,7 +51,7 @@ class JinaSettings:
     total_seconds: float = 30.0
 
 
-class JinaOptions(Options):
+class JinaOptions(ProviderOptions):
     """What an owner may set: `engine` is browser, direct or cf-browser-rendering; times in seconds."""
 
     engine: Literal["", "browser", "direct", "cf-browser-rendering"] = ""

@@ -12,6 +12,7 @@ from typing import Protocol
 from urllib.parse import urlencode, urlsplit
 
 import orjson
+from pydantic import BaseModel, ConfigDict
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.web.http_headers import Headers
@@ -34,6 +35,12 @@ LIMITS = Limits(
     progress_seconds=CALL_SECONDS,
 )
 _OK, _REDIRECT, _ERROR = 200, 300, 400
+
+
+class ProviderOptions(BaseModel):
+    """What an operator may set for one provider beside its key and its address. Unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Exchange(Protocol):

@@ -6,8 +6,7 @@ from twisted.internet.task import deferLater
 from twisted.web.http_headers import Headers
 
 from tools.web.errors import ErrorKind
-from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
-from tools.web.search.options import Options
+from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Reply, Shared
 from tools.web.search.query import domains_of, text_of, with_sites
 from tools.web.search.refusals import Refusal, refusal_of
 from tools.web.search.results import taken, without_markup
@@ -21,7 +20,7 @@ _MAX_HEADER_CHARS = 100
 _RATE_LIMITED = 429
 
 
-class BraveOptions(Options):
+class BraveOptions(ProviderOptions):
     """`country` is two letters; `search_lang` a language code. Brave chooses without them."""
 
     country: str = ""

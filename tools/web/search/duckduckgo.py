@@ -15,12 +15,11 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded
+from resilience.threads import DaemonThreads, FromThread, Full
 from tools.web.errors import ErrorKind, WebError
-from tools.web.search.api import Shared
-from tools.web.search.options import Options
+from tools.web.search.api import ProviderOptions, Shared
 from tools.web.search.query import domains_of, text_of, with_sites
 from tools.web.search.results import taken
-from tools.web.search.threads import DaemonThreads, FromThread, Full
 from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
 
 #: Named one by one, because the library's "auto" always begins with two encyclopaedias.
@@ -40,7 +39,7 @@ _NAME = "duckduckgo"
 Text = Callable[[str, str | None, str, int], object]
 
 
-class DuckDuckGoOptions(Options):
+class DuckDuckGoOptions(ProviderOptions):
     """`region` is where to search from, such as `us-en` or `wt-wt`; `proxy` an http or socks5 address."""
 
     region: str = "us-en"

@@ -7,8 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from llm.messages import JSON
-from tools.web.search.api import CALL_SECONDS, Api, Shared
-from tools.web.search.options import Options
+from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Shared
 from tools.web.search.query import domains_of, range_word, text_of
 from tools.web.search.results import taken
 from tools.web.source.protocol import SearchQuery, SearchResult
@@ -18,7 +17,7 @@ MAX_RESULTS = 20
 MAX_DOMAINS = 20
 
 
-class PerplexityOptions(Options):
+class PerplexityOptions(ProviderOptions):
     """How much of each page is sent and paid for. The service's own defaults are 4,096 tokens a page and `high`."""
 
     max_tokens_per_page: int = Field(default=256, ge=16, le=4096)

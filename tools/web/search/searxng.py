@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from tools.text.clean import one_line
 from tools.web.errors import ErrorKind, WebError
-from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
-from tools.web.search.options import Options
+from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Reply, Shared
 from tools.web.search.query import domains_of, range_word, text_of, with_sites
 from tools.web.search.refusals import Refusal, refusal_of
 from tools.web.search.results import taken
@@ -22,7 +21,7 @@ _FORBIDDEN = 403
 _MAX_ENGINES = 5
 
 
-class SearxngOptions(Options):
+class SearxngOptions(ProviderOptions):
     """`engines` and `categories` are names with commas between them; `language` a code or `all`."""
 
     engines: str = ""

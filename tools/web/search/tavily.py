@@ -9,8 +9,7 @@ from llm.wire.rate_limits import Moment, retry_wish
 from tools.text.clean import one_line
 from tools.web.errors import ErrorKind
 from tools.web.fetch.url import normal_url
-from tools.web.search.api import CALL_SECONDS, Api, Reply, Shared
-from tools.web.search.options import Options
+from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Reply, Shared
 from tools.web.search.query import domains_of, range_word, text_of
 from tools.web.search.refusals import Refusal, refusal, refusal_of, said
 from tools.web.search.results import MAX_TITLE_CHARS, taken
@@ -26,7 +25,7 @@ _EXTRACT_SECONDS = 12
 _RATE_LIMITED = 429
 
 
-class TavilyOptions(Options):
+class TavilyOptions(ProviderOptions):
     """How thorough it is: `advanced` costs twice the credits."""
 
     search_depth: Literal["basic", "advanced", "fast", "ultra-fast"] = "basic"

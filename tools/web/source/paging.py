@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 from tools.web.source.protocol import ReadResult
 
+P = TypeVar("P", bound=ReadResult)
+#: More characters than any reader gives: a reader that is asked for so many gives all it has.
+WHOLE = 1_000_000_000
 #: A cut goes back to the end of a paragraph, else of a line, of a sentence or of a word, when that keeps at least this
 #: share of the length that was asked for.
 KEEP_SHARE = 0.6
 _BORDERS = ("\n\n", "\n", ". ", " ")
 
 
-def part_of(whole: ReadResult, offset: int, max_length: int) -> ReadResult:
+def part_of(whole: P, offset: int, max_length: int) -> P:
     """Return the page's text from character `offset`, at most `max_length` characters of it.
 
     `offset + content_length` is where the next part begins; nothing is lost between two parts. A negative number counts

@@ -1,12 +1,18 @@
-"""The two protocols of the web tools, searching and reading, and the values they use. A class may implement both."""
+"""The two protocols of providers, searching and reading, the values they use, and the protocol of what may be asked.
+
+A class may implement both protocols of providers. Each provider becomes a `WebSource`, so that a pace, a cache, a quota
+and a chain are written once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+Query_contra = TypeVar("Query_contra", contravariant=True)
+Found_co = TypeVar("Found_co", covariant=True)
 #: The seconds a provider may take that does not say how long it needs.
 USUAL_SECONDS = 20.0
 
@@ -85,7 +91,20 @@ class ReadProvider(Protocol):
         ...
 
 
+class WebSource(Protocol[Query_contra, Found_co]):
+    """Answers queries: hits for a `SearchQuery`, a whole page for a URL. It may have `total_seconds`, as a provider."""
+
+    @property
+    def name(self) -> str:
+        """The name of the provider, or of several with commas between."""
+        ...
+
+    def ask(self, query: Query_contra) -> Awaitable[Found_co]:
+        """Return the answer. Raises WebError. May be cancelled."""
+        ...
+
+
 def seconds_of(provider: object) -> float | None:
-    """Return the most seconds one answer of a provider takes, its `total_seconds`; None when it does not say."""
+    """Return the most seconds one answer takes, the `total_seconds` of a provider or source; None when it has none."""
     seconds: float | None = getattr(provider, "total_seconds", None)
     return seconds

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from tools.web.errors import ErrorKind, WebError
-from tools.web.source.protocol import ReadProvider, ReadResult, SearchProvider, SearchQuery, SearchResult
+from tools.web.source.protocol import WebSource
 
 HOUR_SECONDS = 3600.0
+Q = TypeVar("Q")
 A = TypeVar("A")
 
 
@@ -61,44 +62,27 @@ class HourlyQuota:
             self._used.popleft()
 
 
-class AllottedSearch:
-    """A search provider that may be used as often as every allotment allows."""
+class Allotted(Generic[Q, A]):
+    """A source that may be used as often as every quota allows."""
 
-    def __init__(self, provider: SearchProvider, *allotments: HourlyQuota) -> None:
-        self.name = provider.name
-        self._provider = provider
-        self._allotments = allotments
+    def __init__(self, source: WebSource[Q, A], *quotas: HourlyQuota) -> None:
+        self.name = source.name
+        self._source = source
+        self._quotas = quotas
 
-    async def search(self, query: SearchQuery) -> Sequence[SearchResult]:
-        """Return the provider's hits. Raises WebError, of kind QUOTA when too much was searched. May be cancelled."""
-        return await _charged(self._allotments, lambda: self._provider.search(query))
+    async def ask(self, query: Q) -> A:
+        """Return the answer and charge every quota. A refused address costs nothing: no request was sent.
 
-
-class AllottedReader:
-    """A reader that may be used as often as every allotment allows."""
-
-    def __init__(self, provider: ReadProvider, *allotments: HourlyQuota) -> None:
-        self.name = provider.name
-        self._provider = provider
-        self._allotments = allotments
-
-    async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
-        """Return the provider's page. Raises WebError, of kind QUOTA when too much was read. May be cancelled."""
-        return await _charged(
-            self._allotments, lambda: self._provider.read_url(url, offset=offset, max_length=max_length)
-        )
-
-
-async def _charged(allotments: Sequence[HourlyQuota], ask: Callable[[], Awaitable[A]]) -> A:
-    """Return the answer and charge every allotment. A refused address costs nothing: no request was sent."""
-    refusals = [refusal for quota in allotments if (refusal := quota.refusal())]
-    if refusals:
-        raise max(refusals, key=lambda refusal: refusal.retry_at or float("inf"))
-    taken = [(quota, quota.take()) for quota in allotments]
-    try:
-        return await ask()
-    except WebError as error:
-        if error.kind is ErrorKind.POLICY:
-            for quota, at in taken:
-                quota.give_back(at)
-        raise
+        Raises WebError, of kind QUOTA when too much was asked. May be cancelled.
+        """
+        refusals = [refusal for quota in self._quotas if (refusal := quota.refusal())]
+        if refusals:
+            raise max(refusals, key=lambda refusal: refusal.retry_at or float("inf"))
+        taken = [(quota, quota.take()) for quota in self._quotas]
+        try:
+            return await self._source.ask(query)
+        except WebError as error:
+            if error.kind is ErrorKind.POLICY:
+                for quota, at in taken:
+                    quota.give_back(at)
+            raise

@@ -7,12 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import Clock
 
 from llm.testing.serving import serve
-from resilience.testing.foreground import serve_until_interrupted
+from resilience.testing.foreground import print_and_wait, serve_until_interrupted
 from tools.web.testing import SERVICES, serve_proxy
 from tools.web.testing.proxy import MODES, SearchPages
 from tools.web.testing.service import hits_of, known
@@ -73,19 +72,13 @@ def _faults(name: str) -> list[str]:
 async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) -> None:
     if options.name == _PROXY:
         async with serve_proxy(SearchPages(mode=options.fault or "answer"), reactor, options.port) as (url, _):
-            await _told(url)
+            await print_and_wait(url)
         return
     service = SERVICES[options.name](reactor, options.found, options.key)
     if options.fault:
         service.fail(options.fault)
     async with serve(service, reactor, options.port) as url:
-        await _told(url)
-
-
-async def _told(url: str) -> None:
-    sys.stdout.write(f"{url}\n")
-    sys.stdout.flush()
-    await Deferred()
+        await print_and_wait(url)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,10 @@ from typing import Any
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.worlds.evennia.body.border import border
-from assistant.worlds.evennia.hearing.principals import seen_name
-from tools.context import Target
+from assistant.worlds.evennia.body.game_calls import border
+from assistant.worlds.evennia.identity.principals import seen_name
 from tools.errors import ToolFailed
+from tools.game import Target
 
 #: What may separate the names of two things in a line.
 _BETWEEN = re.compile(r"\s*[=,:;/]\s*|\s+(?:to|from|in|into|on|onto|at|with|for|of|and|as|by)\s+", re.IGNORECASE)

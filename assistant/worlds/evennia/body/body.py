@@ -12,14 +12,15 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from assistant.worlds.evennia.body import game_commands, running, scenery
-from assistant.worlds.evennia.body.border import border
-from assistant.worlds.evennia.body.speech import escaped, spoken_pieces
-from assistant.worlds.evennia.hearing.ladder import PLAYER, Ladder
-from assistant.worlds.evennia.hearing.principals import is_assistant, principal_of, seen_name
-from assistant.worlds.evennia.hearing.writers import UNKNOWN
-from tools.context import GameCommand, Person, Principal, Scene, Written
+from assistant.worlds.evennia.body.game_calls import border
+from assistant.worlds.evennia.body.speech import escape_for_game, spoken_pieces
+from assistant.worlds.evennia.identity.ladder import PLAYER, Ladder
+from assistant.worlds.evennia.identity.principals import principal_of, seen_name
+from assistant.worlds.evennia.identity.subjects import is_assistant, living
+from assistant.worlds.evennia.identity.writers import UNKNOWN
 from tools.errors import ToolFailed, Unheard
-from tools.text.names import candidates, pick, plain
+from tools.game import GameCommand, Person, Scene, Written
+from tools.trust import Principal
 
 T = TypeVar("T")
 _log = Logger()
@@ -35,11 +36,6 @@ _COLOURS = {
 GATHERING_SECONDS = 60.0
 NOBODY_HEARS = "Nobody is here to hear you."
 NO_ACCOUNT = "You have no account in this game, so you can neither page nor speak on a channel."
-
-_SHORT = {
-    "n": "north", "e": "east", "s": "south", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",
-    "sw": "southwest", "u": "up", "d": "down", "i": "in", "o": "out",
-}  # fmt: skip
 
 
 class FarVoice(Protocol):
@@ -92,8 +88,6 @@ class EvenniaBody:
 
     async def who(self) -> Sequence[Person]:
         """List all connected players and living assistants; the character comes first."""
-        from assistant.worlds.evennia.characters import living  # noqa: PLC0415  (only where Django is set up)
-
         return self._game(lambda: scenery.in_game(self.character, living()))
 
     def hears(self, who: Principal) -> bool:
@@ -136,7 +130,7 @@ class EvenniaBody:
 
     async def whisper(self, target: str, text: str) -> None:
         """Speak to one person in the room, in pieces. Raises ToolFailed that says who is there."""
-        hearer = self._game(lambda: self._person_here(target))
+        hearer = self._game(lambda: scenery.find_person(self.character, target))
         await self._in_pieces(text, lambda piece: self._speak(piece, hearer))
 
     async def page(self, target: str, text: str) -> None:
@@ -153,7 +147,9 @@ class EvenniaBody:
 
     async def move(self, direction: str) -> Scene:
         """Leave by an exit, with its locks and hooks, and describe the next room. Raises ToolFailed if refused."""
-        before, way = self._game(lambda: (scenery.room_of(self.character), self._way(direction)))
+        before, way = self._game(
+            lambda: (scenery.room_of(self.character), scenery.find_exit(self.character, direction))
+        )
         command = self._game(lambda: game_commands.walking(way, self._ladder.name(PLAYER)))
         printed = await self._awaited(running.run(self.character, command))
         if self.character.location is before:
@@ -215,7 +211,7 @@ class EvenniaBody:
         """Let the character speak as the game's own commands do: the words are a value, never a template."""
         me = self.character
         told: dict[str, Any] = {"whisper": True, "receivers": [hearer]} if hearer is not None else {}
-        words: Any = self._coloured(self._escaped(piece))
+        words: Any = self._coloured(escape_for_game(piece))
         if not scenery.poses_its_speech(me):
             words = me.at_pre_say(words, **told)
         if not words:
@@ -229,38 +225,13 @@ class EvenniaBody:
 
     def _pose(self, text: str) -> None:
         """Show an act to the room."""
-        act = self._escaped(" ".join(text.split()))
+        act = escape_for_game(" ".join(text.split()))
         gap = "" if act.startswith(("'", ",", ":")) else " "
         scenery.room_of(self.character).msg_contents(
             (f"{{actor}}{gap}{{act}}", {"type": "pose"}),
             from_obj=self.character,
             mapping={"actor": self.character, "act": act},
         )
-
-    def _escaped(self, text: str) -> str:
-        from django.conf import settings  # noqa: PLC0415  (only where Django is set up)
-
-        return escaped(text, inline_functions=settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED)
-
-    def _person_here(self, name: str) -> Any:
-        """Return the person in the room who is meant. Raises ToolFailed that lists who is there."""
-        others = scenery.people(self.character)
-        if not others:
-            raise ToolFailed("Nobody else is here.")
-        return others[pick(name, [seen_name(other, self.character) for other in others], what="Here are")]
-
-    def _way(self, direction: str) -> Any:
-        """Find an exit by its name, its short form or the room behind it. Raises ToolFailed that lists the exits."""
-        ways = scenery.exits(self.character)
-        wanted = plain(direction).removeprefix("go ").removeprefix("to ")
-        names = [seen_name(way, self.character) for way in ways]
-        behind = [seen_name(way.destination, self.character) for way in ways]
-        for group, target in ((names, _SHORT.get(wanted, wanted)), (behind, wanted)):
-            if len(fitting := candidates(target, group)) == 1:
-                return ways[fitting[0]]
-        if len(by_alias := [way for way in ways if wanted in map(plain, way.aliases.all())]) == 1:
-            return by_alias[0]
-        return ways[pick(direction, names, what="Exits")]
 
     @property
     def _account(self) -> FarVoice:
@@ -290,8 +261,6 @@ class EvenniaBody:
 
     def _level(self) -> int | None:
         """Return the lowest level of any text the game may show the character now, UNKNOWN when that cannot be told."""
-        from assistant.worlds.evennia.characters import living  # noqa: PLC0415  (only where Django is set up)
-
         try:
             return scenery.lowest_in_game(self.character, living())
         except CancelledError:

@@ -6,15 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB
 from evennia.utils import create
 
-from assistant.worlds.evennia.body.border import border
-from assistant.worlds.evennia.body.speech import escaped
-from assistant.worlds.evennia.hearing.words import MAX_NAME
-from assistant.worlds.evennia.hearing.writers import Writers
+from assistant.worlds.evennia.body.game_calls import border
+from assistant.worlds.evennia.body.speech import escape_for_game
+from assistant.worlds.evennia.identity.words import MAX_NAME
+from assistant.worlds.evennia.identity.writers import Writers
 from tools import ToolFailed
 from tools.text.clean import one_line
 
@@ -111,5 +110,4 @@ def _connected() -> list[Any]:
 
 def _written(text: str) -> str:
     """Return the words as they are sent: on one line, with nothing in them that is markup to the game."""
-    inline_functions = settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED
-    return escaped(one_line(text, max_chars=_MAX_SAID), inline_functions=inline_functions)
+    return escape_for_game(one_line(text, max_chars=_MAX_SAID))

@@ -16,9 +16,9 @@ from twisted.internet.defer import CancelledError, maybeDeferred
 
 from assistant.worlds.evennia.body.affected import affected
 from assistant.worlds.evennia.body.speech import escaped
-from assistant.worlds.evennia.hearing.ladder import TOP, Ladder
-from tools.context import GameCommand
+from assistant.worlds.evennia.identity.ladder import TOP, Ladder
 from tools.errors import ToolFailed
+from tools.game import GameCommand
 
 MAX_LINE = 500
 #: Stock commands evaluate these characters (inline functions, formatting) in any text that is typed.

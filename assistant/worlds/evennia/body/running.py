@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from assistant.worlds.evennia.body.border import FAILED
+from assistant.worlds.evennia.body.game_calls import FAILED
 from assistant.worlds.evennia.body.game_commands import EvenniaCommand
 from tools.errors import ToolFailed
 

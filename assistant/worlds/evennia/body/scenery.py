@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from assistant.worlds.evennia.hearing.principals import is_assistant, is_played, principal_of, seen_name
-from assistant.worlds.evennia.hearing.words import visible_lines
-from assistant.worlds.evennia.hearing.writers import Writers
-from tools.context import Person, Scene, Thing, Written
+from assistant.worlds.evennia.identity.principals import principal_of, seen_name
+from assistant.worlds.evennia.identity.subjects import is_assistant, is_played
+from assistant.worlds.evennia.identity.words import visible_lines
+from assistant.worlds.evennia.identity.writers import Writers
 from tools.errors import ToolFailed
+from tools.game import Person, Scene, Thing, Written
 from tools.text.names import candidates, pick, plain
 
 NOWHERE = "You are nowhere in the game."
@@ -18,6 +19,10 @@ MAX_DESCRIPTION = 2_000
 #: The most that are listed of each kind: a crowd must not fill the prompt.
 MAX_LISTED = 40
 
+_SHORT = {
+    "n": "north", "e": "east", "s": "south", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",
+    "sw": "southwest", "u": "up", "d": "down", "i": "in", "o": "out",
+}  # fmt: skip
 _SELF = frozenset({"me", "myself", "self"})
 _HERE = frozenset({"here", "room", "around"})
 
@@ -74,6 +79,28 @@ def inspected(character: Any, target: str) -> str:
         return _looked_at(by_alias, character)
     seen = [*around, *exits(character)]
     return _looked_at(seen[pick(target, [seen_name(one, character) for one in seen])], character)
+
+
+def find_person(character: Any, name: str) -> Any:
+    """Return the person in the room who is meant. Raises ToolFailed that lists who is there."""
+    others = people(character)
+    if not others:
+        raise ToolFailed("Nobody else is here.")
+    return others[pick(name, [seen_name(other, character) for other in others], what="Here are")]
+
+
+def find_exit(character: Any, direction: str) -> Any:
+    """Find an exit by its name, its short form or the room behind it. Raises ToolFailed that lists the exits."""
+    ways = exits(character)
+    wanted = plain(direction).removeprefix("go ").removeprefix("to ")
+    names = [seen_name(way, character) for way in ways]
+    behind = [seen_name(way.destination, character) for way in ways]
+    for group, target in ((names, _SHORT.get(wanted, wanted)), (behind, wanted)):
+        if len(fitting := candidates(target, group)) == 1:
+            return ways[fitting[0]]
+    if len(by_alias := [way for way in ways if wanted in map(plain, way.aliases.all())]) == 1:
+        return by_alias[0]
+    return ways[pick(direction, names, what="Exits")]
 
 
 def in_game(character: Any, assistants: Sequence[Any]) -> tuple[Person, ...]:

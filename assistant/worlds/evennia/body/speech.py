@@ -46,6 +46,13 @@ def escaped(text: str, *, inline_functions: bool = False) -> str:
     return _EVALUATED.sub(lambda run: "\\" + run.group(), safe) if inline_functions else safe
 
 
+def escape_for_game(text: str) -> str:
+    """Escape `text` as this game's settings require."""
+    from django.conf import settings  # noqa: PLC0415  (only where Django is set up)
+
+    return escaped(text, inline_functions=settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED)
+
+
 def _cut(text: str, room: int) -> int:
     """Return where to cut a text that is longer than `room`."""
     ends = [match.end() for match in _SENTENCE.finditer(text, 0, room + 1) if match.end() <= room + 1]

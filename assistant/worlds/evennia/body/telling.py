@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.worlds.evennia.body.speech import escaped
+from assistant.worlds.evennia.body.speech import escape_for_game
 from tools import Principal
 from tools.text.clean import one_line
 
@@ -22,7 +22,7 @@ def tell(who: Principal, sentence: str) -> None:
     try:
         receiver = _object_of(who)
         if receiver is not None and receiver.sessions.count():
-            receiver.msg(_safe(sentence))
+            receiver.msg(escape_for_game(one_line(sentence, max_chars=_MAX_CHARS)))
     except CancelledError:
         raise
     except Exception:  # noqa: BLE001  (the border to the game: nothing depends on the sentence)
@@ -39,11 +39,3 @@ def _object_of(who: Principal) -> Any:
     if model is None or not number.isdigit():
         return None
     return model.objects.filter(pk=int(number)).first()
-
-
-def _safe(sentence: str) -> str:
-    """Return the sentence on one line, with nothing in it that is markup to the game."""
-    from django.conf import settings  # noqa: PLC0415
-
-    inline_functions = settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED
-    return escaped(one_line(sentence, max_chars=_MAX_CHARS), inline_functions=inline_functions)

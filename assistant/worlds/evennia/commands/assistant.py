@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from evennia.commands.default.muxcommand import MuxCommand
 
-from assistant.worlds.evennia.commands.naming import meant
-from assistant.worlds.evennia.commands.order import Answer, TypedCommand
 from assistant.worlds.evennia.commands.switches import SWITCHES
+from assistant.worlds.evennia.console.naming import meant
+from assistant.worlds.evennia.console.typed_command import Answer, TypedCommand
 
 
 class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types

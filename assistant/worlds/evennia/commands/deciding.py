@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from assistant.service.wording.rights import approvals_text, covered_text
-from assistant.worlds.evennia.commands.naming import awake, named_and_rest
-from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.hearing.principals import principal_of
+from assistant.worlds.evennia.console.naming import awake, named_and_rest
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
+from assistant.worlds.evennia.identity.principals import principal_of
 from tools import Denied
 
 _MAX_DIGITS = 9

@@ -11,11 +11,11 @@ from assistant.config.options import with_option
 from assistant.config.settings import SettingsError
 from assistant.worlds.evennia import accounts, creation, runners, server
 from assistant.worlds.evennia.body import far_speech
-from assistant.worlds.evennia.commands.naming import exactly_named, named, runner_of
-from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.commands.showing import cut, listed, table
 from assistant.worlds.evennia.commands.spending import GAME_WIDE
-from assistant.worlds.evennia.hearing.principals import is_played
+from assistant.worlds.evennia.console.naming import exactly_named, named, runner_of
+from assistant.worlds.evennia.console.showing import cut, listed, table
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
+from assistant.worlds.evennia.identity.subjects import is_played
 from assistant.worlds.evennia.upkeep.uninstalling import uninstall
 
 CREATE_USAGE = "assistant/create NAME [= who it is]"

@@ -7,9 +7,9 @@ from typing import Any
 
 from assistant.journal import Parked
 from assistant.service.wording.status import parked_text
-from assistant.worlds.evennia.commands.naming import awake, named, runner_of
-from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.commands.showing import counted, paragraph
+from assistant.worlds.evennia.console.naming import awake, named, runner_of
+from assistant.worlds.evennia.console.showing import counted, paragraph
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 
 USAGE = "assistant/parked NAME = retry NUMBER (or: clear NUMBER, retry all, clear all)"
 _RETRY, _CLEAR, _ALL = "retry", "clear", "all"

@@ -6,9 +6,9 @@ from typing import Any
 
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia.body import scenery
-from assistant.worlds.evennia.body.border import border
-from assistant.worlds.evennia.commands.naming import named
-from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
+from assistant.worlds.evennia.body.game_calls import border
+from assistant.worlds.evennia.console.naming import named
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from tools.errors import ToolFailed
 
 HOME_USAGE = "assistant/home NAME [= here]"

@@ -15,10 +15,10 @@ from assistant.runtime.character import Assistant
 from assistant.service.runner import RunnerState
 from assistant.service.wording.rights import forgotten_text, remembered_text
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands.naming import named_among
-from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.commands.showing import table
-from assistant.worlds.evennia.hearing.principals import principal_of
+from assistant.worlds.evennia.console.naming import named_among
+from assistant.worlds.evennia.console.showing import table
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
+from assistant.worlds.evennia.identity.principals import principal_of
 from assistant.worlds.evennia.upkeep.alerts import may_mend, troubles_of
 from tools import Principal
 

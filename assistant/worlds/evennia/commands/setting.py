@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from assistant.config.options import Option, shown_options, with_option, without_option
+from assistant.config.options import Option, find_renamed, shown_options, with_option, without_option
 from assistant.worlds.evennia import accounts, creation, server
 from assistant.worlds.evennia.commands import making, thinking
-from assistant.worlds.evennia.commands.naming import meant, named, named_and_rest
-from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.commands.showing import cut, listed, paragraph, sentence, table
+from assistant.worlds.evennia.console.naming import meant, named, named_and_rest
+from assistant.worlds.evennia.console.showing import cut, listed, paragraph, sentence, table
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 SET_USAGE = "assistant/set NAME/option = value"
@@ -33,7 +33,8 @@ def set_option(order: TypedCommand) -> Answer:
     if not slash or not option.strip() or order.right is None:
         raise CommandRefused(f"Type: {SET_USAGE} (nothing behind the = takes it back). All options: {SHOW_USAGE}")
     character = named(name.strip(), SET_USAGE)
-    known = meant_option(option, character)
+    renamed = find_renamed(option)
+    known = renamed[0] if renamed else meant_option(option, character)
     if known in _ELSEWHERE and order.right:
         return _ELSEWHERE[known](replace(order, left=name.strip()))
     if known == _NAME and order.right:
@@ -44,7 +45,8 @@ def set_option(order: TypedCommand) -> Answer:
     creation.change_settings(character, overrides)
     shown = next(one for one in options_of(character) if one.name == known)
     how = "again what the game says" if taken_back else "kept"
-    return f"{character.key}: {known} = {cut(shown.value, _VALUE_CHARS)} ({how})."
+    note = f" {renamed[1]}." if renamed else ""
+    return f"{character.key}: {known} = {cut(shown.value, _VALUE_CHARS)} ({how}).{note}"
 
 
 def _rename(character: Any, name: str) -> str:
@@ -68,6 +70,8 @@ def show(order: TypedCommand) -> Answer:
     left, slash, pattern = order.left.partition("/")
     character, rest = named_and_rest(left.strip(), SHOW_USAGE)
     wanted = (pattern if slash else order.right or rest).strip().casefold().replace("-", "_")
+    renamed = find_renamed(wanted)
+    wanted = renamed[0] if renamed else wanted
     there = options_of(character)
     exact = [one for one in there if wanted and wanted in {one.name, one.name.rpartition(".")[2]}]
     found = exact or [one for one in there if wanted in one.name.casefold()]
@@ -77,7 +81,8 @@ def show(order: TypedCommand) -> Answer:
         )
     command = f"assistant/set {character.key}/"
     if len(found) <= _WHOLE:
-        return "\n\n".join(option_text(one, command, order.width) for one in found)
+        shown = [option_text(one, command, order.width) for one in found]
+        return "\n\n".join([*shown, *([f"{renamed[1]}."] if renamed else [])])
     rows = [("*" if one.is_set else "", one.name, cut(one.value, _CELL), one.meaning) for one in found]
     how = f"* is set here. To read one whole: assistant/show {character.key} OPTION. To change one: {SET_USAGE}"
     return f"{table(('*', 'option', 'value', 'meaning'), rows, order.width)}\n{paragraph(how, order.width)}"

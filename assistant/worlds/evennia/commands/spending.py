@@ -14,10 +14,10 @@ from assistant.config.schema import AllowanceConfig, BudgetConfig
 from assistant.loop.billing import TOTAL
 from assistant.service.usage_store import UsageRow
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands.naming import named, named_and_rest
-from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.commands.showing import counted, number, paragraph, table
-from assistant.worlds.evennia.upkeep.game_wide import game_overrides, keep_game_overrides
+from assistant.worlds.evennia.console.naming import named, named_and_rest
+from assistant.worlds.evennia.console.showing import counted, number, paragraph, table
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
+from assistant.worlds.evennia.stored import game_overrides, keep_game_overrides
 from resilience.budget.ledger import AccountState
 
 USAGE = "assistant/budget NAME (or: all, each, player) = 200 calls 100000 tokens 2.50 money (or: none)"

@@ -18,9 +18,9 @@ from assistant.worlds.evennia.commands import (
     watching,
     web,
 )
-from assistant.worlds.evennia.commands.naming import meant
-from assistant.worlds.evennia.commands.order import Answer, TypedCommand
-from assistant.worlds.evennia.commands.showing import paragraph, table
+from assistant.worlds.evennia.console.naming import meant
+from assistant.worlds.evennia.console.showing import paragraph, table
+from assistant.worlds.evennia.console.typed_command import Answer, TypedCommand
 
 
 class Switch(NamedTuple):

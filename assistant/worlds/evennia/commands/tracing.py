@@ -10,7 +10,7 @@ from assistant.events.outcome import Outcome
 from assistant.events.trace import StepTrace
 from assistant.service.runner import AssistantRunner
 from assistant.service.wording.showing import outcome_text, trace_text
-from assistant.worlds.evennia.commands.order import TypedCommand
+from assistant.worlds.evennia.console.typed_command import TypedCommand
 
 #: How long it is shown, in seconds.
 SECONDS = 3600.0

@@ -14,10 +14,10 @@ from assistant.service.runner import AssistantRunner
 from assistant.service.wording.status import account_text, is_used_up, servers_text, trouble_text
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.commands.making import list_text, state_of
-from assistant.worlds.evennia.commands.naming import awake, named, named_and_rest, runner_of
-from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.commands.showing import counted, cut, in_game_words, sentence
 from assistant.worlds.evennia.commands.tracing import Watch, watch_of
+from assistant.worlds.evennia.console.naming import awake, named, named_and_rest, runner_of
+from assistant.worlds.evennia.console.showing import counted, cut, in_game_words, sentence
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.upkeep import doctor
 from assistant.worlds.evennia.upkeep.alerts import troubles_of
 from llm.messages import Message

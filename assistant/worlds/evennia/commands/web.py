@@ -9,18 +9,18 @@ from assistant.config.options import Option, merged, web_options, with_web_optio
 from assistant.config.settings import SettingsError
 from assistant.models.bound_keys import usual_url
 from assistant.worlds.evennia import creation, runners, server
-from assistant.worlds.evennia.commands.naming import meant
-from assistant.worlds.evennia.commands.order import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.commands.setting import option_text
-from assistant.worlds.evennia.commands.showing import cut, listed, paragraph, table
 from assistant.worlds.evennia.commands.thinking import check_reference_typed, refuse_keys
-from assistant.worlds.evennia.upkeep.game_wide import (
+from assistant.worlds.evennia.console.naming import meant
+from assistant.worlds.evennia.console.showing import cut, listed, paragraph, table
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
+from assistant.worlds.evennia.stored import (
     game_overrides,
     keep_game_overrides,
     keep_last_search_providers,
     last_search_providers,
 )
-from tools.web.names import READ_PROVIDERS, SEARCH_PROVIDERS
+from tools.web import READ_PROVIDERS, SEARCH_PROVIDERS
 
 USAGE = (
     "assistant/web on, assistant/web off, assistant/web provider = tavily, assistant/web reader = direct, "

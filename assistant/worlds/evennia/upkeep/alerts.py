@@ -15,10 +15,10 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.config.settings import SettingsError
-from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind
+from assistant.runtime.troubles import EVERYBODY, Trouble, TroubleKind
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands.showing import in_game_words, safe, sentence
-from assistant.worlds.evennia.upkeep.game_wide import KEPT_ALERTS, kept_as
+from assistant.worlds.evennia.console.showing import in_game_words, safe, sentence
+from assistant.worlds.evennia.stored import KEPT_ALERTS, kept_as
 
 #: What can be done in a game, by the kind of trouble.
 REMEDIES = {

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from django.conf import settings
 
 from assistant.checks.finding import Finding, FindingState
+from assistant.config.former_names import list_renamed
 from assistant.errors import ServiceNotRunning
 from assistant.models.counting import how_counted
+from assistant.runtime.troubles import EVERYBODY
 from assistant.service.runner import AssistantRunner
-from assistant.service.troubles import EVERYBODY
 from assistant.starting import shadowed
-from assistant.worlds.evennia import server
+from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.upkeep import pragmas
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -28,8 +29,8 @@ _INTERFACES = {
 
 
 async def findings() -> list[Finding]:
-    """Check packages, household, reactor, the game's database and the ports that the game can be reached at."""
-    return [packages(), whole_house(), reactor_in_use(), pragmas.finding(), *ports()]
+    """Check packages, household, settings, reactor, the game's database and the ports that others can reach."""
+    return [packages(), whole_house(), *renamed(), reactor_in_use(), pragmas.finding(), *ports()]
 
 
 def counters(runner: AssistantRunner) -> Iterable[Finding]:
@@ -54,6 +55,15 @@ def whole_house() -> Finding:
         trouble = str(error)
     said = trouble or f"open; what the assistants remember is in {server.service().home.journal}"
     return Finding("household", FindingState.WRONG if trouble else FindingState.OK, said)
+
+
+def renamed() -> Iterable[Finding]:
+    """Report each setting that has its former name, in `assistant.toml` and in the game."""
+    for sentence in server.renamed_settings():
+        yield Finding("settings", FindingState.OK, f"assistant.toml: {sentence}")
+    for character in creation.assistants():
+        for sentence in list_renamed(creation.settings_of(character)):
+            yield Finding("settings", FindingState.OK, f"{character.key}: {sentence}")
 
 
 def reactor_in_use() -> Finding:

@@ -8,13 +8,14 @@ from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.scripts.models import ScriptDB
 
-from assistant.worlds.evennia import cmdsets, creation, server
+from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.accounts import AssistantAccount
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.commands.showing import counted
+from assistant.worlds.evennia.console.showing import counted
 from assistant.worlds.evennia.install import APP
 from assistant.worlds.evennia.scripts import AssistantScript
-from assistant.worlds.evennia.upkeep.game_wide import forget_all
+from assistant.worlds.evennia.stored import forget_all
+from assistant.worlds.evennia.upkeep import account_cmdsets
 
 #: The line that the owner removes afterwards.
 LINE = "from assistant.worlds.evennia.install import install; install(globals())"
@@ -34,7 +35,7 @@ async def uninstall(*, forget: bool = False) -> str:
     for thing in left:
         thing.delete()
     forget_all()
-    cmdsets.take_from_all()
+    account_cmdsets.take_from_all()
     files = f" Then delete {journal} and the files beside it of the same name." if journal else ""
     return (
         f"Deleted: {counted(len(there), 'assistant')} and {counted(len(left), 'other object')} of mud-assistant. Now "

@@ -1,5 +1,5 @@
 # ruff: noqa: T201 (a program that prints)
-"""Pages that are built to cost a parser much (reference/web-tools.md section 4), and a program that reads them all.
+"""Pages that are built to cost a parser much, and a program that reads them all.
 
 As a program it prints one JSON object a line: what each page cost the reactor's process and how it ended; at last what
 that process has imported.

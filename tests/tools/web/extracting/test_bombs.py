@@ -16,7 +16,7 @@ for package in ("trafilatura", "html_to_markdown", "pypdf"):
     pytest.importorskip(package)
 
 ROOT = Path(__file__).parents[4]
-#: From reference/web-tools.md section 4, and what we found ourselves: how each must end.
+#: How each must end.
 ENDS = {
     "20,000 attributes in a tag": "attributes",
     "300,000 attributes in a tag": "is larger than",

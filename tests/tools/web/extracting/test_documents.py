@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from tests.tools.web.extracting.bombs import small_pdf
 from tools.web.extracting.documents import read_document
-from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag
-from tools.web.extracting.unreadable import Unreadable
+from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag, Unreadable
 
 for package in ("trafilatura", "html_to_markdown", "pypdf"):
     pytest.importorskip(package)

@@ -6,9 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from tools.web.extracting.extracted import Flag
+from tools.web.extracting.extracted import Flag, Unreadable
 from tools.web.extracting.html import read_html
-from tools.web.extracting.unreadable import Unreadable
 
 pytest.importorskip("trafilatura")
 pytest.importorskip("html_to_markdown")

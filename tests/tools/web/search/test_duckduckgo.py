@@ -18,11 +18,11 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock, deferLater
 
 from resilience import HttpExchange
+from resilience.threads import DaemonThreads
 from tests.tools.web.search.calling import WELL, error_of
 from tools.web.errors import ErrorKind
 from tools.web.search.api import Shared
 from tools.web.search.duckduckgo import Ddgs, DuckDuckGoOptions, DuckDuckGoSearchProvider
-from tools.web.search.threads import DaemonThreads
 from tools.web.source.protocol import SearchQuery, TimeRange
 from tools.web.testing import HITS, Hit, SearchPages, serve_proxy
 

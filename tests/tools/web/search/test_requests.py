@@ -1,4 +1,4 @@
-"""What each provider sends: the table of reference/web-tools.md section 2."""
+"""What each provider sends, field by field."""
 
 from __future__ import annotations
 

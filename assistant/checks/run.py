@@ -1,0 +1,113 @@
+"""Runs all checks on the settings and files of an assistant, once it is known that no module of ours is hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from assistant.checks.examination import CheckRunner
+from assistant.checks.finding import Show
+from assistant.checks.journal import bindings, durable, room, sound
+from assistant.checks.model import ModelChecks
+from assistant.checks.providers import WebChecks
+from assistant.checks.web import PAGE
+from assistant.config.schema import Config
+from assistant.keys.binding import KeyBinding
+from assistant.keys.redaction import Secrets
+from assistant.keys.reference import key_sources
+from assistant.models.bound_keys import BoundKeys
+from assistant.models.choose import LOOK_SECONDS
+from llm.embedded.fetching.models import default_data_dir
+from resilience import DeadlineExceeded, HttpExchange
+from resilience.threads import in_daemon_thread
+
+#: Seconds in which a journal of the largest usual size can be read, on a slow disk too.
+JOURNAL_SECONDS = 60.0
+#: Exit status when something is wrong.
+SOMETHING_WRONG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorRequest:
+    """The settings and files to examine. `wall` returns seconds since 1970; `waiting` is called with what is slow."""
+
+    config: Config
+    folder: Path
+    environment: Mapping[str, str]
+    wall: Callable[[], float]
+    show: Show
+    waiting: Callable[[str], None]
+    secrets: Secrets = field(default_factory=Secrets)
+    web: bool = False
+    page: str = PAGE
+
+
+# Any: the reactor has no one interface for time, network and threads.
+async def examine(reactor: Any, visit: DoctorRequest) -> int:
+    """Run the checks and return the exit status, 0 when all is well. Cancelling ends them and drops open requests."""
+    exchange = HttpExchange(reactor)
+    try:
+        return await _Checks(reactor, visit, exchange).run()
+    finally:
+        await exchange.close()
+
+
+class _Checks:
+    """All checks of a visit, in order."""
+
+    def __init__(self, reactor: Any, visit: DoctorRequest, exchange: HttpExchange) -> None:
+        self._reactor = reactor
+        self._visit = visit
+        self._exchange = exchange
+        self._examination = CheckRunner(reactor, visit.show, visit.waiting, visit.secrets.scrub)
+        self._keys = key_sources(reactor, visit.environment, visit.folder, visit.secrets)
+
+    async def run(self) -> int:
+        config = self._visit.config
+        bound = BoundKeys(await self._bindings(), self._visit.folder)
+        for number, model in enumerate((config.model, *config.fallback)):
+            place = f"fallback[{number - 1}]" if number else "model"
+            await ModelChecks(
+                place, model, self._exchange, self._keys, bound, default_data_dir(), self._examination
+            ).run()
+        await self._journal()
+        if self._visit.web:
+            from assistant.web.providers import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
+
+            make = partial(WebProviders, reactor=self._reactor, exchange=self._exchange)
+            await WebChecks(config.web, self._keys, self._examination, self._visit.page, make).run()
+        return 0 if self._examination.all_is_well else SOMETHING_WRONG
+
+    async def _bindings(self) -> Collection[KeyBinding]:
+        """Return which key the journal remembers for which server."""
+        file = self._visit.config.journal.file
+        if not file:
+            return ()
+        read = partial(bindings, self._visit.folder / file, self._visit.wall())
+        try:
+            return await in_daemon_thread(self._reactor, JOURNAL_SECONDS, read)
+        except DeadlineExceeded:  # the check of the journal will report it
+            return ()
+
+    async def _journal(self) -> None:
+        config = self._visit.config.journal
+        if not config.file:
+
+            async def memory() -> str:
+                return "none is kept: what is remembered is gone with the program (journal.file)"
+
+            await self._examination.check("journal", LOOK_SECONDS, memory)
+            return
+        path = self._visit.folder / config.file
+        for name, work in (
+            ("journal", partial(sound, path, self._visit.wall())),
+            ("journal durable", partial(durable, path)),
+            ("journal room", partial(room, path, config)),
+        ):
+            await self._examination.check(name, JOURNAL_SECONDS, partial(self._off, work))
+
+    async def _off(self, work: Callable[[], str]) -> str:
+        return await in_daemon_thread(self._reactor, JOURNAL_SECONDS, work)

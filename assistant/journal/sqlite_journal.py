@@ -1,0 +1,164 @@
+"""The durable journal of one assistant. What a method writes is on disk when it returns."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assistant.events.classify import Attention
+from assistant.events.events import Event
+from assistant.events.outcome import Outcome
+from assistant.journal.entries import NO_CHANGE, Accepted, Forgotten, Parked, StreamChange
+from assistant.journal.errors import JournalUnwritable
+from assistant.journal.interrupted import InterruptedRun, UnknownEffect
+from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
+from assistant.journal.sqlite.store import Store
+from assistant.journal.tables import erasure, inbox, runs, stream
+from assistant.journal.tables.lease import Lease
+from assistant.journal.tables.retention import Pruned, prune
+from assistant.journal.tables.runs import RunPlace
+from llm.messages import ToolCall
+from llm.response import LLMResponse
+from tools.result import Executed
+
+
+class SqliteJournal:
+    """The journal of `assistant` in an open store. Call `start` before any write.
+
+    Every write raises Fenced when another process has started the same assistant since, and JournalUnwritable when the
+    disk does not take it. Cancelling only drops the result: the write is done all the same.
+    """
+
+    def __init__(self, store: Store, assistant: str, inbox_limit: int = 500, name: str = "") -> None:
+        self._inbox_limit = inbox_limit
+        self._wall = store.wall
+        self.lease = Lease(store, assistant, name)
+        #: How many times a run may have been left open, and the same count when no run was open. When both are equal,
+        #: no run can be open, and `interrupted` need not look.
+        self._opens = 0
+        self._opens_when_none = 0
+
+    @property
+    def assistant(self) -> str:
+        """The assistant this journal belongs to."""
+        return self.lease.assistant
+
+    async def start(self) -> int:
+        """Take the lease; return the token under which this process now writes.
+
+        Runs that an earlier process left open, and did not suspend, count as crashed.
+        """
+
+        def work(db: sqlite3.Connection) -> int:
+            token = self.lease.taken(db)
+            runs.blame_interrupted(db, self.assistant, token)
+            return token
+
+        self._opens += 1
+        return self.lease.hold(await self.lease.store.write(work))
+
+    async def accept(self, event: Event, attention: Attention) -> None:
+        """Take an event, unless it was ever accepted before. Raises InboxFullError."""
+        record, now, accepted = EVENT.encode(event), self._wall(), Accepted(event, attention)
+        await self.lease.write(
+            lambda db: inbox.take(db, self.assistant, accepted, record, limit=self._inbox_limit, now=now)
+        )
+
+    async def pending(self) -> Sequence[Accepted]:
+        """Return the inbox, oldest first. Events that can no longer be read are parked."""
+        readable, unreadable = await self.lease.read(lambda db: inbox.pending(db, self.assistant))
+        if unreadable:
+            await self.lease.write(lambda db: inbox.park(db, self.assistant, unreadable))
+        return tuple(readable)
+
+    async def open_run(self, events: Sequence[Accepted]) -> str:
+        """Open a run; return its id, which is never used twice."""
+        self._opens += 1
+        ids, token, now = [accepted.event.id for accepted in events], self.lease.token, self._wall()
+        return await self.lease.write(lambda db: runs.open_run(db, self.assistant, token, ids, now))
+
+    async def record_response(self, run_id: str, step: int, response: LLMResponse) -> None:
+        """Record a model's answer. Raises UnknownRun and AlreadyRecorded."""
+        record = RESPONSE.encode(response)
+        place = RunPlace(self.assistant, run_id, step)
+        await self.lease.write(lambda db: runs.record_response(db, place, record))
+
+    async def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> None:
+        """Record that a call is about to run. Raises UnknownRun."""
+        record, now = CALL.encode(call), self._wall()
+        place = RunPlace(self.assistant, run_id, step, index)
+        await self.lease.write(lambda db: runs.record_intent(db, place, record, now, effect=effect))
+
+    async def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> None:
+        """Record the result of a call. Raises UnknownRun."""
+        record = EXECUTED.encode(executed)
+        place = RunPlace(self.assistant, run_id, step, index)
+        await self.lease.write(lambda db: runs.record_result(db, place, record))
+
+    async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
+        """Record the outcome and the stream's changes; return the numbers of the new entries. Raises UnknownRun.
+
+        Settled events leave the inbox; the third crash parks an event. Also ends an interrupted run: its crash was
+        counted at `start`, and a bug now counts as one more.
+        """
+        now, opens, rows = self._wall(), self._opens, stream.rows_of(change)
+
+        def work(db: sqlite3.Connection) -> tuple[tuple[int, ...], bool]:
+            runs.close_run(db, self.assistant, run_id, outcome, now)
+            return stream.apply(db, self.assistant, rows, change.forget), runs.any_open(db, self.assistant)
+
+        numbers, more = await self.lease.write(work)
+        if not more:
+            self._opens_when_none = opens
+        return numbers
+
+    async def suspend_run(self, run_id: str) -> None:
+        """Leave the run open, to be taken up again without counting a crash. Raises UnknownRun."""
+        await self.lease.write(lambda db: runs.suspend_run(db, self.assistant, run_id))
+
+    async def interrupted(self) -> InterruptedRun | None:
+        """Return the oldest open run, None when there is none. Call it only while no run is in progress.
+
+        The run was left open by an earlier process, or by this one when the disk did not take its end. Once it is
+        closed, the next call returns the next one. Reads the file only when a run may be open.
+        """
+        opens, token = self._opens, self.lease.token
+        if opens == self._opens_when_none:
+            return None
+        found = await self.lease.read(lambda db: runs.interrupted(db, self.assistant, token))
+        if found is None:
+            self._opens_when_none = opens
+        return found
+
+    async def parked(self) -> Sequence[Parked]:
+        """Return the parked events: they are no longer tried."""
+        return await self.lease.read(lambda db: inbox.parked(db, self.assistant))
+
+    async def unpark(self, event_id: str) -> bool:
+        """Make a parked event pending again, in its old place. Return False when it is not parked."""
+        return await self.lease.write(lambda db: inbox.unpark(db, self.assistant, event_id))
+
+    async def discard(self, event_id: str) -> bool:
+        """Mark a parked event as dealt with. Return False when it is not parked."""
+        return await self.lease.write(lambda db: inbox.discard(db, self.assistant, event_id))
+
+    async def prune(self, older_than_days: float, max_bytes: int) -> Pruned:
+        """Remove finished runs and events that are older, then the oldest beyond `max_bytes`; return how many."""
+        return await prune(self.lease, older_than_days, max_bytes)
+
+    async def forget_player(self, principal_id: str) -> Forgotten:
+        """Remove a player's events, the runs over them, notes about the player and their stream entries; return counts.
+
+        Events that wait, or whose run is open, stay and are counted: deal with them and call again. The file is then
+        rewritten, and nothing else is written meanwhile. Raises Fenced and JournalUnwritable.
+        """
+        done = await self.lease.write(lambda db: erasure.forget(db, self.assistant, principal_id))
+        try:
+            return replace(done, erased=await self.lease.store.compact())
+        except JournalUnwritable:  # no room to rewrite it: done at the next start
+            return done
+
+    async def unknown_effects(self) -> Sequence[UnknownEffect]:
+        """Return the effects of finished runs of which it is unknown whether they happened."""
+        return await self.lease.read(lambda db: runs.unknown_effects(db, self.assistant))

@@ -1,0 +1,136 @@
+"""Stores what belongs to the process and not to one assistant, so that it needs no lease: sums spent, keys bound.
+
+What was spent is stored as the budget ledger exports it, so that a restart does not allow the day's money twice. Which
+key was given for which server is what `keys/binding.py` decides by, also after a restart.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from assistant.journal.sqlite.store import Store
+from assistant.keys.binding import KeyBinding
+
+#: The sums `calls`, `tokens` and `money` of each account.
+Sums = Mapping[str, Mapping[str, int | float]]
+_NOTHING: Mapping[str, int | float] = {"calls": 0, "tokens": 0, "money": 0.0}
+#: Decimal places of a sum of money, as the ledger rounds it.
+_MONEY_DIGITS = 12
+
+#: Placeholders are named: Python 3.12.1 warns about numbered ones (`?1`).
+_ADD = f"""
+    INSERT INTO usage (day, account, calls, tokens, money)
+        VALUES (:day, :account, max(0, :calls), max(0, :tokens), max(0.0, :money))
+    ON CONFLICT (day, account) DO UPDATE SET calls = max(0, calls + :calls), tokens = max(0, tokens + :tokens),
+        money = max(0.0, round(money + :money, {_MONEY_DIGITS}))"""  # noqa: S608  (a constant)
+_RAISE = """
+    INSERT INTO usage (day, account, calls, tokens, money) VALUES (:day, :account, :calls, :tokens, :money)
+    ON CONFLICT (day, account) DO UPDATE SET calls = max(calls, :calls), tokens = max(tokens, :tokens),
+        money = max(money, :money)"""
+
+
+class StoredUsage:
+    """The stored sums of the budget ledger.
+
+    Two processes may write to one file. Each changes the rows by how much its own ledger has changed since it last read
+    or wrote them, so the rows are what both spent together. Neither process sees the other's spending before its next
+    start, so each of them may spend the whole day's allowance.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        #: The day, and the sums of our ledger that the rows on disk already hold. None before the first load or save.
+        self._ours: tuple[int, Sums] | None = None
+
+    async def save_usage(self, exported: Mapping[str, Any]) -> None:
+        """Save what `Ledger.export` gave, in place of its previous export.
+
+        Call it for one export at a time, and do not cancel it. A ledger that was not restored from here never lowers
+        the rows of the day. Raises JournalError, and then nothing is saved.
+        """
+        day, sums = exported["day"], exported["spent"]
+        if self._ours is None:
+            statement, changes = _RAISE, sums
+        else:
+            statement, changes = _ADD, _changes(self._ours[1] if self._ours[0] == day else {}, sums)
+        rows = [{"day": day, "account": account, **amounts} for account, amounts in changes.items()]
+
+        def work(db: sqlite3.Connection) -> None:
+            db.executemany(statement, rows)
+
+        await self._store.write(work)
+        self._ours = day, sums
+
+    async def load_usage(self) -> dict[str, Any] | None:
+        """Return the newest stored day, for `Ledger.restore`, None when there is none. Raises JournalError.
+
+        The next save counts the change since these sums.
+        """
+
+        def work(db: sqlite3.Connection) -> tuple[int, Sums] | None:
+            day = db.execute("SELECT max(day) FROM usage").fetchone()[0]
+            if day is None:
+                return None
+            rows = db.execute("SELECT account, calls, tokens, money FROM usage WHERE day = ?", (day,))
+            return day, {account: dict(zip(_NOTHING, sums, strict=True)) for account, *sums in rows if any(sums)}
+
+        found = await self._store.read(work)
+        self._ours = found or (0, {})
+        if found is None:
+            return None
+        day, sums = found
+        return {"day": day, "spent": dict(sums)}
+
+    async def days(self, since: int) -> tuple[tuple[int, str, int, int, float], ...]:
+        """Return day, account, calls, tokens and money of each account with calls or tokens since that day.
+
+        The newest day comes first. Days are numbered from 1970. Raises JournalError.
+        """
+        query = """SELECT day, account, calls, tokens, money FROM usage WHERE day >= ? AND (calls > 0 OR tokens > 0)
+            ORDER BY day DESC, tokens DESC, account"""
+        return await self._store.read(lambda db: tuple(map(tuple, db.execute(query, (since,)))))
+
+
+def _changes(before: Sums, after: Sums) -> Sums:
+    """Return the change of each account that has changed. Unchanged accounts are cheap: they are the same objects."""
+    changed = [account for account, sums in after.items() if before.get(account) != sums]
+    changes = {account: _change(before.get(account, _NOTHING), after[account]) for account in changed}
+    changes |= {account: _change(before[account], _NOTHING) for account in before.keys() - after.keys()}
+    return {account: change for account, change in changes.items() if any(change.values())}
+
+
+def _change(before: Mapping[str, int | float], after: Mapping[str, int | float]) -> dict[str, int | float]:
+    return {
+        "calls": after["calls"] - before["calls"],
+        "tokens": after["tokens"] - before["tokens"],
+        "money": round(after["money"] - before["money"], _MONEY_DIGITS),
+    }
+
+
+class StoredBindings:
+    """The stored bindings of all keys."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def remember(self, bindings: Collection[KeyBinding]) -> None:
+        """Keep exactly these bindings. One that was kept before keeps its time. Raises JournalUnwritable."""
+        wanted, now = frozenset(bindings), self._store.wall()
+
+        def work(db: sqlite3.Connection) -> None:
+            for gone in _bindings(db) - wanted:
+                db.execute("DELETE FROM key_bindings WHERE reference = ? AND origin = ?", (gone.reference, gone.origin))
+            rows = [(binding.reference, binding.origin, now) for binding in wanted]
+            db.executemany("INSERT OR IGNORE INTO key_bindings VALUES (?, ?, ?)", rows)
+
+        await self._store.write(work)
+
+    async def load(self) -> frozenset[KeyBinding]:
+        """Return all remembered bindings. Raises JournalUnreadable."""
+        return await self._store.read(_bindings)
+
+
+def _bindings(db: sqlite3.Connection) -> frozenset[KeyBinding]:
+    return frozenset(KeyBinding(*row) for row in db.execute("SELECT reference, origin FROM key_bindings"))

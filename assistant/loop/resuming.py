@@ -1,0 +1,111 @@
+"""Opens a run, new or left open by an earlier process, and does what it has to do before the model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from twisted.logger import Logger
+
+from assistant.events.outcome import Failed, Outcome
+from assistant.journal import InterruptedRun, InterruptedStep
+from assistant.loop.acting import act, carry_out, outcome_of
+from assistant.loop.asking import discreet
+from assistant.loop.limits import Meter, RunLimits
+from assistant.loop.recovery import MAYBE_HEARD, BegunSpeech, RecoveredAnswer, left_of
+from assistant.loop.run import Run, of_one_run
+from assistant.loop.run_context import RunContext
+from assistant.loop.unasked.following import act_by_rule
+from assistant.loop.unasked.granting import act_on_granted, is_granted_step, make_granted
+from assistant.loop.unasked.looking_up import look_up_first
+from resilience import Deadline
+from tools import ContextTrust, Dispatcher
+from tools.web.cite import WebTurn
+
+#: The outcome of a run that the death of the process cut off three times. Its events are parked.
+POISONED = Failed("it was cut off by a crash of the game for the third time, and what woke it is put aside")
+
+_log = Logger()
+
+
+async def open_run(context: RunContext, on_more: Callable[[], None]) -> tuple[Run, Sequence[InterruptedStep]] | None:
+    """Open a run for what is in the inbox, and return it with the steps that an earlier process recorded.
+
+    A run that an earlier process left open comes first. `on_more` is called when events of the inbox still wait:
+    because such a run comes first, or because some of them need a run of their own. Return None when there is nothing
+    to deal with. Raises JournalError.
+    """
+    if (left := await _left_open(context)) is not None:
+        context.history.rewind()
+        on_more()
+    waiting = left.events if left else await context.journal.pending()
+    events = left.events if left else of_one_run(waiting, context.talk)
+    if not events and left is None:
+        return None
+    if len(events) < len(waiting):
+        on_more()
+    settings = context.settings
+    limits = RunLimits(settings.max_steps, settings.run_seconds, settings.max_run_tokens, settings.max_format_errors)
+    meter = Meter(limits, Deadline.after(context.clock, settings.run_seconds, settings.run_total_seconds))
+    trust = ContextTrust()
+    dispatcher = Dispatcher(context.registry, context.rules, context.clock, meter.deadline, trust, scrub=context.scrub)
+    run_id = left.id if left else await context.journal.open_run(events)
+    web = WebTurn(context.seen, focused=bool(context.model.search_first))
+    return Run(run_id, events, meter, dispatcher, trust, web), left.steps if left else ()
+
+
+async def _left_open(context: RunContext) -> InterruptedRun | None:
+    """Return the run to resume. Close a run that was cut off three times, without acting on it, and park its events."""
+    while (left := await context.journal.interrupted()) is not None and left.poisoned:
+        _log.error("{name}: {run} is given up: {why}", name=context.me.name, run=left.id, why=POISONED.cause)
+        await context.journal.close_run(left.id, POISONED)
+    return left
+
+
+async def act_unasked(context: RunContext, run: Run, left: Sequence[InterruptedStep]) -> Outcome | None:
+    """Do what needs no model: the steps that are `left`, a call by rule, an approved call.
+
+    Return None when the model is to be asked afterwards.
+    """
+    if (outcome := await _take_up(context, run, left)) is not None:
+        return outcome
+    if (by_rule := run.by_rule) is not None:
+        return await act_by_rule(context, run, by_rule)
+    await make_granted(context, run)
+    await look_up_first(context, run)
+    return None
+
+
+async def _take_up(context: RunContext, run: Run, left: Sequence[InterruptedStep]) -> Outcome | None:
+    """Act on the steps that an earlier process recorded. Return the outcome when one of them ended the run.
+
+    What was said early is part of the whole answer when that was recorded too, and else all there is of it.
+    """
+    for place, past in enumerate(left, 1):
+        answer, run.written = _left_of(context, past), past.number
+        if not answer.response.is_beginning:
+            run.meter.take_up(run.meter.steps + 1, answer.response.usage)
+        elif place < len(left):
+            if answer.past:  # else it was refused, and the whole answer was, or will be, acted on
+                await _recall(context, run, answer)
+            continue
+        is_granted = is_granted_step(run, past)
+        executed = await (act_on_granted(context, run, answer) if is_granted else act(context, run, answer, 0))
+        outcome = outcome_of(run, executed)
+        if outcome is not None:
+            return outcome
+    return None
+
+
+def _left_of(context: RunContext, past: InterruptedStep) -> RecoveredAnswer:
+    """Return the recorded step as an answer, without any key that an earlier version recorded."""
+    answer = left_of(past)
+    response = discreet(context, answer.response)
+    return replace(answer, response=response, calls=response.tool_calls or answer.calls)
+
+
+async def _recall(context: RunContext, run: Run, answer: RecoveredAnswer) -> None:
+    """Count what an earlier process said early as said."""
+    [executed] = await carry_out(context, run, run.written, answer.calls, answer.past)
+    if executed.status in MAYBE_HEARD:
+        run.early.begin(BegunSpeech(str(executed.call.arguments["text"]), answer.response.message, executed))

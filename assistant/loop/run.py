@@ -1,0 +1,193 @@
+"""The state of one run, and the choice of the events that it deals with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from assistant.events.classify import Attention, Classification
+from assistant.events.conversation import Conversations
+from assistant.events.events import ByRule, Noticed, hearers_of, spoken_text, told
+from assistant.journal import Accepted
+from assistant.loop.limits import Meter
+from assistant.loop.recovery import EarlySpeech
+from tools import ContextTrust, Dispatcher, Executed, Kind, Pending, Principal, Scene
+from tools.trust import Audience
+from tools.web.cite import WebTurn
+
+#: The kinds of principal that have a right to be forgotten.
+_PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
+
+
+@dataclass(slots=True)
+class Run:
+    """The state of one run."""
+
+    id: str
+    events: Sequence[Accepted]
+    meter: Meter
+    dispatcher: Dispatcher
+    #: The lowest trust label of all that the model is shown.
+    trust: ContextTrust
+    #: What the run knows of the web.
+    web: WebTurn
+    #: The ids of the people whose events the run deals with: what it adds to the stream may speak of them.
+    people: frozenset[str] = field(init=False)
+    #: The principals whose words woke the run, in the order they spoke.
+    askers: tuple[Principal, ...] = field(init=False)
+    #: Those who hear the answer, None for everybody. What they may not be told is masked in the prompt.
+    hearers: Audience = field(init=False)
+    #: The events that are answered.
+    _woken_by: list[Accepted] = field(init=False)
+    #: The most important event that asks for an answer and is paid for; of equal ones the last.
+    trigger: Accepted | None = field(init=False)
+    #: The approved call that the run is there to make, None for any other run.
+    granted: Pending | None = field(init=False)
+    #: How many steps are recorded: answers of the model, and first sentences spoken before the rest of an answer.
+    written: int = 0
+    #: What the assistant saw round it when the run began, None when it could not see.
+    scene: Scene | None = None
+    #: What was said of an answer before all of it was there.
+    early: EarlySpeech = field(default_factory=EarlySpeech)
+    #: Whether the approved call of this run was begun, and whether the call being made now is that one.
+    granted_begun: bool = False
+    making_granted: bool = False
+    #: Whether the last answer had neither text nor a call.
+    nudge: bool = False
+    #: The results of the calls of the last step.
+    executed: Sequence[Executed] = ()
+    #: How often the prompt was cut because the server found it too long.
+    cuts: int = 0
+    #: The calls made so far with their results: a model that repeats one is told so.
+    known: set[str] = field(default_factory=set)
+    #: The ids of players for whom nothing more is spent today, or not now.
+    broke: set[str] = field(default_factory=set)
+    #: The id of the player whose answer was already counted.
+    counted: str = ""
+
+    def __post_init__(self) -> None:
+        """Derive people, audience, askers and trigger from the events."""
+        self.people = frozenset(heard.event.who.id for heard in self.events if heard.event.who.kind in _PEOPLE)
+        self.hearers = _hearers(self.events)
+        woken_by = self._woken_by = self._triggers()
+        self.askers = tuple(heard.event.who for heard in woken_by)
+        self.trigger = _most_important(woken_by)
+        self.granted = approved_call(self.trigger) if self.trigger else None
+
+    def next_step(self) -> int:
+        """Return the number under which the next answer is recorded, and count it."""
+        self.written += 1
+        return self.written
+
+    @property
+    def requester(self) -> Principal | None:
+        """The principal on whose behalf the run acts, None when nobody asked.
+
+        An approved call, and a call by rule, are made for the principal who asked for them.
+        """
+        if self.trigger is None:
+            return None
+        if (by_rule := self.by_rule) is not None:
+            return by_rule.requester
+        return self.trigger.event.who if self.granted is None else self.granted.requester
+
+    @property
+    def by_rule(self) -> ByRule | None:
+        """The call that the run makes without asking a model, None for any other run."""
+        return self.trigger.event.by_rule if self.trigger is not None else None
+
+    def goes_without(self, who: Principal) -> None:
+        """Spend nothing more for this player today, and turn the run to the next asker, if there is one."""
+        self.broke.add(who.id)
+        self.trigger = _most_important([heard for heard in self._woken_by if heard.event.who.id not in self.broke])
+
+    def _triggers(self) -> list[Accepted]:
+        return [heard for heard in _triggers_in(self.events) if hearers_of(heard.event) == self.hearers]
+
+    @property
+    def lines_to_answer(self) -> list[str]:
+        """The lines that the run is to answer, the most important last."""
+        others = [told(heard.event) for heard in self._woken_by if heard is not self.trigger]
+        return [*others, told(self.trigger.event)] if self.trigger else others
+
+    @property
+    def texts(self) -> list[str]:
+        """The words that were heard before the run, without their speakers."""
+        return [text for heard in self.events if (text := spoken_text(heard.event))]
+
+    @property
+    def ids_to_answer(self) -> list[str]:
+        """The ids of the events that the lines of `lines_to_answer` tell of."""
+        return [heard.event.id for heard in self._woken_by]
+
+
+def _for_one_asker(events: Sequence[Accepted]) -> Sequence[Accepted]:
+    """Return the events of one run, which answers one person before one audience. The others wait for their own runs.
+
+    The first asker comes first, with all they said to that audience. What other askers want waits, together with what
+    they said since. What the first asker said to another audience, in private or aloud, waits for a run of its own
+    too, so that it is answered there.
+    """
+    triggers = _triggers_in(events)
+    if not triggers:
+        return events
+    asker, hearers = triggers[0].event.who.id, hearers_of(triggers[0].event)
+    theirs = [heard for heard in triggers if heard.event.who.id == asker]
+    ends = (place for place, heard in enumerate(theirs) if hearers_of(heard.event) != hearers)
+    elsewhere = {heard.event.id for heard in theirs[next(ends, len(theirs)) :]}
+    waiting: set[str] = set()
+    kept = []
+    for heard in events:
+        who, is_trigger = heard.event.who, heard.attention.verdict is Classification.TRIGGER
+        if is_trigger and who.id != asker:
+            waiting.add(who.id)
+        elif heard.event.id not in elsewhere and (who.id not in waiting or not spoken_text(heard.event)):
+            kept.append(heard)
+    return kept
+
+
+def _triggers_in(events: Sequence[Accepted]) -> list[Accepted]:
+    return [heard for heard in events if heard.attention.verdict is Classification.TRIGGER]
+
+
+def _hearers(events: Sequence[Accepted]) -> Audience:
+    """Return those who hear the answer, None for everybody.
+
+    A run that an older version began may have triggers for several audiences. When one of them is everybody, the answer
+    is for everybody.
+    """
+    heard_by = [hearers_of(heard.event) for heard in _triggers_in(events)]
+    return heard_by[0] if heard_by and None not in heard_by else None
+
+
+def approved_call(heard: Accepted) -> Pending | None:
+    """Return the call that this event approves, None for any other event."""
+    return heard.event.granted if isinstance(heard.event, Noticed) else None
+
+
+def of_one_run(heard: Sequence[Accepted], talk: Conversations | None = None) -> Sequence[Accepted]:
+    """Return the events that one run deals with. An approved call has a run of its own, and so has each asker.
+
+    A line to everybody waits until it is known which assistant answers it. A line that another assistant answers is
+    only overheard. A call by rule has a run of its own too: it comes after the questions before it, and takes in what
+    was overheard until then.
+    """
+    if talk is not None:
+        heard = [
+            _overheard(one) if talk.is_left(one.event.id) else one for one in heard if one.event.id not in talk.held
+        ]
+    approved = [one for one in heard if approved_call(one) is not None]
+    if approved:
+        return approved[:1]
+    first = next((place for place, one in enumerate(heard) if one.attention.verdict is Classification.TRIGGER), None)
+    if first is not None and heard[first].event.by_rule is not None:
+        return heard[: first + 1]
+    return _for_one_asker([one for one in heard if one.event.by_rule is None])
+
+
+def _overheard(heard: Accepted) -> Accepted:
+    return replace(heard, attention=Attention(Classification.CONTEXT, heard.attention.importance))
+
+
+def _most_important(heard: list[Accepted]) -> Accepted | None:
+    return max(reversed(heard), key=lambda one: one.attention.importance, default=None)

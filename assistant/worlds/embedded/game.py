@@ -1,0 +1,198 @@
+"""The state of a game in memory: rooms, things and bodies, and who perceives what happens.
+
+The game is deterministic. Nothing moves by itself, and people are listed in the order they came. All listeners get
+the events in the same order, even when one of them answers an event while others still wait for it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from assistant.worlds.embedded.ears import EventListener, perceived
+from assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, Resident, Room
+from assistant.worlds.embedded.identity import Identities, level_of_body, resident_person
+from tools.context import Kind, Person, Principal, Thing
+from tools.errors import ToolFailed
+from tools.text.names import pick
+
+
+class EmbeddedGame:
+    """The place, the things in it, and its occupants."""
+
+    def __init__(self, place: Place = HAMLET) -> None:
+        self.rooms = {room.key: room for room in place.rooms}
+        self.start = place.rooms[0].key
+        self.residents = place.residents
+        #: The things that lie in each room, by the room's key, and those that are carried, by the carrier's id.
+        self.things: dict[str, list[Thing]] = {room.key: list(room.things) for room in place.rooms}
+        self.carried: defaultdict[str, list[Thing]] = defaultdict(list)
+        self.identities = Identities()
+        self._bodies: dict[str, Occupant] = {}
+        #: The bodies in each room, by the room's key, in the order they came there.
+        self._in_room: defaultdict[str, dict[str, Occupant]] = defaultdict(dict)
+        self._untold: deque[tuple[Occupant, Callable[[EventListener], None]]] = deque()
+        self._telling = False
+
+    @property
+    def bodies(self) -> tuple[Occupant, ...]:
+        """Every body in the game, in the order they joined."""
+        return tuple(self._bodies.values())
+
+    def enter(self, body: Occupant) -> None:
+        """Put a body into the game, in its room. ValueError for a second body of one principal."""
+        if body.principal.id in self._bodies:
+            raise ValueError(f"{body.principal.id} is in the game already")
+        self._bodies[body.principal.id] = body
+        self._in_room[body.room.key][body.principal.id] = body
+        self._arrived(body, "")
+
+    def remove(self, body: Occupant) -> None:
+        """Take `body` out of the game. No effect when it is out already."""
+        if self._bodies.pop(body.principal.id, None) is not None:
+            del self._in_room[body.room.key][body.principal.id]
+            self.tell_room(body, lambda ears: ears.saw_departure(body.principal, ""))
+
+    def residents_in(self, room: Room) -> list[Resident]:
+        """Return the residents who live in `room`."""
+        return [resident for resident in self.residents if resident.room == room.key]
+
+    def bodies_with(self, body: Occupant) -> list[Occupant]:
+        """Return the other bodies in the same room."""
+        return [other for other in self._in_room[body.room.key].values() if other is not body]
+
+    def put(self, body: Occupant, room: Room) -> None:
+        """Note that a body that is in the game is now in `room`."""
+        if self._in_room[body.room.key].pop(body.principal.id, None) is not None:
+            self._in_room[room.key][body.principal.id] = body
+
+    def transfer(self, body: Occupant, way: Exit) -> None:
+        """Move `body` through an exit, and show it at both ends."""
+        self.tell_room(body, lambda ears: ears.saw_departure(body.principal, way.direction))
+        left, body.room = body.room, self.rooms[way.to]
+        self._arrived(body, next((back.direction for back in body.room.exits if back.to == left.key), ""))
+
+    def carry_off(self, body: Occupant, room: Room, *, quiet: bool = False) -> None:
+        """Put `body` into `room` without an exit. It is shown at both ends unless `quiet`."""
+        if not quiet:
+            self.tell_room(body, lambda ears: ears.saw_departure(body.principal, ""))
+        body.room = room
+        if not quiet:
+            self._arrived(body, "")
+
+    def tell_room(self, source: Occupant, perceive: Callable[[EventListener], None]) -> None:
+        """Let every other body in the room of `source` perceive something."""
+        self.tell(self.bodies_with(source), perceive)
+
+    def tell(self, bodies: Sequence[Occupant], perceive: Callable[[EventListener], None]) -> None:
+        """Let `bodies` perceive something, after all earlier events have been delivered."""
+        self._untold.extend([(body, perceive) for body in bodies])
+        if self._telling:
+            return
+        self._telling = True
+        try:
+            while self._untold:
+                body, untold = self._untold.popleft()
+                is_there = self._bodies.get(body.principal.id) is body  # else the body left while this was waiting
+                if is_there and body.ears is not None:
+                    perceived(body.ears, untold, body.principal.id)
+        finally:
+            self._telling = False
+
+    def _arrived(self, body: Occupant, from_direction: str) -> None:
+        """Show the newcomer to the room, and let the residents greet them."""
+        self.tell_room(body, lambda ears: ears.saw_arrival(body.principal, from_direction))
+        for resident in self.residents_in(body.room):
+            if resident.greeting:
+                self._greet(resident, body)
+
+    def _greet(self, resident: Resident, body: Occupant) -> None:
+        self.tell(
+            [body, *self.bodies_with(body)],
+            lambda ears: ears.heard_say(resident.principal, resident.greeting, body.principal),
+        )
+
+
+class Occupant:
+    """A body in the game: who it is, where it is and what it carries. `ears` may be set later."""
+
+    def __init__(
+        self,
+        world: EmbeddedGame,
+        principal: Principal,
+        room: Room,
+        ears: EventListener | None = None,
+        description: str = "",
+    ) -> None:
+        self.world = world
+        self.principal = principal
+        self._room = self.home = room
+        self.ears = ears
+        self.description = description or f"This is {principal.name}."
+
+    @property
+    def room(self) -> Room:
+        """The room the body is in."""
+        return self._room
+
+    @room.setter
+    def room(self, room: Room) -> None:
+        self.world.put(self, room)
+        self._room = room
+
+    @property
+    def person(self) -> Person:
+        """The body as others see it."""
+        is_ai, level = self.principal.kind is Kind.ASSISTANT, level_of_body(self.principal)
+        return Person(self.principal.name, self.description, is_ai, level, self.principal.id)
+
+    @property
+    def carried(self) -> list[Thing]:
+        """The things the body carries."""
+        return self.world.carried[self.principal.id]
+
+    def show(self, act: str) -> None:
+        """Let the room see an act; `act` follows the name."""
+        self.world.tell_room(self, lambda ears: ears.saw_emote(self.principal, act))
+
+    def other(self, name: str) -> Principal:
+        """Return the other person in the room who is meant. Raises ToolFailed that lists who is there."""
+        others = self.principals()
+        if not others:
+            raise ToolFailed("Nobody else is here.")
+        return others[pick(name, [other.name for other in others], what="Here are")]
+
+    def alone_with(self, principal: Principal) -> bool:
+        """Tell whether `principal` is the only other person in the room; residents count."""
+        return [other.id for other in self.principals()] == [principal.id]
+
+    def others_than(self, principal: Principal) -> list[str]:
+        """Return the names of the others in the room, except `principal`."""
+        return [other.name for other in self.principals() if other.id != principal.id]
+
+    def people(self) -> list[Person]:
+        """Return the other people in the room as they are seen: bodies, then residents."""
+        bodies = [body.person for body in self.world.bodies_with(self)]
+        return bodies + [resident_person(resident) for resident in self.world.residents_in(self.room)]
+
+    def principals(self) -> list[Principal]:
+        """Return the principals of the other people in the room: bodies, then residents."""
+        bodies = [body.principal for body in self.world.bodies_with(self)]
+        return bodies + [resident.principal for resident in self.world.residents_in(self.room)]
+
+    def min_level(self, *, everywhere: bool = False) -> int | None:
+        """Return the lowest level of any name round the body, or in the whole game; None when the game wrote all."""
+        bodies = self.world.bodies if everywhere else self.world.bodies_with(self)
+        levels = [level_of_body(other.principal) for other in bodies if other is not self]
+        levels += [thing.authority for thing in (*self.world.things[self.room.key], *self.carried)]
+        return min((level for level in levels if level is not None), default=None)
+
+    @contextmanager
+    def levelled(self, *, everywhere: bool = False) -> Iterator[None]:
+        """Give a ToolFailed raised in this context the level of the names that its sentence lists."""
+        try:
+            yield
+        except ToolFailed as failed:
+            failed.authority = self.min_level(everywhere=everywhere)
+            raise

@@ -1,0 +1,1 @@
+"""What every command needs: what a player typed, which assistant they meant, and how an answer is shown."""

@@ -1,1 +1,0 @@
-"""What a character hears, and whose words they are."""

@@ -1,0 +1,100 @@
+"""What the game's database keeps of ours: settings made in the game, and each assistant's own, on its script.
+
+Settings of the whole game, such as its budget, are plain tables on top of `assistant.toml`, in Evennia's ServerConfig.
+A key is never among them, only its reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from evennia.server.models import ServerConfig
+from evennia.utils.dbserialize import deserialize
+
+#: The name under which the settings are stored.
+KEY = "mud_assistant_settings"
+#: The name under which is stored which account was told of which trouble.
+KEPT_ALERTS = "mud_assistant_alerts"
+#: The name under which are stored the search providers that were in use when the web was switched off.
+KEPT_SEARCH = "mud_assistant_search_before"
+#: The one Attribute: the tables of settings that differ from the game's. Keys are in it only as references.
+OVERRIDES = "overrides"
+#: The script's tag while the assistant is switched off, through any restart, until it is started again.
+OFF = "off"
+CATEGORY = "mud_assistant"
+
+
+class ScriptSettings:
+    """The settings of one assistant, on the script of its character. For a typeclass of Evennia's scripts."""
+
+    # Any: Evennia has no types.
+    attributes: Any
+    tags: Any
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """The settings of this assistant that differ from the game's, as plain tables."""
+        return dict(deserialize(self.attributes.get(OVERRIDES)) or {})
+
+    @overrides.setter
+    def overrides(self, tables: dict[str, Any]) -> None:
+        self.attributes.add(OVERRIDES, tables)
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the assistant was switched off."""
+        return bool(self.tags.has(OFF, category=CATEGORY))
+
+    @is_off.setter
+    def is_off(self, off: bool) -> None:
+        if off:
+            self.tags.add(OFF, category=CATEGORY)
+        else:
+            self.tags.remove(OFF, category=CATEGORY)
+
+
+def script_settings_of(character: Any) -> ScriptSettings | None:
+    """Return the script of an assistant's character as its settings, None when it has none."""
+    if not character.pk:
+        return None
+    found = [script for script in character.scripts.all() if isinstance(script, ScriptSettings)]
+    return found[0] if found else None
+
+
+def game_overrides() -> dict[str, Any]:
+    """Return the tables as they were last stored."""
+    kept = kept_as(KEY)
+    return dict(kept) if isinstance(kept, Mapping) else {}
+
+
+def kept_as(key: str) -> Any:
+    """Return what is stored under a name as plain lists and tables, None when nothing is."""
+    return deserialize(ServerConfig.objects.conf(key))
+
+
+def keep_game_overrides(overrides: Mapping[str, Any]) -> None:
+    """Store these tables in place of those before. With no tables, the stored value is deleted."""
+    if overrides:
+        ServerConfig.objects.conf(KEY, deepcopy(dict(overrides)))
+    else:
+        ServerConfig.objects.conf(KEY, delete=True)
+
+
+def last_search_providers() -> list[str]:
+    """Return the search providers that were in use when the web was switched off; empty when it never was."""
+    kept = kept_as(KEPT_SEARCH)
+    return [str(name) for name in kept] if isinstance(kept, list) else []
+
+
+def keep_last_search_providers(names: list[str]) -> None:
+    """Store the search providers in use for when the web is switched on again."""
+    ServerConfig.objects.conf(KEPT_SEARCH, names)
+
+
+def forget_all() -> None:
+    """Delete everything of ours in the game's database that belongs to no object."""
+    for key in (KEY, KEPT_ALERTS, KEPT_SEARCH):
+        if ServerConfig.objects.conf(key) is not None:
+            ServerConfig.objects.conf(key, delete=True)

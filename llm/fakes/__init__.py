@@ -1,1 +1,0 @@
-"""Fake model servers: the real wire protocols over scripted answers. Import them from `llm.testing`."""

@@ -1,0 +1,153 @@
+"""Daemon threads for work that blocks: it does not hold up the reactor, and the program does not wait for its end.
+
+The reactor's own pool is not used for such work. Calls that never end would fill it, and the program waits for the
+pool when it ends.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
+
+from resilience.deadline import Deadline
+
+T = TypeVar("T")
+
+
+class FromThread(Protocol):
+    """The reactor, as far as a thread may touch it."""
+
+    def callFromThread(self, callable: Callable[..., object], *args: object) -> object:  # noqa: A002, N802  (Twisted's)
+        """Call in the reactor's thread."""
+        ...
+
+
+class Full(Exception):
+    """Raised when as many calls as may wait are waiting."""
+
+
+class Panic(Exception):
+    """Raised for a call that ended with a BaseException that is no Exception; the message is its class."""
+
+
+# Any: the reactor has no one interface for time and threads.
+def in_daemon_thread(reactor: Any, seconds: float, work: Callable[[], T]) -> Deferred[T]:
+    """Return what `work` returns or raise its error; raise DeadlineExceeded after `seconds`.
+
+    The work has a thread of its own, so that it holds up no other work: a keyring may wait for a password. Cancelling
+    and the deadline do not stop the work; its late result is dropped.
+    """
+    call = _Call(work)
+
+    def run() -> None:
+        reactor.callFromThread(call.fire, call.outcome())
+
+    threading.Thread(target=run, name="off the reactor", daemon=True).start()
+    return Deadline.after(reactor, seconds).bound(call.result)
+
+
+class DaemonThreads(Generic[T]):
+    """At most `size` daemon threads, started when they are needed, and at most `waiting` calls before them.
+
+    A cancelled call that has begun goes on and keeps its thread busy until it ends; its result is dropped. After
+    `close` no call begins, and nothing is waited for.
+    """
+
+    def __init__(self, reactor: FromThread, name: str, size: int = 2, waiting: int = 16) -> None:
+        self._reactor = reactor
+        self._name = name
+        self._size = size
+        self._waiting = waiting
+        self._calls: deque[_Call[T]] = deque()
+        self._changed = threading.Condition()
+        self._threads = 0
+        #: Calls that threads have taken up and not ended.
+        self._running = 0
+        self._closed = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call would have to wait for a thread."""
+        with self._changed:
+            return self._running + len(self._calls) >= self._size
+
+    def run(self, work: Callable[[], T], on_begin: Callable[[], object] = bool) -> Deferred[T]:
+        """Run `work` in a thread and return a Deferred of its result. Raises Full, and CancelledError after `close`.
+
+        `on_begin` is called in the reactor's thread when a thread has taken the call up.
+        """
+        call = _Call(work, on_begin)
+        with self._changed:
+            if self._closed:
+                raise CancelledError
+            self._calls = deque(waiting for waiting in self._calls if not waiting.result.called)
+            if self._running + len(self._calls) >= self._size + self._waiting:
+                raise Full
+            self._calls.append(call)
+            if self._threads < min(self._size, self._running + len(self._calls)):
+                self._threads += 1
+                threading.Thread(target=self._serve, name=f"{self._name}-{self._threads}", daemon=True).start()
+            else:
+                self._changed.notify()
+        return call.result
+
+    def close(self) -> None:
+        """Close: calls that wait are cancelled, threads end when their call is done."""
+        with self._changed:
+            self._closed = True
+            calls, self._calls = self._calls, deque()
+            self._changed.notify_all()
+        for call in calls:
+            call.result.cancel()
+
+    def _serve(self) -> None:
+        while (call := self._next()) is not None:
+            self._reactor.callFromThread(call.on_begin)
+            outcome = call.outcome()
+            if isinstance(outcome, Failure):
+                outcome.cleanFailure()
+            with self._changed:
+                self._running -= 1
+            if not self._closed:
+                self._reactor.callFromThread(call.fire, outcome)
+            del call, outcome  # the thread may be idle for long
+
+    def _next(self) -> _Call[T] | None:
+        """Wait for a call to take up; return None after `close`."""
+        with self._changed:
+            while not self._closed:
+                while self._calls:
+                    call = self._calls.popleft()
+                    if not call.result.called:
+                        self._running += 1
+                        return call
+                self._changed.wait()
+            return None
+
+
+class _Call(Generic[T]):
+    """Work for a thread, and the Deferred of its result."""
+
+    def __init__(self, work: Callable[[], T], on_begin: Callable[[], object] = bool) -> None:
+        self.work = work
+        self.on_begin = on_begin
+        self.result: Deferred[T] = Deferred()
+
+    def outcome(self) -> T | Failure:
+        """Do the work, in a thread. Return its result or its failure."""
+        try:
+            return self.work()
+        except Exception:  # noqa: BLE001  (handed on to the caller)
+            return Failure()
+        except BaseException as error:  # noqa: BLE001  (a panic of Rust code, which must not end the thread)
+            return Failure(Panic(type(error).__name__))
+
+    def fire(self, outcome: T | Failure) -> None:
+        """Hand on the outcome, in the reactor's thread; drop a late one."""
+        if not self.result.called:
+            self.result.callback(outcome)

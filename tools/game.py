@@ -1,0 +1,176 @@
+"""The game as one character experiences it: the protocol `World` and the values it gives.
+
+Every game implements `World` (`assistant/worlds/`). Every text that leaves through it was cleaned by
+`tools/text/clean.py`; every text that comes back is data written by strangers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, Self
+
+from tools.trust import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An object of the game that a call acts on, or the place where it happens.
+
+    `id` is its identity, which no other object ever gets; `name` is its name and `where` the id of where it is.
+    """
+
+    id: str
+    name: str
+    where: str = ""
+
+
+class Written(str):
+    """A text of the game with the level of its least trusted author; a plain `str` has the game's own level."""
+
+    __slots__ = ("authority",)
+    authority: int
+
+    def __new__(cls, text: str, authority: int) -> Self:
+        """Make the text with this level."""
+        written = super().__new__(cls, text)
+        written.authority = authority
+        return written
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person a character can see.
+
+    `authority` is the level of the author of the name and the description, None for the game itself; `id` is their
+    identity, empty where the world has none.
+    """
+
+    name: str
+    description: str = ""
+    is_ai: bool = False
+    authority: int | None = field(default=None, compare=False)
+    id: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A thing a character can see; `authority` and `id` as for a person."""
+
+    name: str
+    description: str = ""
+    authority: int | None = field(default=None, compare=False)
+    id: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The surroundings of a character: its room, the ways out, the people and the things in it (itself left out).
+
+    `authority` is the level of the least trusted author of the room's name, its description or the name of an exit,
+    None for the game itself. `id` is the identity of the room, and `exit_ids` are those of the exits, in their order.
+    `carried` is what the character has with it. `behind` is the name of the room behind each exit, where the world
+    knows the room and the character may see it.
+    """
+
+    room: str
+    description: str
+    exits: tuple[str, ...] = ()
+    people: tuple[Person, ...] = ()
+    things: tuple[Thing, ...] = ()
+    authority: int | None = field(default=None, compare=False)
+    id: str = field(default="", compare=False)
+    exit_ids: tuple[str, ...] = field(default=(), compare=False)
+    carried: tuple[Thing, ...] = ()
+    behind: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def min_level(self) -> int | None:
+        """The level of the least trusted text of the whole scene, None when all of it is the game's own."""
+        others: tuple[Person | Thing, ...] = (*self.people, *self.things, *self.carried)
+        levels = (self.authority, *(one.authority for one in others))
+        return min((level for level in levels if level is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class GameCommand:
+    """A typed line as the game understands it: which command it is, whatever alias or nick was typed.
+
+    `line` is the whole line as it will run; `permission` is what the game requires to run it. `affects` looks up what
+    the line acts on now: the place first, then every object that its words mean. It does not wait, and may raise
+    `ToolFailed`; None where the game cannot tell.
+    """
+
+    line: str
+    name: str
+    switches: tuple[str, ...] = ()
+    permission: int = 1
+    affects: Callable[[], tuple[Target, ...]] | None = field(default=None, compare=False, repr=False)
+
+
+class World(Protocol):
+    """The game as one character experiences it.
+
+    Every method may fail with `ToolFailed` when the game says no, in a sentence the model may read. Cancelling the
+    returned awaitable abandons the wait, not the act. A text or a failure with words that a player or another assistant
+    wrote has their level (`Written`, `ToolFailed.authority`).
+    """
+
+    def look(self) -> Awaitable[Scene]:
+        """Return the scene around the character."""
+        ...
+
+    def inspect(self, target: str) -> Awaitable[str]:
+        """Return the description of one thing, person or exit in the scene."""
+        ...
+
+    def who(self) -> Awaitable[Sequence[Person]]:
+        """Return everybody who is in the game, the character included."""
+        ...
+
+    def say(self, text: str) -> Awaitable[None]:
+        """Speak aloud; everyone in the room hears it."""
+        ...
+
+    def emote(self, text: str) -> Awaitable[None]:
+        """Act visibly, as `NAME text`."""
+        ...
+
+    def whisper(self, target: str, text: str) -> Awaitable[None]:
+        """Speak to one person in the room, unheard by others."""
+        ...
+
+    def hears(self, who: Principal) -> bool:
+        """Tell whether this person would hear the character speak aloud now. Does not wait, and must not raise."""
+        ...
+
+    def page(self, target: str, text: str) -> Awaitable[None]:
+        """Speak to one person anywhere in the game. Raises ToolFailed when no person of that name is there."""
+        ...
+
+    def speak_on(self, channel: str, text: str) -> Awaitable[None]:
+        """Speak on a channel that the character listens to. Raises ToolFailed that lists those channels."""
+        ...
+
+    def move(self, direction: str) -> Awaitable[Scene]:
+        """Leave by an exit. Return the scene at the other end."""
+        ...
+
+    def go_home(self) -> Awaitable[Scene]:
+        """Go to the character's home; return the scene there. Raises ToolFailed if it is there already or has none."""
+        ...
+
+    def is_left_alone(self) -> bool:
+        """Tell whether the character is away from home in a room without players. Does not wait, and must not raise."""
+        ...
+
+    def resolve(self, line: str) -> Awaitable[GameCommand]:
+        """Return the command that the game takes `line` for, with aliases and nicks replaced. Nothing is run.
+
+        Raises ToolFailed when it is no command.
+        """
+        ...
+
+    def execute(self, command: GameCommand) -> Awaitable[str]:
+        """Run exactly this command, without looking it up again, and return what the game printed."""
+        ...

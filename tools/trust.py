@@ -1,0 +1,151 @@
+"""Principals, who cause what happens, and how far their texts are to be trusted.
+
+A level is a step of the game's own ladder (`Principal.permission`). A text of level 1 may ask at most for things that
+every player may do. No text says its own level; it follows from where the text came from.
+
+A text also has an audience: who may be told of it. Words said to one person in private are for that person alone, and
+so is everything that is made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import assert_never
+
+#: The level of the operator and of our own words: the top of the ladder.
+TOP = 5
+#: The names of the steps of the ladder.
+RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
+#: The ids of the principals and private channels that may be told of a text; None is everybody, no id is nobody.
+Audience = frozenset[str] | None
+
+
+class Kind(StrEnum):
+    """What sort of actor a principal is."""
+
+    PLAYER = "player"
+    ASSISTANT = "assistant"
+    WORLD = "world"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The cause of something: a player, an assistant, the world or the operator.
+
+    `id` is stable within the game; `permission` is the game's own ladder as a number: 0 guest, 1 player, 2 helper,
+    3 builder, 4 admin, 5 developer (Evennia's `PERMISSION_HIERARCHY`). `trust` is the most that its words and its name
+    count for when another person wrote them: a thing speaks in the words of its maker.
+    """
+
+    id: str
+    name: str
+    kind: Kind = Kind.PLAYER
+    permission: int = 1
+    trust: int = 5
+
+
+class Source(StrEnum):
+    """The author of a text."""
+
+    OPERATOR = "operator"  # also our own words, such as confirmations and refusals
+    PLAYER = "player"
+    WORLD = "world"
+    WEB = "web"
+    MEMORY = "memory"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The source of a text, its level and its audience; `who` is a principal's id, empty for nobody."""
+
+    source: Source
+    authority: int
+    who: str = ""
+    audience: Audience = None
+
+
+def label_of(who: Principal, world_text: int = 1) -> Label:
+    """Return the label of what `who` says; `world_text` is the level of the game's own texts."""
+    match who.kind:
+        case Kind.OPERATOR:
+            return Label(Source.OPERATOR, TOP, who.id)
+        case Kind.PLAYER:
+            return Label(Source.PLAYER, bounded(min(who.permission, who.trust)), who.id)
+        case Kind.WORLD:
+            return Label(Source.WORLD, bounded(min(world_text, who.trust)), who.id)
+        case Kind.ASSISTANT:
+            return Label(Source.ASSISTANT, 0, who.id)
+        case _:
+            assert_never(who.kind)
+
+
+def bounded(level: int) -> int:
+    """Return `level`, limited to the steps of the ladder."""
+    return max(0, min(level, TOP))
+
+
+def rank(permission: int) -> str:
+    """Name the rank with this permission, with an article: 'a builder'."""
+    name = RANKS[bounded(permission)]
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def channel_id(name: str) -> str:
+    """Return the id that stands in an audience for everybody who listens to the channel."""
+    return f"channel:{name.strip().casefold()}"
+
+
+def common(first: Audience, second: Audience) -> Audience:
+    """Return who may be told of a text that is made of two others."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second
+
+
+def may_hear(audience: Audience, hearers: Audience) -> bool:
+    """Tell whether each of the hearers may be told of a text with this audience."""
+    return audience is None or (hearers is not None and hearers <= audience)
+
+
+def _nobody(_: str) -> frozenset[str]:
+    return frozenset()
+
+
+@dataclass(slots=True)
+class ContextTrust:
+    """What the model has in view during one run: its lowest level counts, and never rises again.
+
+    `audience` is who may be told of all of it, so it only narrows. `sources_of` finds the ids of those in view whose
+    words a text repeats. `look_up` names the cause of a level that was in view before the run.
+    """
+
+    min_level: int = TOP
+    audience: Audience = None
+    sources_of: Callable[[str], frozenset[str]] = _nobody
+    look_up: Callable[[int], str] | None = None
+    #: What lowered `min_level` to each level during the run itself.
+    _why: dict[int, str] = field(default_factory=dict)
+
+    def read(self, label: Label) -> None:
+        """Note that the model sees a text with this label from now on."""
+        self.lower(label.authority)
+        self.narrow(label.audience)
+
+    def narrow(self, audience: Audience) -> None:
+        """Note that the model sees a text with this audience from now on."""
+        self.audience = common(self.audience, audience)
+
+    def lower(self, authority: int, why: str = "") -> None:
+        """Note that the model sees a text of this level from now on; `why` names it."""
+        if why:
+            self._why.setdefault(authority, why)
+        self.min_level = min(self.min_level, authority)
+
+    def because(self) -> str:
+        """Name who or what the lowest level comes from; empty when that is not known."""
+        before = self.look_up(self.min_level) if self.look_up is not None else ""
+        return "; ".join(filter(None, (before, self._why.get(self.min_level, ""))))

@@ -1,1 +1,0 @@
-"""Fake servers of the services that the web tools speak to."""

@@ -1,0 +1,167 @@
+"""Asks a provider in turn and in time, and leaves what came of it in the provider's state.
+
+    a token is left, no call waits    the call goes at once
+    no token                          it waits in the queue, first come first served
+    the queue is full, or it would    RATE_LIMITED with the time a token would be there, and nothing is asked
+    wait longer than `patience`
+    an answer with `retry_at`         no call goes before that time; calls that would wait too long fail and say why
+    RATE_LIMITED without one          the same for `unsaid_seconds`
+
+The limits of a language model's server are learned from its headers (`resilience.admission.quota`). The limits here
+are set by the operator, because search services tell nothing before they refuse.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Coroutine
+from typing import Any, Generic, TypeVar
+
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+
+from resilience.deadline import Deadline
+from resilience.errors import DeadlineExceeded
+from tools.web.errors import ErrorKind, WebError
+from tools.web.source.answers import ErrorInfo
+from tools.web.source.protocol import WebSource, seconds_of
+from tools.web.source.state import ProviderState
+
+_log = Logger()
+Q = TypeVar("Q")
+A = TypeVar("A")
+#: Times this close, in seconds, count as one: adding floats must not make a timer fire for ever.
+_SAME = 1e-6
+GRACE_SECONDS = 1.0
+
+
+class _NotSent(WebError):
+    """Raised when a call would have to wait too long for its turn. The provider was not asked."""
+
+
+class Paced(Generic[Q, A]):
+    """A source behind a gate, shared by all its callers. It keeps no timer while no call waits."""
+
+    def __init__(self, source: WebSource[Q, A], state: ProviderState, clock: IReactorTime) -> None:
+        self.name = source.name
+        self.state = state
+        self._source = source
+        self._clock = clock
+        self._waiting: deque[Deferred[None]] = deque()
+        self._timer: IDelayedCall | None = None
+        #: The most seconds an answer takes from its turn on, and with its wait; None for no limit. A little is added to
+        #: the wait, so that the provider's own time ends first.
+        self._seconds = seconds_of(source)
+        patience = state.rate.patience_seconds + GRACE_SECONDS
+        self.total_seconds = None if self._seconds is None else patience + self._seconds
+
+    async def ask(self, query: Q) -> A:
+        """Ask in turn and return the answer. Raises WebError. Cancelling leaves the queue, or cancels the question."""
+        question = self.state.begin()
+        try:
+            answer = await self._in_time(self.total_seconds, self._ask_in_turn(query))
+        except CancelledError:
+            self.state.note_cancel(question)
+            raise
+        except WebError as error:
+            error.provider = error.provider or self.name
+            was_sent = not isinstance(error, _NotSent)
+            if self.state.note_failure(question, ErrorInfo.of(error), was_sent=was_sent):
+                self._log_refusal(error)
+            self._send_away_late()
+            raise
+        self.state.note_answer(question)
+        return answer
+
+    def replace(self, source: WebSource[Q, A]) -> None:
+        """Ask this source from now on: the same service with another key."""
+        self._source = source
+
+    def change_configuration(self) -> None:
+        """Forget the failures of the provider and the time it asked for, which belong to other settings."""
+        self.state.change_configuration()
+        self._let_go()
+
+    @property
+    def waiting(self) -> int:
+        """The number of calls that wait for their turn."""
+        return len(self._waiting)
+
+    async def _ask_in_turn(self, query: Q) -> A:
+        await self._turn()
+        return await self._in_time(self._seconds, self._ask_source(query))
+
+    async def _ask_source(self, query: Q) -> A:
+        return await self._source.ask(query)
+
+    async def _in_time(self, seconds: float | None, work: Coroutine[Any, Any, A]) -> A:
+        if seconds is None:
+            return await work
+        try:
+            return await Deadline.after(self._clock, seconds).bound(Deferred.fromCoroutine(work))
+        except DeadlineExceeded as error:
+            raise WebError(ErrorKind.TIMEOUT, f"no answer within {seconds:g} s", provider=self.name) from error
+
+    def _turn(self) -> Deferred[None]:
+        bucket, rate, now = self.state.bucket, self.state.rate, self._clock.seconds()
+        at = bucket.ready_at(len(self._waiting))
+        if not self._waiting and at <= now + _SAME:
+            bucket.take(now)
+            return succeed(None)
+        if len(self._waiting) >= rate.queue or at - now > rate.patience_seconds:
+            raise self._refusal(at)
+        turn: Deferred[None] = Deferred(self._leave)
+        self._waiting.append(turn)
+        self._set_timer()
+        return turn
+
+    def _refusal(self, at: float) -> WebError:
+        """Return the error for a call that would have to wait until `at`."""
+        wait = self.state.bucket.held_until - self._clock.seconds()
+        held_by = self.state.bucket.held_by
+        if held_by is not None and wait > 0:
+            said = f"it wants to be left alone for another {wait:.0f} s: {held_by.message}"
+            return _NotSent(held_by.kind, said, provider=self.name, retry_at=at)
+        many = f"{len(self._waiting)} questions are waiting for {self.name} already"
+        return _NotSent(ErrorKind.RATE_LIMITED, many, provider=self.name, retry_at=at)
+
+    def _send_away_late(self) -> None:
+        """Refuse the calls that would now wait too long. The last one waits longest."""
+        while self._waiting:
+            at = self.state.bucket.ready_at(len(self._waiting) - 1)
+            if at - self._clock.seconds() <= self.state.rate.patience_seconds:
+                break
+            refusal = self._refusal(at)
+            self._waiting.pop().errback(refusal)
+        self._set_timer()
+
+    def _leave(self, turn: Deferred[None]) -> None:
+        if turn in self._waiting:
+            self._waiting.remove(turn)
+            self._set_timer()
+
+    def _let_go(self) -> None:
+        now = self._clock.seconds()
+        while self._waiting and self.state.bucket.ready_at() <= now + _SAME:
+            self.state.bucket.take(now)
+            self._waiting.popleft().callback(None)
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        """Set the timer for the first waiting call, if there is one."""
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        self._timer = None
+        if self._waiting:
+            wait = self.state.bucket.ready_at() - self._clock.seconds()
+            self._timer = self._clock.callLater(max(0.0, wait), self._let_go)
+
+    def _log_refusal(self, error: WebError) -> None:
+        _log.error(
+            "{provider} refuses the key; left alone for {seconds:.0f} s, or until its settings change: {cause}",
+            log_event="credential",
+            provider=self.name,
+            cause=error.message,
+            seconds=self.state.ready_at - self._clock.seconds(),
+        )
