@@ -13,8 +13,7 @@ from tools.trust import Source
 from tools.web.advice import advice, log_failure
 from tools.web.cite import WebTurn, turn_of
 from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.url import MAX_URL_CHARS, parse
-from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
+from tools.web.fetch.url import MAX_URL_CHARS, UrlOrigin, UrlPolicy, parse
 from tools.web.results import OpenPageToolResult
 from tools.web.source.answers import WebPage
 from tools.web.source.paging import part_of

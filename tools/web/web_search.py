@@ -19,10 +19,9 @@ from tools.trust import Source
 from tools.web.advice import NOTHING_FOUND, advice, log_failure
 from tools.web.cite import WebTurn, footer, turn_of
 from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.hosts import domain
+from tools.web.fetch.hosts import is_domain, normal_domain
 from tools.web.results import SearchResultItem, WebSearchToolResult
 from tools.web.search.filtering import focused
-from tools.web.search.query import is_domain
 from tools.web.source.answers import Hits
 from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange, WebSource
 
@@ -129,7 +128,7 @@ def _told(hits: Sequence[SearchResult], notes: Sequence[str], turn: WebTurn) -> 
 def _domains(written: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the domains among the names, as hosts are compared, and the names that are no domains."""
     names = [name for name in written if name.strip()]
-    good = {name: domain(name) for name in names}
+    good = {name: normal_domain(name) for name in names}
     bad = tuple(name for name in names if not is_domain(good[name]))
     domains = dict.fromkeys(good[name] for name in names if name not in bad)
     return tuple(domains)[:MAX_DOMAINS], bad

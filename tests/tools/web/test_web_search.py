@@ -13,7 +13,7 @@ from tests.tools.web.scripted import HIT, Heard, Scripted, ScriptedReader
 from tools.testing import now
 from tools.web.cite import WebTurn
 from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.url_policy import UrlPolicy
+from tools.web.fetch.url import UrlPolicy
 from tools.web.open_page import open_page_tool
 from tools.web.results import OpenPageToolResult, SearchResultItem, WebSearchToolResult
 from tools.web.search.filtering import Domains, FilteredSearch, focused

@@ -32,8 +32,7 @@ from tools.web.fetch.page import Fetched, PageSink, Redirected, location_text
 from tools.web.fetch.redirects import RedirectPath
 from tools.web.fetch.resolve import Resolver
 from tools.web.fetch.seen import SeenUrls
-from tools.web.fetch.url import SafeUrl, UrlRefused, join, parse
-from tools.web.fetch.url_policy import UrlPolicy
+from tools.web.fetch.url import SafeUrl, UrlPolicy, UrlRefused, join, parse
 
 __all__ = ["FetchLimits", "Fetched", "SafeFetcher"]
 

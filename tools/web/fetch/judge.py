@@ -11,8 +11,7 @@ from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.addresses import Address, Rule, judge, parse_address
 from tools.web.fetch.resolve import Resolver
 from tools.web.fetch.seen import SeenUrls
-from tools.web.fetch.url import MAX_URL_CHARS, SafeUrl, UrlRefused, parse
-from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
+from tools.web.fetch.url import MAX_URL_CHARS, SafeUrl, UrlOrigin, UrlPolicy, UrlRefused, parse
 
 _log = Logger()
 _AUTHORITY_END = re.compile(r"[/?#\\]")

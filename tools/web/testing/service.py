@@ -15,6 +15,7 @@ from twisted.web.server import NOT_DONE_YET
 
 from llm.messages import JSON, JSONObject
 from llm.testing.answer import Answer, Ending, Playing
+from tools.web.fetch.hosts import is_within
 
 HTML = "text/html; charset=utf-8"
 #: More bytes than any of our providers reads.
@@ -214,7 +215,7 @@ def bearer(asked: Asked) -> str:
 def matching(hits: Sequence[Hit], domains: object) -> list[Hit]:
     """Return the hits on these domains and their subdomains; all hits when there are no domains."""
     names = [name for name in domains if isinstance(name, str)] if isinstance(domains, list) else []
-    return [hit for hit in hits if not names or any(_is_on(hit.url, name) for name in names)]
+    return [hit for hit in hits if not names or is_within(hit.url.split("/")[2].lower(), names)]
 
 
 def number_in(value: object, low: int, high: int, otherwise: int) -> int | None:
@@ -224,11 +225,6 @@ def number_in(value: object, low: int, high: int, otherwise: int) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value)
     return value if isinstance(value, int) and low <= value <= high else None
-
-
-def _is_on(url: str, domain: str) -> bool:
-    host = url.split("/")[2].lower()
-    return host == domain or host.endswith(f".{domain}")
 
 
 def _asked(request: Request) -> Asked:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.tools.web.scripted import Heard, Scripted
 from tools.web.errors import ErrorKind
-from tools.web.fetch.hosts import domain, is_within
-from tools.web.fetch.url import host_of, is_web_url, normal_url
+from tools.web.fetch.hosts import is_within, normal_domain
+from tools.web.fetch.url import host_of, normal_url, try_normalise
 from tools.web.search.filtering import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, Domains, FilteredSearch, narrowed, sifted
 from tools.web.source.answers import Hits
 from tools.web.source.protocol import SearchQuery, SearchResult
@@ -132,12 +132,12 @@ URLS = st.builds("{}{}".format, st.sampled_from(["http://", "https://e.org/", ""
 @given(URLS)
 def test_any_text_has_a_normal_form(url: str) -> None:
     assert normal_url(normal_url(url)) == normal_url(url)
-    assert is_web_url(url) is False or host_of(url) == host_of(normal_url(url))
+    assert try_normalise(url) is None or host_of(url) == host_of(normal_url(url))
 
 
 @given(st.text(), st.text())
 def test_a_host_is_within_a_domain_or_not(name: str, other: str) -> None:
-    host = domain(name)
+    host = normal_domain(name)
     assert is_within(host, [host]) is bool(host)
-    if host and domain(other):
+    if host and normal_domain(other):
         assert is_within(f"{other}.{host}", [host])
