@@ -12,7 +12,7 @@ from assistant.keys.redaction import Secrets
 from assistant.keys.sources import KeyReferenceError, Keyring, import_keyring, read_key_file, read_keyring
 from resilience import DeadlineExceeded
 
-__all__ = ["InThread", "KeyReferenceError", "KeySources", "anchored", "check_reference", "resolve_key"]
+__all__ = ["InThread", "KeyReferenceError", "KeySources", "anchor", "check_reference", "resolve_key"]
 
 #: Does blocking work away from the reactor's thread. Raises DeadlineExceeded, and what the work raises.
 InThread = Callable[[Callable[[], str]], Awaitable[str]]
@@ -44,7 +44,7 @@ def check_reference(reference: str) -> None:
     _split(reference)
 
 
-def anchored(reference: str, folder: Path) -> str:
+def anchor(reference: str, folder: Path) -> str:
     """Return the reference with a relative path of a key file made to start from `folder`."""
     scheme, _, name = reference.partition(":")
     if scheme != "file" or not name or name.startswith("~"):

@@ -34,7 +34,7 @@ class FallbackLine:
         try:
             await self._world.emote(self._line)
         except ToolFailed as failed:
-            _log.info("the excuse was refused: {why}", why=str(failed))
+            _log.info("the fallback line was refused: {why}", why=str(failed))
             return False
         return True
 
