@@ -23,7 +23,7 @@ from assistant.checks.finding import Finding, FindingState
 from assistant.command_line import RANKS, parser
 from assistant.keys.log import redacting
 from assistant.keys.redaction import Secrets
-from assistant.shadows import shadowed
+from assistant.shadows import find_shadowed
 from assistant.surfaces.doctor.screen import DoctorScreen
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
     """Read a journal and return the exit status. Makes no reactor: none is needed."""
-    if in_the_way := shadowed():
+    if in_the_way := find_shadowed():
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
     with _loading():
@@ -92,7 +92,7 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     The first two checks run before the reactor is imported, the first one even before most of our own modules.
     """
     screen = DoctorScreen(json=options.json)
-    if in_the_way := shadowed():
+    if in_the_way := find_shadowed():
         screen.show(Finding("packages", FindingState.WRONG, in_the_way))
         return 1
     screen.show(Finding("packages", FindingState.OK, "none of mud-assistant's own is hidden by another"))
@@ -121,7 +121,7 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
 
 def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
     """Run the dialogue that writes the settings, and return the exit status."""
-    if in_the_way := shadowed():
+    if in_the_way := find_shadowed():
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
     with _loading():
@@ -140,17 +140,17 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
 
 def _game(options: argparse.Namespace, _: Secrets) -> int:
     """Make and run a game, or stop one, and return the exit status. Reads no key and needs no reactor."""
-    if in_the_way := shadowed():
+    if in_the_way := find_shadowed():
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
-    from assistant.keys.reference import anchored  # noqa: PLC0415  (the same)
+    from assistant.keys.reference import anchor  # noqa: PLC0415  (the same)
     from assistant.surfaces.game.command import Options, game  # noqa: PLC0415  (after the check)
     from assistant.surfaces.game.making import GameOptions  # noqa: PLC0415  (the same)
     from assistant.surfaces.game.patience import Patience  # noqa: PLC0415  (the same)
 
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     if options.key:
-        model["key"] = anchored(options.key, Path.cwd())
+        model["key"] = anchor(options.key, Path.cwd())
     wanted = GameOptions(model, options.name, options.port)
     patience = Patience(time.monotonic, time.sleep)  # noqa: TID251  (the composition root)
     return game(Options(options.folder, wanted, options.fresh, options.stop), os.environ, patience)
@@ -173,17 +173,17 @@ def _loading() -> Iterator[None]:
 
 def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Place]:
     """Begin the log; return the settings, overridden by the options, and the place. Raises _CannotStartError."""
-    if in_the_way := shadowed():
+    if in_the_way := find_shadowed():
         raise _CannotStartError(in_the_way)
     if sys.stdin is None:
         raise _CannotStartError("there is no standard input to read lines from")
     from assistant.config.settings import SettingsError, log_renamed, read_settings  # noqa: PLC0415  (the same)
-    from assistant.keys.reference import anchored  # noqa: PLC0415  (after the check)
+    from assistant.keys.reference import anchor  # noqa: PLC0415  (after the check)
     from assistant.worlds.embedded.hamlet import HAMLET  # noqa: PLC0415  (the same)
     from assistant.worlds.embedded.place_file import PlaceFileError, WrittenPlace, read_place  # noqa: PLC0415  (the same)
 
     if options.key:
-        options.key = anchored(options.key, Path.cwd())
+        options.key = anchor(options.key, Path.cwd())
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     journal = {"file": str(options.journal.absolute())} if options.journal else {}
     try:

@@ -18,7 +18,7 @@ from assistant.config.web import WebConfig
 from assistant.events.floor import Floor
 from assistant.events.scheduler import Scheduler
 from assistant.journal import JournalError, JournalRefused, OpeningRefused, Sound
-from assistant.keys.reference import anchored, key_sources, resolve_key
+from assistant.keys.reference import anchor, key_sources, resolve_key
 from assistant.loop.billing import MinuteCounts
 from assistant.models.bound_keys import BoundKeys, bindings_of_model
 from assistant.models.choose import Chooser, NoModelError
@@ -292,7 +292,7 @@ class AssistantService:
         await self._journal.bindings.remember(self._bound.remembered)
 
     def _anchored(self, entered: str) -> set[str]:
-        return {anchored(entered, self.home.folder)} if entered else set()
+        return {anchor(entered, self.home.folder)} if entered else set()
 
     def _chooser(self, bound: BoundKeys) -> Chooser:
         return Chooser(self._exchange, self._reactor, self._keys, self._pool.lease, bound, self.pipeline.credential)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from assistant.events.events import told
+from assistant.events.events import format_event
 from assistant.journal import Parked, UnknownEffect
 from resilience import Amount, CircuitState, Snapshot
 from resilience.amounts import Allowance
@@ -84,7 +84,7 @@ def trouble_text(
 
 def parked_text(parked: Parked) -> str:
     """Describe a parked event: what was heard, and why it is not tried any more."""
-    heard = "something that cannot be read" if parked.accepted is None else _short(told(parked.accepted.event))
+    heard = "something that cannot be read" if parked.accepted is None else _short(format_event(parked.accepted.event))
     return f"{heard} ({_short(parked.reason)})"
 
 

@@ -12,7 +12,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from assistant.journal import NO_CHANGE, StreamChange, StreamEntry
 from assistant.memory.compaction import Compacted, Compaction, NoSummary, Skipped, compact
-from assistant.memory.entries import Entry, masked
+from assistant.memory.entries import Entry, mask_outputs
 from assistant.memory.history import KEPT_ENTRIES, History
 from llm import LLMError, Message, ToolCall, ToolResult, assistant, tool_results
 from llm.providers import LocalProvider
@@ -159,9 +159,9 @@ class Life(RuleBasedStateMachine):
     def save_all(self) -> None:
         self.history.saved(self.write(self.history.changes()))
         assert self.history.changes() is NO_CHANGE
-        kept = [(seq, masked(entry.messages), entry.authority, entry.sources) for seq, entry in self.disk.items()]
+        kept = [(seq, mask_outputs(entry.messages), entry.authority, entry.sources) for seq, entry in self.disk.items()]
         entries = self.history.entries()
-        assert kept == [(entry.seq, masked(entry.messages), entry.authority, entry.sources) for entry in entries]
+        assert kept == [(entry.seq, mask_outputs(entry.messages), entry.authority, entry.sources) for entry in entries]
 
     @precondition(lambda self: self.saving is None and self.compaction is None)
     @rule()

@@ -16,8 +16,8 @@ from assistant.events.events import (
     Paged,
     Said,
     Whispered,
+    format_event,
     quoted_in,
-    told,
 )
 from tools import Principal
 
@@ -43,18 +43,18 @@ ANN = Principal("p", "Ann")
     ],
 )
 def test_an_event_is_one_line(event: Event, line: str) -> None:
-    assert told(event) == line
+    assert format_event(event) == line
 
 
 @given(text=st.text(), name=st.text(max_size=30))
 def test_nobody_can_write_a_second_line(text: str, name: str) -> None:
-    line = told(Said(id="1", at=0, who=Principal("p", name), text=text))
+    line = format_event(Said(id="1", at=0, who=Principal("p", name), text=text))
     assert len(line.splitlines()) == 1
     assert len(line) < MAX_HEARD + 2100
 
 
 def test_a_hundred_thousand_characters_are_cut() -> None:
-    assert len(told(Said(id="1", at=0, who=ANN, text="x" * 100_000))) < MAX_HEARD + 100
+    assert len(format_event(Said(id="1", at=0, who=ANN, text="x" * 100_000))) < MAX_HEARD + 100
 
 
 @pytest.mark.parametrize(

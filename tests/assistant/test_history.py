@@ -189,10 +189,10 @@ def test_one_old_part_is_out_at_a_time_and_one_that_was_put_back_is_void() -> No
     assert [entry.event_ids for entry in first.entries] == [("0",), ("1",), ("2",)]
     second = history.old_part(1_000_000)
     assert len(second.keys) == 30 - KEPT_ENTRIES
-    assert history.summarised(first, "short", 8) is False
+    assert history.replace_by_summary(first, "short", 8) is False
     history.put_back(first)
     history.put_back(second)
-    assert history.summarised(second, "short", 8) is False
+    assert history.replace_by_summary(second, "short", 8) is False
     assert len(history) == 30
 
 
@@ -201,9 +201,9 @@ def test_the_scene_is_still_shown_when_a_summary_stands_before_it_and_not_when_i
     for number in range(30):
         scene = f"[room {number}]" if number in {0, 15} else ""
         history.perceive(["x" * 100], [str(number)], 5, scene, labels=[ANN])
-    assert history.summarised(history.old_part(1000), "short", 8)
+    assert history.replace_by_summary(history.old_part(1000), "short", 8)
     assert history.shows("[room 15]")
-    assert history.summarised(history.old_part(1000), "short", 8)
+    assert history.replace_by_summary(history.old_part(1000), "short", 8)
     assert not history.shows("[room 15]")
 
 

@@ -15,7 +15,7 @@ from twisted.internet.task import deferLater
 
 from assistant.config.schema import ModelConfig
 from assistant.keys.redaction import Secrets
-from assistant.keys.reference import InThread, KeyReferenceError, KeySources, anchored, check_reference, resolve_key
+from assistant.keys.reference import InThread, KeyReferenceError, KeySources, anchor, check_reference, resolve_key
 from assistant.keys.sources import Keyring
 from resilience import DeadlineExceeded
 from resilience.threads import in_daemon_thread
@@ -215,6 +215,6 @@ async def test_an_error_in_the_thread_comes_back() -> None:
 
 def test_a_relative_file_is_anchored_and_nothing_else() -> None:
     folder = Path("/games/hamlet")
-    assert anchored("file:keys/sage", folder) == "file:/games/hamlet/keys/sage"
+    assert anchor("file:keys/sage", folder) == "file:/games/hamlet/keys/sage"
     for other in ("", "file:/etc/key", "file:~/key", "file:", "env:KEY", "keyring:x"):
-        assert anchored(other, folder) == other
+        assert anchor(other, folder) == other

@@ -20,7 +20,7 @@ from twisted.logger import (
 from twisted.python import log as legacy
 from twisted.python.failure import Failure
 
-from assistant.keys.log import cleaned, redacting
+from assistant.keys.log import clean_event, redacting
 from assistant.keys.redaction import Secrets
 
 KEY = "planted-key-0123456789"
@@ -204,14 +204,14 @@ def test_a_failure_keeps_its_type_and_its_traceback() -> None:
 
 def test_an_event_without_a_key_is_handed_on_as_it_is() -> None:
     event = {"log_format": "{a}", "a": [1, {"b": Holder("x")}], "log_failure": raised(ValueError("x")), "log_time": 1.0}
-    assert cleaned(event, secrets_of(KEY)) is event
-    assert cleaned({"a": KEY}, Secrets()) == {"a": KEY}
+    assert clean_event(event, secrets_of(KEY)) is event
+    assert clean_event({"a": KEY}, Secrets()) == {"a": KEY}
 
 
 def test_an_original_event_is_never_changed() -> None:
     inner = [KEY]
     event = {"log_format": "{a}", "a": inner}
-    assert cleaned(event, secrets_of(KEY))["a"] == ["[key]"]
+    assert clean_event(event, secrets_of(KEY))["a"] == ["[key]"]
     assert event == {"log_format": "{a}", "a": [KEY]}
     assert inner == [KEY]
 

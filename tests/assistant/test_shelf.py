@@ -59,7 +59,7 @@ def saved(history: History) -> None:
 def summarised(history: History) -> None:
     part = history.old_part(200)
     if part.keys:
-        history.summarised(part, "in short", 8)
+        history.replace_by_summary(part, "in short", 8)
 
 
 people, sizes, importances = st.sampled_from(PEOPLE), st.integers(0, 400), st.integers(1, 10)
@@ -111,7 +111,7 @@ def test_what_is_put_away_is_given_back_with_all_that_was_known_of_it() -> None:
     for number in range(1, 10):
         packed_entries.add(number * 2, entry(number))
         if number in {3, 6}:
-            packed_entries.put_away()
+            packed_entries.pack_open()
     assert list(packed_entries.entries()) == [entry(number) for number in range(1, 10)]
     assert [part.text for part in packed_entries.parts()[-3:] if isinstance(part, Message)] == [
         "line 7",
@@ -119,10 +119,10 @@ def test_what_is_put_away_is_given_back_with_all_that_was_known_of_it() -> None:
         "line 9",
     ]
     assert len(packed_entries) == 9
-    assert list(packed_entries.opened(13)) == [14, 16, 18]
-    assert list(packed_entries.opened(12)) == [number * 2 for number in range(1, 10)]
-    del packed_entries.opened()[4]
-    packed_entries.put_away()
+    assert list(packed_entries.unpack(13)) == [14, 16, 18]
+    assert list(packed_entries.unpack(12)) == [number * 2 for number in range(1, 10)]
+    del packed_entries.unpack()[4]
+    packed_entries.pack_open()
     assert [each.messages[0].text for each in packed_entries.entries()] == [
         f"line {n}" for n in (1, 3, 4, 5, 6, 7, 8, 9)
     ]

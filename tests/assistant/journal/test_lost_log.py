@@ -16,7 +16,7 @@ from assistant.checks.finding import Problem
 from assistant.checks.journal import sound
 from assistant.events.outcome import NothingToDo
 from assistant.journal import Incomplete, Recovered, Sound, SqliteJournal
-from assistant.journal.file.mark import GAP, missing_writes, promised
+from assistant.journal.file.mark import GAP, missing_writes, read_mark
 from assistant.surfaces.replay.command import ReplayOptions, replay
 from tests.assistant.journal.keeping import NOON, TRIGGER, event, noon, opened
 
@@ -149,7 +149,7 @@ async def test_a_journal_without_a_mark_opens_and_gains_one(tmp_path: Path, reac
     async with opened(path, reactor) as store:
         assert store.opened == Sound(path)
         await SqliteJournal(store, "sage").start()
-        assert promised(path)[1] > BEFORE + AFTER
+        assert read_mark(path)[1] > BEFORE + AFTER
         assert mark is not None or beside.stat().st_mode & 0o777 == 0o600
     assert not beside.exists(), "a journal that was closed needs none"
 
@@ -163,8 +163,8 @@ async def test_a_journal_of_an_earlier_version_opens_and_counts_from_then_on(tmp
     assert (state, count) == (Sound(path), BEFORE + AFTER)
     async with opened(path, reactor) as store:
         await SqliteJournal(store, "sage").start()
-        assert promised(path)[1] > 0
-        assert await store.read(lambda db: missing_writes(db, promised(path))) == 0
+        assert read_mark(path)[1] > 0
+        assert await store.read(lambda db: missing_writes(db, read_mark(path))) == 0
 
 
 async def test_a_mark_of_another_journal_means_nothing_and_a_new_file_begins_anew(tmp_path: Path, reactor: Any) -> None:
@@ -203,7 +203,7 @@ async def test_each_commit_is_synced_once_and_the_mark_never(
         journal = SqliteJournal(store, "sage")
         await journal.start()
         await journal.accept(event(1), TRIGGER)
-        assert promised(tmp_path / "j")[1] == store.commits == 2
+        assert read_mark(tmp_path / "j")[1] == store.commits == 2
     assert synced == []
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from assistant.language.attend import Turn, View, notes_on
 from assistant.language.check import Heard
-from assistant.language.persons import asks_of_self, to_second, unmirrored
+from assistant.language.persons import asks_of_self, to_second, unmirror
 from assistant.language.things import absent_things, invented_things, known_words
 from assistant.language.words import names_in
 from assistant.loop.talk.answer import Line, fallback, judge
@@ -103,7 +103,7 @@ def test_a_language_is_noticed_and_answered_in() -> None:
     ],
 )
 def test_the_first_person_of_the_speaker_is_turned(answer: str, text: str, earlier: list[str], right: str) -> None:
-    assert unmirrored(answer, text, earlier) == right
+    assert unmirror(answer, text, earlier) == right
 
 
 def test_persons_are_turned_whole() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.language.spelling import written_out
+from assistant.language.spelling import write_out
 
 
 @pytest.mark.parametrize(
@@ -25,15 +25,15 @@ from assistant.language.spelling import written_out
     ],
 )
 def test_short_forms_are_written_out_and_questions_get_their_mark(typed: str, meant: str) -> None:
-    assert written_out(typed) == meant
+    assert write_out(typed) == meant
 
 
 @pytest.mark.parametrize("line", ["Ich bin im Haus und du", "je suis ici, et tu es ou", "????", "lol", ""])
 def test_other_languages_and_noises_stay_as_they_are(line: str) -> None:
-    assert written_out(line) == line
+    assert write_out(line) == line
 
 
 @given(st.text(max_size=200))
 def test_nothing_breaks_it_and_twice_is_once(line: str) -> None:
-    once = written_out(line)
-    assert written_out(once) == once
+    once = write_out(line)
+    assert write_out(once) == once
