@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from assistant.journal import StreamEntry
 from llm.messages import Message, Role, ToolResult, tool_results, user
 from llm.packing.packed import Cut
-from tools.trust import TOP, Audience, bounded
+from tools.trust import TOP, Audience, clamp_level
 
 #: Replaces a tool output that was masked.
 MASK = "[old output left out]"
@@ -108,9 +108,9 @@ def old_part(keys: Sequence[int], entries: Sequence[Entry]) -> OldPart:
 
 def from_store(kept: StreamEntry, tokens: int, foreign: int | None = None) -> Entry:
     """Return the entry for what the journal keeps. Without `foreign`, all of it counts as written by others."""
-    authority = bounded(kept.authority)
+    authority = clamp_level(kept.authority)
     importance = min(max(kept.importance, 0), MOST_IMPORTANT)
-    others = authority if foreign is None else bounded(foreign)
+    others = authority if foreign is None else clamp_level(foreign)
     ids, sources, audience = kept.event_ids, kept.sources, kept.audience
     return Entry(
         kept.messages, tokens, importance, ids, authority, sources, kept.seq, others, audience, kept.others_see

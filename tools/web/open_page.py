@@ -16,7 +16,7 @@ from tools.web.fetch.url import MAX_URL_CHARS, parse
 from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
 from tools.web.results import OpenPageToolResult
 from tools.web.source.protocol import ReadProvider
-from tools.web.turn import WebTurn, turn_of
+from tools.web.turn import WebTurn
 
 #: The seconds a page gets when its readers do not say how long they may take.
 TIMEOUT_SECONDS = 45.0
@@ -47,7 +47,7 @@ def open_page_tool(
 
     async def open_page(arguments: OpenPageArguments, context: ToolContext) -> OpenPageToolResult:
         """Return the page, or a result that says what is wrong and what to do."""
-        turn = turn_of(context)
+        turn = context.web if isinstance(context.web, WebTurn) else WebTurn()
         try:
             url = _allowed(arguments.url, policy, turn)
             length = min(arguments.max_length or max_page_length, max_page_length)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tools.context import ToolContext
 from tools.web.cite import Citations, checked, footer
 from tools.web.fetch.seen import SeenUrls
 
@@ -26,8 +25,3 @@ class WebTurn:
         if not found.used:
             return found.text
         return f"{found.text}\n{footer(self.citations.of(found.used))}"
-
-
-def turn_of(context: ToolContext) -> WebTurn:
-    """Return what the context's turn knows of the web; a turn without any knowledge of it where there is none."""
-    return context.web if isinstance(context.web, WebTurn) else WebTurn()

@@ -25,7 +25,7 @@ from tools.web.search.query import is_domain
 from tools.web.source.filtering import focused
 from tools.web.source.protocol import SearchProvider, SearchQuery, SearchResult, TimeRange
 from tools.web.source.served import Hits
-from tools.web.turn import WebTurn, turn_of
+from tools.web.turn import WebTurn
 
 #: The seconds a search gets when its providers do not say how long they may take.
 TIMEOUT_SECONDS = 30.0
@@ -85,7 +85,7 @@ def web_search_tool(
             raise ToolFailed(advice(error, now())) from error
         left_out = [f"Left out, because they are no web sites: {_named(bad)}."] if bad else []
         notes = [*left_out, *([note] if note else []), *(hits.notes if isinstance(hits, Hits) else ())]
-        turn = turn_of(context)
+        turn = context.web if isinstance(context.web, WebTurn) else WebTurn()
         return _told(focused(hits, query.text) if turn.focused else hits, notes, turn)
 
     return Tool(
