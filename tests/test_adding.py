@@ -22,11 +22,10 @@ KEY = "planted-0123456789-key"
 PAGES = [("adding-a-provider.md", "llm/providers/example.py"), ("adding-a-tool.md", "tools/verbs/hum.py")]
 
 
-def printed(page: str) -> str:
-    """The page's first block of Python."""
-    found = re.search(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
-    assert found
-    return found.group(1)
+def printed(page: str, block: int = 0) -> str:
+    """A block of Python of the page, by default the first."""
+    blocks: list[str] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    return blocks[block]
 
 
 def with_line(path: Path, line: str, before: str) -> None:
@@ -63,6 +62,13 @@ def test_ruff_has_nothing_against_what_is_printed(copy: Path, page: str, path: s
     init = str(Path(path).parent / "__init__.py")
     checked("ruff", "check", "--no-cache", path, init, folder=copy)
     checked("ruff", "format", "--no-cache", "--check", path, init, folder=copy)
+
+
+def test_the_test_that_is_printed_for_a_tool_passes(copy: Path) -> None:
+    (copy / "test_hum.py").write_text(printed("adding-a-tool.md", 1))
+    checked("ruff", "check", "--no-cache", "--ignore=D,S101,INP001", "test_hum.py", folder=copy)
+    checked("ruff", "format", "--no-cache", "--check", "test_hum.py", folder=copy)
+    checked("pytest", "-q", "-p", "no:cacheprovider", "test_hum.py", folder=copy)
 
 
 def test_mypy_has_nothing_against_what_is_printed(tmp_path: Path) -> None:

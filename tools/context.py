@@ -65,6 +65,6 @@ class ToolContext:
     #: The state of following a person, None where the character cannot follow.
     following: Following | None = None
 
-    def cited(self, words: str) -> str:
+    def cite(self, words: str) -> str:
         """Return words for people's ears, with the sources that they name below them."""
         return self.web.cited(words) if self.web else words

@@ -21,7 +21,7 @@ from assistant.memory.origins import sources_of
 from assistant.memory.trimming import PERCEIVED_SHARE, fit_lines
 from llm import user
 from tools import Kind, Label, ToolFailed, label_of
-from tools.trust import Audience, Source, bounded, may_hear
+from tools.trust import Audience, Source, clamp_level, may_hear
 
 #: No scene, or no new one.
 _UNSEEN: tuple[str, Sequence[Label]] = ("", ())
@@ -117,7 +117,7 @@ def _append(
 def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:
     named = [heard.event for heard in group if isinstance(heard.event, Gave)]
     things = [
-        Label(Source.PLAYER, bounded(gift.authority), gift.who.id) for gift in named if gift.authority is not None
+        Label(Source.PLAYER, clamp_level(gift.authority), gift.who.id) for gift in named if gift.authority is not None
     ]
     return [*(label_of(heard.event.who, world_text) for heard in group), *things]
 

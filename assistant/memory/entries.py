@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from assistant.journal import StreamEntry
 from llm.messages import Message, Role, ToolResult, tool_results, user
 from llm.packing.packed import Cut
-from tools.trust import TOP, Audience, bounded
+from tools.trust import TOP, Audience, clamp_level
 
 #: Replaces a tool output that was masked.
 MASK = "[old output left out]"
@@ -108,9 +108,9 @@ def old_part(keys: Sequence[int], entries: Sequence[Entry]) -> OldPart:
 
 def from_store(stored: StreamEntry, tokens: int, others_level: int | None = None) -> Entry:
     """Return the entry for what the journal keeps. Without `others_level`, all of it counts as written by others."""
-    authority = bounded(stored.authority)
+    authority = clamp_level(stored.authority)
     importance = min(max(stored.importance, 0), MOST_IMPORTANT)
-    others = authority if others_level is None else bounded(others_level)
+    others = authority if others_level is None else clamp_level(others_level)
     ids, sources, audience = stored.event_ids, stored.sources, stored.audience
     return Entry(
         stored.messages, tokens, importance, ids, authority, sources, stored.seq, others, audience, stored.others_see

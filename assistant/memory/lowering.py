@@ -14,7 +14,7 @@ from assistant.memory.entries import Entry
 from assistant.memory.history import History
 from llm.messages import Role
 from tools import Principal, Scene, label_of
-from tools.policy.explain import GAME_TEXTS, told_by
+from tools.policy.explain import GAME_TEXTS, name_source
 from tools.text.clean import one_line
 from tools.trust import rank
 
@@ -70,7 +70,7 @@ class Voices:
             yield f"what it said itself when words of {' and '.join(names)} were in its view"
         elif calls or entry.messages[0].role is not Role.USER:
             own = set(entry.sources) <= {asker}
-            yield from (told_by(call if own else replace(call, arguments={})) for call in calls)
+            yield from (name_source(call if own else replace(call, arguments={})) for call in calls)
         else:
             names = list(self._names(entry.sources, level))
             yield from (name if name.startswith(_TEXT_OF) else f"what {name} wrote or said" for name in names)

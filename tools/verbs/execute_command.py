@@ -35,7 +35,7 @@ async def execute_command(arguments: ExecuteCommandArguments, context: ToolConte
 
     Raises ToolFailed when the line has become another command since it was allowed.
     """
-    command = await _resolved(arguments, context)
+    command = await _resolve(arguments, context)
     allowed = context.allowed
     if allowed is None or (allowed.commands, allowed.shown) != (_names(command), command.line):
         raise ToolFailed("This command means something else now. It was not done.")
@@ -48,11 +48,11 @@ async def execute_command(arguments: ExecuteCommandArguments, context: ToolConte
 
 async def requirement(arguments: ExecuteCommandArguments, context: ToolContext) -> Requirement:
     """Return what the game requires for the command that this line is."""
-    command = await _resolved(arguments, context)
+    command = await _resolve(arguments, context)
     return Requirement(command.permission, _names(command), command.line, affects=command.affects)
 
 
-async def _resolved(arguments: ExecuteCommandArguments, context: ToolContext) -> GameCommand:
+async def _resolve(arguments: ExecuteCommandArguments, context: ToolContext) -> GameCommand:
     """Return the command that the line is. Raises ToolRetry when it is more than one line or empty."""
     lines = arguments.command.strip().splitlines()
     if len(lines) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tools.text.invisible import paired_isolates
+from tools.text.invisible import keep_paired_isolates
 
 MAX_PIECE = 400
 
@@ -32,7 +32,7 @@ def spoken_pieces(text: str, max_chars: int = MAX_PIECE) -> list[str]:
         pieces.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()
     # Each piece is a line of its own: an isolate closed only in a later piece would turn all the text after it.
-    return [whole for piece in (*pieces, rest) if (whole := paired_isolates(piece).strip())]
+    return [whole for piece in (*pieces, rest) if (whole := keep_paired_isolates(piece).strip())]
 
 
 def escaped(text: str, *, inline_functions: bool = False) -> str:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.text.wrapping import acted, spoken
+from tools.text.wrapping import strip_actor_name, strip_speech_label
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from tools.text.wrapping import acted, spoken
     ],
 )
 def test_wrappings_are_taken_off(raw: str, words: str) -> None:
-    assert spoken(raw, "Sage") == words
+    assert strip_speech_label(raw, "Sage") == words
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_wrappings_are_taken_off(raw: str, words: str) -> None:
     ],
 )
 def test_other_text_is_left_alone(text: str) -> None:
-    assert spoken(text, "Sage") == text
+    assert strip_speech_label(text, "Sage") == text
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,16 @@ def test_other_text_is_left_alone(text: str) -> None:
     ],
 )
 def test_an_act_follows_the_name(raw: str, act: str) -> None:
-    assert acted(raw, "Sage") == act
+    assert strip_actor_name(raw, "Sage") == act
 
 
 def test_a_name_is_no_pattern() -> None:
-    assert spoken("Mr. (X): hi", "Mr. (X)") == "hi"
-    assert spoken("Mrs (X): hi", "Mr. (X)") == "Mrs (X): hi"
-    assert spoken(": hi", "") == ": hi"
+    assert strip_speech_label("Mr. (X): hi", "Mr. (X)") == "hi"
+    assert strip_speech_label("Mrs (X): hi", "Mr. (X)") == "Mrs (X): hi"
+    assert strip_speech_label(": hi", "") == ": hi"
 
 
 @given(st.text(st.sampled_from('Sage:*" says,“”hi\n')), st.sampled_from(["Sage", "", "S"]))
 def test_unwrapping_twice_is_unwrapping_once(text: str, name: str) -> None:
-    assert spoken(spoken(text, name), name) == spoken(text, name)
-    assert acted(acted(text, name), name) == acted(text, name)
+    assert strip_speech_label(strip_speech_label(text, name), name) == strip_speech_label(text, name)
+    assert strip_actor_name(strip_actor_name(text, name), name) == strip_actor_name(text, name)

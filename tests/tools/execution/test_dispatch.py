@@ -6,7 +6,7 @@ from twisted.logger import capturedLogs
 
 from llm.messages import ToolCall
 from tests.guards import FlushFailures
-from tests.tools.steps import Step
+from tests.tools.execution.steps import Step
 from tools.context import ToolContext
 from tools.errors import Status, ToolFailed, ToolRetry
 from tools.execution.dispatch import Dispatcher

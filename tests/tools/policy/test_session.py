@@ -1,4 +1,4 @@
-"""Rules as the dispatcher keeps them: what is counted, what is in sight, and what a refused call is told."""
+"""Policy as the dispatcher keeps it: what is counted, what is in view, and what a refused call is told."""
 
 from collections.abc import Sequence
 from dataclasses import replace

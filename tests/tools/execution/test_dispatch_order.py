@@ -5,7 +5,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
 from llm.messages import ToolCall
-from tests.tools.steps import Step
+from tests.tools.execution.steps import Step
 from tools.context import ToolContext
 from tools.errors import Status
 from tools.execution.step import MAX_TOGETHER
