@@ -128,9 +128,9 @@ class Api:
 
     async def post(self, path: str, record: JSONObject) -> Reply:
         """Return the answer to a JSON record. Raises WebError."""
-        return await self._call("POST", self._url(path), encoded(record))
+        return await self._call("POST", self._url(path), encode_record(record))
 
-    def listed(self, reply: Reply, name: str) -> list[object]:
+    def list_of(self, reply: Reply, name: str) -> list[object]:
         """Return the list that a good answer has under `name`. Raises WebError when there is none."""
         found = reply.record.get(name)
         if isinstance(found, list):
@@ -159,7 +159,7 @@ class Api:
             # An error status says more than the reason why the rest of its page did not arrive.
             if sink.status < _ERROR:
                 raise self._failure(error) from error
-        return self._checked(Reply(sink.status, sink.headers, sink.body, self.shared.clock.seconds()))
+        return self._check(Reply(sink.status, sink.headers, sink.body, self.shared.clock.seconds()))
 
     def _failure(self, error: ResilienceError) -> WebError:
         match error:
@@ -172,7 +172,7 @@ class Api:
             case _:
                 return self.error(ErrorKind.NETWORK, f"broke off: {error}")
 
-    def _checked(self, reply: Reply) -> Reply:
+    def _check(self, reply: Reply) -> Reply:
         if _REDIRECT <= reply.status < _ERROR:
             message = f"answered with a redirect ({reply.status}), which is not followed; check its address"
             raise self.error(ErrorKind.SERVER, message)
@@ -198,7 +198,7 @@ class _Answer(Collected):
         return self.status >= _ERROR and self._size >= MAX_ERROR_BYTES
 
 
-def encoded(record: Mapping[str, JSON]) -> bytes:
+def encode_record(record: Mapping[str, JSON]) -> bytes:
     """Return the record as JSON. Half a surrogate pair, which a model can write and JSON cannot hold, becomes `?`."""
     try:
         return orjson.dumps(record)

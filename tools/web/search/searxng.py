@@ -11,7 +11,7 @@ from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Reply, Shared
 from tools.web.search.query import domains_of, range_word, text_of, with_sites
 from tools.web.search.refusals import Refusal, refusal_of
-from tools.web.search.results import taken
+from tools.web.search.results import parse_results
 from tools.web.source.protocol import SearchQuery, SearchResult
 
 JSON_IS_OFF = "answers no JSON (403): JSON is off: add json to search.formats in settings.yml"
@@ -53,18 +53,18 @@ class SearxngSearchProvider:
             parameters["time_range"] = word
         parameters |= {name: value for name, value in self._options if value}
         reply = await self._api.get("search", parameters)
-        entries = self._api.listed(reply, "results")
-        results = taken(entries, query.limit)
+        entries = self._api.list_of(reply, "results")
+        results = parse_results(entries, query.limit)
         if not results:
             self._complain(reply)
         if len(results) < query.limit and len(entries) >= FULL_PAGE:
-            results = taken([*entries, *await self._second_page(parameters)], query.limit)
+            results = parse_results([*entries, *await self._second_page(parameters)], query.limit)
         return results
 
     async def _second_page(self, parameters: dict[str, str]) -> list[object]:
         """Return more entries; none when the second page fails, since the first must do then."""
         try:
-            return self._api.listed(await self._api.get("search", parameters | {"pageno": "2"}), "results")
+            return self._api.list_of(await self._api.get("search", parameters | {"pageno": "2"}), "results")
         except WebError:
             return []
 

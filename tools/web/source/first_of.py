@@ -77,7 +77,7 @@ class FirstOf(Generic[Q, A]):
             raise join_errors(tuple(failed.values()), self._clock.seconds())
         return lacking
 
-    def troubles(self, what: str, now: float) -> list[str]:
+    def describe_failures(self, what: str, now: float) -> list[str]:
         """Return a line for the owner, with all that is known, for each provider whose last answer was an error."""
         lasts = ((source.name, *source.state.last_failure) for source in self._sources if source.state.last_failure)
         return [f"{what} by {name}: {now - at:.0f} s ago ({last.kind}): {last.message}" for name, at, last in lasts]

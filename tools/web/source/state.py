@@ -80,8 +80,8 @@ class ProviderState:
         self.failures = 0
         #: Until when the other providers go first.
         self.after_others_until = 0.0
-        #: Why it is not asked in its turn.
-        self.trouble: ErrorInfo | None = None
+        #: The error after which it is not asked in its turn.
+        self.pause_reason: ErrorInfo | None = None
         #: When it failed last, and how; None when its last answer was good.
         self.last_failure: tuple[float, ErrorInfo] | None = None
 
@@ -104,7 +104,7 @@ class ProviderState:
         if self._is_news(question):
             self.failures = 0
             self.after_others_until = 0.0
-            self.trouble = None
+            self.pause_reason = None
 
     def note_failure(self, question: Question, error: ErrorInfo, *, was_sent: bool = True) -> bool:
         """Note a failure. Return True when the key was refused and the provider is left alone for that from now on.
@@ -128,7 +128,7 @@ class ProviderState:
             self._news_at = self._serial
             self.failures += 1
             self.after_others_until = max(self.after_others_until, now + self._pause())
-        self.trouble = error
+        self.pause_reason = error
         return False
 
     def change_configuration(self) -> None:
@@ -136,7 +136,7 @@ class ProviderState:
         self._version += 1
         self.failures = 0
         self.after_others_until = 0.0
-        self.trouble = None
+        self.pause_reason = None
         self.bucket.release()
         self._revocation.lift()
 
@@ -167,7 +167,7 @@ class ProviderState:
         if self.refusal:
             why = f"not asked for another {wait:.0f} s, it refused the key: {self.refusal}"
             return ErrorInfo(ErrorKind.AUTH, why, name, at)
-        last = self.trouble or ErrorInfo(ErrorKind.NETWORK, "it failed lately", name)
+        last = self.pause_reason or ErrorInfo(ErrorKind.NETWORK, "it failed lately", name)
         return ErrorInfo(last.kind, f"not asked for another {wait:.0f} s: {last.message}", name, at)
 
     @property

@@ -73,16 +73,16 @@ def _faults(name: str) -> list[str]:
 async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) -> None:
     if options.name == _PROXY:
         async with serve_proxy(SearchPages(mode=options.fault or "answer"), reactor, options.port) as (url, _):
-            await _told(url)
+            await _describe(url)
         return
     service = SERVICES[options.name](reactor, options.found, options.key)
     if options.fault:
         service.fail(options.fault)
     async with serve(service, reactor, options.port) as url:
-        await _told(url)
+        await _describe(url)
 
 
-async def _told(url: str) -> None:
+async def _describe(url: str) -> None:
     sys.stdout.write(f"{url}\n")
     sys.stdout.flush()
     await Deferred()

@@ -137,7 +137,7 @@ class FakeService(Resource, ABC):
 
     def fail_with(self, answer: Answer, times: int = 1_000_000) -> None:
         """Give this answer to the next `times` requests."""
-        self._fault, self._times = (lambda _asked: answer), times
+        self._fault, self._times = (lambda _: answer), times
 
     def hits(self, asked: Asked) -> Sequence[Hit]:
         """Return the hits for a request."""
@@ -145,7 +145,7 @@ class FakeService(Resource, ABC):
 
     def render(self, request: Request) -> int:
         """Record the request and answer it."""
-        asked = _asked(request)
+        asked = _read_request(request)
         self.asked.append(asked)
         Playing(self._clock, request, self._answer(asked), lambda: self.abandoned.append(asked)).start()
         return NOT_DONE_YET
@@ -227,7 +227,7 @@ def number_in(value: object, low: int, high: int, otherwise: int) -> int | None:
     return value if isinstance(value, int) and low <= value <= high else None
 
 
-def _asked(request: Request) -> Asked:
+def _read_request(request: Request) -> Asked:
     raw = request.content.read() if request.content else b""
     headers = {
         name.decode("latin-1").lower(): ", ".join(value.decode("latin-1") for value in values)

@@ -206,7 +206,7 @@ class _Connection(Protocol):
             self.abort()
             return
         if self._answer is None and b"\r\n\r\n" in self._received:
-            asked = _asked(self._received)
+            asked = _read_head(self._received)
             self._owner.site.requests.append(asked)
             self._answer = self._owner.site.answer_to(asked.path)
             self._pieces = self._answer.pieces()
@@ -255,7 +255,7 @@ def _after(start: bytes, piece: bytes) -> Iterator[bytes]:
     yield from repeat(piece)
 
 
-def _asked(received: bytes) -> Asked:
+def _read_head(received: bytes) -> Asked:
     first, *lines = received.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
     fields = (line.partition(":") for line in lines)
     return Asked(first.split(" ")[1], {name.strip().lower(): value.strip() for name, _, value in fields})
