@@ -58,7 +58,7 @@ class Citations:
 
     def number(self, url: str, title: str = "") -> int:
         """Return the number of this source, a new one for a new URL. The first title is kept."""
-        # Where the web is used, `urls` is loaded since the start; without the web nothing is cited.
+        # Where the web is used, this is loaded since the start; without the web nothing is cited.
         from tools.web.fetch.url import normal_url  # noqa: PLC0415  (two parsers and the table of addresses)
 
         key = normal_url(url)

@@ -23,7 +23,7 @@ from llm.messages import JSON
 from tools.text.clean import one_line
 from tools.web.errors import ErrorKind
 from tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
-from tools.web.search.api import Api, ProviderOptions, Reply, Shared
+from tools.web.search.api import Api, ApiReply, ProviderOptions, Shared
 from tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
 from tools.web.source.paging import part_of
 from tools.web.source.protocol import ReadResult
@@ -89,7 +89,7 @@ class Crawl4AIReadProvider:
         return (markdown or "").strip()
 
 
-def _explain(reply: Reply) -> Refusal:
+def _explain(reply: ApiReply) -> Refusal:
     """Explain an error in FastAPI's words. A browser's failure with a page is the page's, not the server's."""
     record = reply.record
     message = clean_message(_detail(record.get("detail")) or _detail(record.get("error")))

@@ -6,7 +6,7 @@ from twisted.internet.task import deferLater
 from twisted.web.http_headers import Headers
 
 from tools.web.errors import ErrorKind
-from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Reply, Shared
+from tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
 from tools.web.search.query import domains_of, text_of, with_sites
 from tools.web.search.refusals import Refusal, refusal_of
 from tools.web.search.results import parse_results, without_markup
@@ -78,7 +78,7 @@ def closed_windows(headers: Headers) -> tuple[float, float]:
     return closed[0] if closed else 0.0, max(closed[1:], default=0.0)
 
 
-def _refusal(reply: Reply) -> Refusal:
+def _refusal(reply: ApiReply) -> Refusal:
     """Explain Brave's errors: a 429 lasts a second, or the rest of the month."""
     plain = refusal_of(reply)
     if reply.status != _RATE_LIMITED:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tools.text.clean import one_line
 from tools.web.errors import ErrorKind, WebError
-from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Reply, Shared
+from tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
 from tools.web.search.query import domains_of, range_word, text_of, with_sites
 from tools.web.search.refusals import Refusal, refusal_of
 from tools.web.search.results import parse_results
@@ -68,7 +68,7 @@ class SearxngSearchProvider:
         except WebError:
             return []
 
-    def _complain(self, reply: Reply) -> None:
+    def _complain(self, reply: ApiReply) -> None:
         """Raise WebError when nothing was found and engines failed: then there may be hits all the same."""
         if failed := _unresponsive(reply.record.get("unresponsive_engines")):
             message = f"found nothing, and some of its engines failed: {failed}"
@@ -82,7 +82,7 @@ def _unresponsive(engines: object) -> str:
     return ", ".join([word for word in told if word][:_MAX_ENGINES])
 
 
-def _refusal(reply: Reply) -> Refusal:
+def _refusal(reply: ApiReply) -> Refusal:
     """Explain SearXNG's errors. Most often it is a 403 with a page: JSON is off until the operator turns it on."""
     if reply.status == _FORBIDDEN and not reply.record:
         return Refusal(ErrorKind.AUTH, JSON_IS_OFF)

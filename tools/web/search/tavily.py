@@ -9,7 +9,7 @@ from llm.wire.rate_limits import Moment, retry_wish
 from tools.text.clean import one_line
 from tools.web.errors import ErrorKind
 from tools.web.fetch.url import normal_url
-from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Reply, Shared
+from tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
 from tools.web.search.query import domains_of, range_word, text_of
 from tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
 from tools.web.search.results import MAX_TITLE_CHARS, parse_results
@@ -76,7 +76,7 @@ class TavilyProvider:
         kept = content[offset : offset + max_length]
         return ReadResult(url, _title(page, content), kept, len(kept), len(content), len(kept) < len(content))
 
-    async def _ask(self, path: str, record: JSONObject) -> Reply:
+    async def _ask(self, path: str, record: JSONObject) -> ApiReply:
         reply = await self._api.post(path, record if self._is_keyless else {**record, "include_usage": True})
         usage = reply.record.get("usage")
         spent = usage.get("credits") if isinstance(usage, dict) else None
@@ -85,7 +85,7 @@ class TavilyProvider:
         return reply
 
 
-def _refusal(reply: Reply) -> Refusal:
+def _refusal(reply: ApiReply) -> Refusal:
     """Explain Tavily's errors: `detail.error` with a key; without one an `error` object that says when to come back."""
     detail, keyless = reply.record.get("detail"), reply.record.get("error")
     if isinstance(detail, dict) and isinstance(words := detail.get("error"), str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llm.messages import JSON
 from llm.testing.answer import Answer
-from tools.web.testing.service import Asked, FakeService, Fault, Hit, answer, bearer, page
+from tools.web.testing.service import ApiRequest, FakeService, Fault, Hit, answer, bearer, page
 
 _RANGES = {None, "", "day", "week", "month", "year"}
 PAGE = 10
@@ -14,7 +14,7 @@ FAILED_ENGINES: list[JSON] = [["duckduckgo", "Suspended: too many requests"], ["
 class FakeSearxng(FakeService):
     """Answers `GET /search` in the current version's shape; one of its results has neither address nor title."""
 
-    def good(self, asked: Asked) -> Answer:
+    def good(self, asked: ApiRequest) -> Answer:
         """Return a page of results."""
         if asked.path == "/healthz":
             return Answer(200, {"Content-Type": "text/plain"}, (b"OK",))
@@ -42,7 +42,7 @@ class FakeSearxng(FakeService):
             "key-values-only": lambda asked: _answer_to(asked.query.get("q", ""), [_KEY_VALUE]),
         }
 
-    def credential(self, asked: Asked) -> str:
+    def credential(self, asked: ApiRequest) -> str:
         """Return the bearer token that a proxy in front may want."""
         return bearer(asked)
 
