@@ -67,4 +67,4 @@ class ToolContext:
 
     def cite(self, words: str) -> str:
         """Return words for people's ears, with the sources that they name below them."""
-        return self.web.cited(words) if self.web else words
+        return self.web.add_sources(words) if self.web else words

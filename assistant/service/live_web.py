@@ -57,14 +57,14 @@ class SharedWeb:
         """
         async with self._making:
             if self._web is None:
-                self._web = await self._made(self.config, bound)
+                self._web = await self._make(self.config, bound)
         return self._web.tools(assistant) if self._web else ()
 
     async def change(self, config: WebConfig, bound: BoundKeys) -> None:
         """Use these settings from now on. Raises SettingsError and KeyReferenceError, and then changes nothing."""
         await in_daemon_thread(self._reactor, _LOAD_SECONDS, lambda: load_web(config))
         async with self._making:
-            made = await self._made(config, bound)
+            made = await self._make(config, bound)
             if self._web is not None:
                 self._former.append(self._web)
             self._web, self.config = made, config
@@ -96,6 +96,6 @@ class SharedWeb:
         if self._web is not None:
             await self._web.stop()
 
-    async def _made(self, config: WebConfig, bound: BoundKeys) -> Web | None:
+    async def _make(self, config: WebConfig, bound: BoundKeys) -> Web | None:
         keys, exchange, wall = self._keys, self._exchange, self._wall
         return await web_of(config, bound, keys, exchange, reactor=self._reactor, random=self._random, wall=wall)

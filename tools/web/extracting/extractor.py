@@ -118,7 +118,7 @@ class Extractor:
 
         Fails with WebError. Cancelling gives up the page's place.
         """
-        what = _told(body, content_type, url)
+        what = _reason(body, content_type, url)
         if self._stopped is not None:
             return fail(WebError(ErrorKind.SERVER, "the page reader has been stopped"))
         if len(body) > self.limits.input_bytes:
@@ -174,7 +174,7 @@ class Extractor:
 
     def _start(self) -> None:
         shift = _Shift()
-        shift.worker = Worker(self._hear, lambda: self._ended(shift), self.limits)
+        shift.worker = Worker(self._hear, lambda: self._note_end(shift), self.limits)
         self._shift = shift
         self.counts.started += 1
         self._set_timer(self.limits.start_seconds, self._kill)
@@ -241,7 +241,7 @@ class Extractor:
     def _kill_leaving(self) -> None:
         self._kill(starting=False)
 
-    def _ended(self, shift: _Shift) -> None:
+    def _note_end(self, shift: _Shift) -> None:
         """Note that the worker has ended; start another if pages wait."""
         self._shift = None
         self._set_timer(None)
@@ -286,7 +286,7 @@ class Extractor:
         self._timer = None if seconds is None or not callable(act) else self._clock.callLater(seconds, act)
 
 
-def _told(body: bytes, content_type: str, url: str) -> str:
+def _reason(body: bytes, content_type: str, url: str) -> str:
     """Describe a page for an error: its host, type and size, never its whole address."""
     try:
         host = urlsplit(url).hostname or "an unknown place"

@@ -37,7 +37,7 @@ def normal_name(written: str) -> str:
         raise BadHost("percent sign in the host")
     if len(written) > MAX_HOST_CHARS + 1:
         raise BadHost("host too long")
-    name = _encoded(written)
+    name = _encode(written)
     name = name.removesuffix(".")
     labels = name.split(".")
     if "" in labels:
@@ -124,7 +124,7 @@ def _bare(written: str) -> str:
     return re.sub(r":[0-9]*\Z", "", name).removeprefix("*").strip(".")
 
 
-def _encoded(written: str) -> str:
+def _encode(written: str) -> str:
     """Return the name in ASCII.
 
     Raises BadHost for characters that two versions of the Unicode tables could read differently.

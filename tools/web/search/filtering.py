@@ -52,7 +52,7 @@ class FilteredSearch:
         When hits may have to be left out, more are asked for than are shown. If too few are left, the provider is
         asked once more, for the most hits it gives. Raises WebError; POLICY for domains that may not be searched.
         """
-        asked = narrowed(query, self._domains)
+        asked = narrow(query, self._domains)
         is_filtered = bool(self._domains.blocked or asked.allowed_domains)
         limits = (max(query.limit, min(2 * query.limit, MOST_ASKED)), MOST_ASKED) if is_filtered else (query.limit,)
         found = Hits(())
@@ -64,13 +64,13 @@ class FilteredSearch:
                 if not kept:
                     raise
                 break
-            kept = sifted(found, asked, self._domains.blocked)
+            kept = sift(found, asked, self._domains.blocked)
             if len(kept) >= query.limit or len(found) < limit:
                 break
-        return replace(found, results=kept, notes=(*found.notes, *_left_out(query, asked)))
+        return replace(found, results=kept, notes=(*found.notes, *_note_left_out(query, asked)))
 
 
-def _left_out(query: SearchQuery, asked: SearchQuery) -> tuple[str, ...]:
+def _note_left_out(query: SearchQuery, asked: SearchQuery) -> tuple[str, ...]:
     """Return the note about domains that were asked for and may not be searched."""
     names = [name for name in normal_domains(query.allowed_domains) if not _overlaps(name, asked.allowed_domains)]
     return (f"It is not allowed to search {', '.join(names[:5])}.",) if names else ()
@@ -80,7 +80,7 @@ def _overlaps(name: str, domains: Sequence[str]) -> bool:
     return is_within(name, domains) or any(is_within(other, [name]) for other in domains)
 
 
-def narrowed(query: SearchQuery, domains: Domains) -> SearchQuery:
+def narrow(query: SearchQuery, domains: Domains) -> SearchQuery:
     """Return the query with only the domains the operator allows. Raises WebError when none of those named is left."""
     wanted = normal_domains(query.allowed_domains)
     allowed, blocked = normal_domains(domains.allowed), normal_domains(domains.blocked)
@@ -96,7 +96,7 @@ def narrowed(query: SearchQuery, domains: Domains) -> SearchQuery:
     return replace(query, allowed_domains=names)
 
 
-def sifted(found: Iterable[SearchResult], query: SearchQuery, blocked: Iterable[str] = ()) -> tuple[SearchResult, ...]:
+def sift(found: Iterable[SearchResult], query: SearchQuery, blocked: Iterable[str] = ()) -> tuple[SearchResult, ...]:
     """Return the hits that may be shown, best first and cleaned; of several with one URL, the first."""
     wanted, unwanted = normal_domains(query.allowed_domains), normal_domains(blocked)
     kept: dict[str, SearchResult] = {}
@@ -111,7 +111,7 @@ def sifted(found: Iterable[SearchResult], query: SearchQuery, blocked: Iterable[
     return tuple(kept.values())
 
 
-def focused(found: Sequence[SearchResult], text: str) -> tuple[SearchResult, ...]:
+def focus(found: Sequence[SearchResult], text: str) -> tuple[SearchResult, ...]:
     """Return the hits that share most words with the question, at most `MOST_FOCUSED`; the first ones when none does.
 
     In each snippet, the clauses that fit best come first.
