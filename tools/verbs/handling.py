@@ -19,9 +19,7 @@ from tools.requirement import Requirement
 from tools.text.clean import clean_heard, one_line
 from tools.text.names import candidates, pick
 from tools.tool import Arguments, Category, Labelled, Reach, Tool
-
-#: What a command prints is trusted at most as a player's words: it may show what any player wrote.
-MOST_TRUST = 1
+from tools.verbs.execute_command import MOST_TRUST
 
 
 class ThingArguments(Arguments):
@@ -54,7 +52,7 @@ class _Handling:
         """What the game requires for all of the commands together."""
         return Requirement(
             max(command.permission for command in self.commands),
-            tuple("/".join((command.name, *command.switches)) for command in self.commands),
+            tuple(command.full_name for command in self.commands),
             "; ".join(command.line for command in self.commands),
             affects=self._affected if all(command.affects for command in self.commands) else None,
         )
