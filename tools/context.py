@@ -28,9 +28,9 @@ __all__ = [
 
 
 class WebKnowledge(Protocol):
-    """What a run knows of the web (`tools/web/turn.py`); only the web's own tools know more of it than this."""
+    """What a run knows of the web (`tools/web/cite.py`); only the web's own tools know more of it than this."""
 
-    def cited(self, words: str) -> str:
+    def add_sources(self, words: str) -> str:
         """Return the words without marks of unknown sources, followed by the sources that they name."""
         ...
 

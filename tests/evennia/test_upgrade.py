@@ -30,7 +30,8 @@ from tests.evennia.opened import opened, turns
 from tests.evennia.test_install import STOCK
 from tests.evennia.village import Village
 
-#: The rows of Sage, who lives and has an account, of Iris, who is switched off, and of Anna, who plays.
+#: The rows of Sage, who lives and has an account, of Iris, who is switched off, and of Anna, who plays. Their numbers
+#: were raised by 9000: Evennia keeps some objects of other tests in memory by their numbers.
 OLD_GAME = Path(__file__).with_name("game_of_2e5e86e.json")
 #: What stands in the database of a game.
 TYPECLASSES = {

@@ -11,7 +11,7 @@ from tools.text.clean import clean_heard, one_line
 from tools.tool import Arguments, Category, Tool
 from tools.trust import Source
 from tools.web.advice import advice, log_failure
-from tools.web.cite import WebTurn
+from tools.web.cite import WebTurn, turn_of
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.url import MAX_URL_CHARS, UrlOrigin, UrlPolicy, parse
 from tools.web.results import OpenPageToolResult
@@ -48,7 +48,7 @@ def open_page_tool(
 
     async def open_page(arguments: OpenPageArguments, context: ToolContext) -> OpenPageToolResult:
         """Return the page, or a result that says what is wrong and what to do."""
-        turn = context.web if isinstance(context.web, WebTurn) else WebTurn()
+        turn = turn_of(context)
         try:
             url = _parse_allowed(arguments.url, policy, turn)
             length = min(arguments.max_length or max_page_length, max_page_length)

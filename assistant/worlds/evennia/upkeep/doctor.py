@@ -1,4 +1,4 @@
-"""Checks the game itself for the in-game doctor; the household checks model, key and journal."""
+"""Checks the game itself for the in-game doctor; the service checks model, key and journal."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _INTERFACES = {
 
 
 async def findings() -> list[Finding]:
-    """Check packages, household, settings, reactor, the game's database and the ports that others can reach."""
-    return [packages(), whole_house(), *renamed(), reactor_in_use(), pragmas.finding(), *ports()]
+    """Check packages, the service, settings, the reactor, the game's database and the ports that others can reach."""
+    return [packages(), service_in_use(), *renamed(), reactor_in_use(), pragmas.finding(), *ports()]
 
 
 def counters(runner: AssistantRunner) -> Iterable[Finding]:
@@ -46,14 +46,14 @@ def packages() -> Finding:
     return Finding("packages", FindingState.WRONG if in_the_way else FindingState.OK, said)
 
 
-def whole_house() -> Finding:
+def service_in_use() -> Finding:
     """Check whether assistants can live at all."""
     try:
         trouble = server.service().trouble or "; ".join(one.sentence for one in server.service().troubles.of(EVERYBODY))
     except server.ServiceNotRunning as error:
         trouble = str(error)
     said = trouble or f"open; what the assistants remember is in {server.service().home.journal}"
-    return Finding("household", FindingState.WRONG if trouble else FindingState.OK, said)
+    return Finding("service", FindingState.WRONG if trouble else FindingState.OK, said)
 
 
 def renamed() -> Iterable[Finding]:

@@ -1,4 +1,4 @@
-"""The household of a Server process: opened and closed with it, and never in the way of the game's start."""
+"""The service of a Server process: opened and closed with it, and never in the way of the game's start."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def test_it_is_closed_in_time_while_a_model_server_hangs(tmp_path: Path) -
         while not fake.chats:
             await turns(1)
         started = reactor.seconds()
-        await server.close_house()
+        await server.close_service()
         assert reactor.seconds() - started < 1.0
         assert not server.is_open()
         # What came in between ends nowhere, and raises nothing.
@@ -74,9 +74,9 @@ async def test_a_run_that_a_stop_cut_off_is_answered_after_the_next_start(tmp_pa
         anna.does("say Hello Sage")
         while not fake.chats:
             await turns(1)
-        await server.close_house()
+        await server.close_service()
         anna.raw()
-        server.open_house()
+        server.open_service()
         script = script_of(sage)
         assert script is not None
         script.at_server_start()
@@ -87,7 +87,7 @@ async def test_a_run_that_a_stop_cut_off_is_answered_after_the_next_start(tmp_pa
 async def test_opening_twice_is_opening_once(tmp_path: Path) -> None:
     async with opened(tmp_path):
         first = server.service()
-        server.open_house()
+        server.open_service()
         assert server.service() is first
 
 
@@ -100,5 +100,5 @@ async def test_the_heap_is_settled_once_more_when_everybody_is_awake_unless_the_
     async with opened(tmp_path):
         (at,) = settling()
         assert at == pytest.approx(reactor.seconds() + server.AWAKE_SECONDS, abs=5)
-        await server.close_house()
+        await server.close_service()
         assert settling() == []

@@ -49,7 +49,7 @@ class EventListener(Protocol):
         ...
 
 
-def perceived(ears: EventListener, perceive: Callable[[EventListener], None], who: str) -> None:
+def notify(ears: EventListener, perceive: Callable[[EventListener], None], who: str) -> None:
     """Let one listener perceive something. An error of this listener is logged and does not reach the others."""
     try:
         perceive(ears)

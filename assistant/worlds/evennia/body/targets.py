@@ -33,7 +33,7 @@ TOO_MANY = f"That line names more than {MOST} things, which nobody can approve a
 _log = Logger()
 
 
-def affected(character: Any, command: Any) -> tuple[Target, ...]:
+def find_targets(character: Any, command: Any) -> tuple[Target, ...]:
     """List where the character is, then what the resolved command would act on now. Raises ToolFailed."""
     with border(character.key):
         found: dict[str, Target] = {}
