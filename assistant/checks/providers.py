@@ -15,7 +15,7 @@ from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
 from assistant.runtime.off_thread import KEY_SECONDS
 
 if TYPE_CHECKING:
-    from assistant.runtime.web_tools import WebProviders
+    from assistant.web.web import WebProviders
 
 #: The longest time for a search and for a page, in seconds: providers give up earlier by themselves.
 SEARCH_SECONDS = 30.0

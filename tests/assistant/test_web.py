@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from assistant.config.settings import SettingsError
 from assistant.config.url_policy import policy_of
 from assistant.config.web import WebConfig
-from assistant.runtime.web_tools import Web, WebProviders
+from assistant.web.web import Web, WebProviders
 from llm.testing.serving import serve
 from resilience import HttpExchange
 from tests.tools.web.fetching import Names

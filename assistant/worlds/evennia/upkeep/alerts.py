@@ -15,7 +15,7 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.config.settings import SettingsError
-from assistant.runtime.troubles import EVERYBODY, Trouble, TroubleKind
+from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.showing import in_game_words, safe, sentence
 from assistant.worlds.evennia.upkeep.game_wide import KEPT_ALERTS, kept_as
