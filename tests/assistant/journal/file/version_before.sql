@@ -1,4 +1,4 @@
--- What `write_life` of life.py wrote with the program of commit 2e5e86e, the version before its modules moved into rooms.
+-- What `write_life` of ../life.py wrote with the program of commit 2e5e86e, the version before its modules moved into rooms.
 PRAGMA application_id=1299539009;
 PRAGMA user_version=3;
 BEGIN TRANSACTION;
