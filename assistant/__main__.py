@@ -23,7 +23,7 @@ from assistant.checks.finding import Finding, FindingState
 from assistant.command_line import RANKS, parser
 from assistant.keys.log import redacting
 from assistant.keys.redaction import Secrets
-from assistant.shadows import find_shadowed
+from assistant.shadows import shadowed
 from assistant.surfaces.doctor.screen import DoctorScreen
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
     """Read a journal and return the exit status. Makes no reactor: none is needed."""
-    if in_the_way := find_shadowed():
+    if in_the_way := shadowed():
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
     with _loading():
@@ -92,12 +92,12 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     The first two checks run before the reactor is imported, the first one even before most of our own modules.
     """
     screen = DoctorScreen(json=options.json)
-    if in_the_way := find_shadowed():
+    if in_the_way := shadowed():
         screen.show(Finding("packages", FindingState.WRONG, in_the_way))
         return 1
     screen.show(Finding("packages", FindingState.OK, "none of mud-assistant's own is hidden by another"))
     with _loading():
-        from assistant.checks.run import DoctorRequest, examine  # noqa: PLC0415  (after the check)
+        from assistant.checks.doctor import DoctorRequest, examine  # noqa: PLC0415  (after the check)
         from assistant.checks.web import PAGE  # noqa: PLC0415  (the same)
         from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings  # noqa: PLC0415  (the same)
 
@@ -121,7 +121,7 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
 
 def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
     """Run the dialogue that writes the settings, and return the exit status."""
-    if in_the_way := find_shadowed():
+    if in_the_way := shadowed():
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
     with _loading():
@@ -140,7 +140,7 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
 
 def _game(options: argparse.Namespace, _: Secrets) -> int:
     """Make and run a game, or stop one, and return the exit status. Reads no key and needs no reactor."""
-    if in_the_way := find_shadowed():
+    if in_the_way := shadowed():
         print(f"mud-assistant: {in_the_way}", file=sys.stderr)
         return 2
     from assistant.keys.reference import anchor  # noqa: PLC0415  (the same)
@@ -173,7 +173,7 @@ def _loading() -> Iterator[None]:
 
 def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Place]:
     """Begin the log; return the settings, overridden by the options, and the place. Raises _CannotStartError."""
-    if in_the_way := find_shadowed():
+    if in_the_way := shadowed():
         raise _CannotStartError(in_the_way)
     if sys.stdin is None:
         raise _CannotStartError("there is no standard input to read lines from")

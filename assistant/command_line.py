@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assistant.shadows import find_shadowed
+from assistant.shadows import shadowed
 from assistant.surfaces.replay import LAST_RUNS
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _providers() -> str:
     """Return a line for each provider, empty when another package hides ours."""
-    if find_shadowed():
+    if shadowed():
         return ""
     from assistant.config.known_providers import about, known_names  # noqa: PLC0415  (after the check, and for the help alone)
 

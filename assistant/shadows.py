@@ -12,7 +12,7 @@ from pathlib import Path
 OURS = ("tools", "llm", "resilience")
 
 
-def find_shadowed() -> str:
+def shadowed() -> str:
     """Return one sentence that names the hidden package and what to do; empty when all of them are found."""
     home = Path(__file__).resolve().parents[1]
     for name in OURS:

@@ -14,7 +14,7 @@ from assistant.config.web import WebConfig, WebProviderConfig
 from assistant.keys.reference import KEY_SECONDS, KeyReferenceError, KeySources, resolve_key
 
 if TYPE_CHECKING:
-    from assistant.runtime.web_tools import WebProviders
+    from assistant.web.web import WebProviders
 
 #: The longest time for a search and for a page, in seconds: providers give up earlier by themselves.
 SEARCH_SECONDS = 30.0

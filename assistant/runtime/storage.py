@@ -29,7 +29,6 @@ from assistant.journal import (
 )
 from assistant.journal.tables.erasure import erase
 from assistant.memory.rights import MemoryMutes, Mutes
-from assistant.runtime.troubles import Troubles
 from resilience import Launcher
 from tools import MemoryNotes, Notes
 
@@ -57,7 +56,7 @@ def in_memory(now: Callable[[], float], inbox_limit: int) -> Storage:
 class JournalFile:
     """One journal on disk, for all assistants of a process. `wall` gives seconds since 1970, on any thread.
 
-    `troubles` is told when the journal cannot be written or read.
+    `on_trouble` is told in a sentence when the journal cannot be written or read, and with "" when it can again.
     """
 
     # Any: the reactor as clock, and for calls from other threads.
@@ -67,9 +66,9 @@ class JournalFile:
         reactor: Any,
         wall: Callable[[], float],
         config: JournalConfig,
-        troubles: Troubles | None = None,
+        on_trouble: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.store = Store(path, reactor, wall, on_trouble=(troubles or Troubles()).of_journal)
+        self.store = Store(path, reactor, wall, on_trouble=on_trouble)
         self.bindings = StoredBindings(self.store)
         self.usage = StoredUsage(self.store)
         self._reactor = reactor

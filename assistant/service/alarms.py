@@ -14,8 +14,8 @@ from assistant.journal import Journal, JournalError
 from assistant.keys.sources import KeyReferenceError
 from assistant.loop.billing import TOTAL
 from assistant.runtime.character import Assistant
-from assistant.runtime.troubles import Trouble, TroubleKind, Troubles
 from assistant.service.status import key_refusals
+from assistant.service.troubles import Trouble, TroubleKind, Troubles
 from llm import LLMError
 from resilience import Pipeline
 from tools import Principal

@@ -17,7 +17,7 @@ from resilience.threads import in_daemon_thread
 from tools import Tool
 
 if TYPE_CHECKING:
-    from assistant.runtime.web_tools import Web
+    from assistant.web.web import Web
 
 #: How long loading the web's modules may take when it is switched on while assistants run, in seconds.
 _LOAD_SECONDS = 60.0

@@ -11,8 +11,8 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from assistant.checks.asking import asked
+from assistant.checks.doctor import DoctorRequest, examine
 from assistant.checks.finding import Finding
-from assistant.checks.run import DoctorRequest, examine
 from assistant.config.schema import Config, ModelConfig
 from assistant.config.web import WebConfig
 from assistant.events.floor import Floor
@@ -25,7 +25,6 @@ from assistant.models.choose import Chooser, NoModelError
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies
 from assistant.runtime.storage import JournalFile, Storage
-from assistant.runtime.troubles import Troubles
 from assistant.runtime.warming import Warmer
 from assistant.service.alarms import Lookout
 from assistant.service.closing import tell_who_waits, within
@@ -35,6 +34,7 @@ from assistant.service.live_web import SharedWeb
 from assistant.service.observers import Observers
 from assistant.service.runner import AssistantRunner
 from assistant.service.service_config import ServiceConfig
+from assistant.service.troubles import Troubles
 from assistant.service.usage_store import UsageRow, UsageStore, usage_rows
 from assistant.service.wiring import bindings_of
 from llm import Capabilities, LLMError
@@ -70,7 +70,7 @@ class AssistantService:
         self._random = random
         self._exchange = HttpExchange(reactor)
         self._capabilities = Capabilities()
-        self._journal = JournalFile(home.journal, reactor, home.wall, home.config.journal, self.troubles)
+        self._journal = JournalFile(home.journal, reactor, home.wall, home.config.journal, self.troubles.of_journal)
         self._ledger = Ledger(reactor.seconds, home.wall, home.config.budget.utc_offset_hours * 3600)
         self._spending = UsageStore(self._ledger, self._journal.usage)
         self.pipeline = Pipeline(reactor, random, self._ledger, self._spending.keep)

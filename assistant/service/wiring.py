@@ -26,7 +26,7 @@ from resilience import HttpExchange
 
 if TYPE_CHECKING:
     from assistant.runtime.character import Assistant
-    from assistant.runtime.web_tools import Web
+    from assistant.web.web import Web
 
 
 def bindings_of(config: Config, folder: Path) -> list[KeyBinding]:
@@ -39,7 +39,7 @@ def bindings_of(config: Config, folder: Path) -> list[KeyBinding]:
 def load_web(config: WebConfig) -> None:
     """Load the modules of the web if the settings use it. Blocks: for the start of a process, or another thread."""
     if config.search_provider or config.providers:
-        import assistant.runtime.web_tools  # noqa: F401, PLC0415  (sixty modules that a process without the web never needs)
+        import assistant.web.web  # noqa: F401, PLC0415  (sixty modules that a process without the web never needs)
 
 
 # Any: the reactor as clock and as maker of connections, threads and processes.
@@ -56,7 +56,7 @@ async def web_of(
     """Return the web of the settings, None when they use none. Raises SettingsError and KeyReferenceError."""
     if not config.search_provider:
         return None
-    from assistant.runtime.web_tools import Web, WebProviders  # noqa: PLC0415  (`load_web` loaded it at the start of the game)
+    from assistant.web.web import Web, WebProviders  # noqa: PLC0415  (`load_web` loaded it at the start of the game)
 
     async def key_of(name: str) -> str:
         provider = config.providers.get(name, WebProviderConfig())

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.shadows import OURS, find_shadowed
+from assistant.shadows import OURS, shadowed
 
 
 def test_nothing_is_in_the_way_here() -> None:
-    assert find_shadowed() == ""
+    assert shadowed() == ""
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -6,7 +6,7 @@ import pytest
 from twisted.internet.task import deferLater
 
 from assistant.journal import JournalUnwritable
-from assistant.runtime.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
+from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
 from tests.assistant.living import reactor
 from tests.assistant.service.home import village
 

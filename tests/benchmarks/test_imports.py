@@ -19,7 +19,7 @@ NO_WEB = (
     "hyperlink",
     "tools.web.registry",
     "tools.web.fetch.url",
-    "assistant.runtime.web_tools",
+    "assistant.web.web",
 )
 #: What no process needs before somebody asks for it, beyond what Twisted loads by itself (OpenSSL and asyncio today).
 NEVER = (
@@ -67,7 +67,7 @@ def test_what_the_settings_do_not_ask_for_is_not_loaded(code: str) -> None:
 def test_a_game_with_the_web_has_loaded_it_before_anybody_plays() -> None:
     settings = "from assistant.config.schema import WebConfig\nfrom assistant.service.wiring import load_web\n"
     assert loaded(f"{settings}load_web(WebConfig(search_provider='duckduckgo'))") >= {
-        "assistant.runtime.web_tools",
+        "assistant.web.web",
         *NO_WEB,
     }
 

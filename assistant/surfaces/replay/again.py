@@ -20,9 +20,9 @@ from assistant.models.choose import EMBEDDED_WITHHELD
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.storage import in_memory
-from assistant.runtime.web_tools import policy_of
 from assistant.surfaces.replay.recorded import RecordedRun, in_whole_answers
 from assistant.surfaces.replay.stage import NobodyOnTheWeb, Nowhere, RecordedModel, Stage, Tape
+from assistant.web.web import policy_of
 from llm import Capabilities, get_provider
 from resilience import HttpExchange, Pipeline
 from tools import Kind, Principal, Registry, Tool

@@ -16,9 +16,9 @@ from assistant.keys.redaction import Secrets
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.character import Assistant
 from assistant.runtime.storage import JournalFile, Storage, in_memory
-from assistant.runtime.troubles import Troubles
 from assistant.runtime.warming import Warmer
 from assistant.service.showing import scene_text
+from assistant.service.troubles import Troubles
 from assistant.service.usage_store import UsageStore
 from assistant.surfaces.trial.discreet import DiscreetScreen
 from assistant.surfaces.trial.lines import PipeLines
@@ -31,8 +31,8 @@ from tools import Kind, Principal
 from tools.text.clean import clean_heard
 
 if TYPE_CHECKING:
-    from assistant.runtime.web_tools import Web
     from assistant.surfaces.trial.terminal import Terminal
+    from assistant.web.web import Web
 
 #: How many characters of a line of input the transcript repeats.
 SHOWN_CHARS = 200

@@ -19,7 +19,7 @@ from assistant.models.choose import Chooser, NoModelError
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import granted_tools
 from assistant.runtime.storage import JournalFile
-from assistant.runtime.troubles import Troubles
+from assistant.service.troubles import Troubles
 from assistant.service.wiring import bindings_of, embedded_model, web_of
 from assistant.surfaces.setup.dialogue import Dialogue, NotSetUp
 from assistant.surfaces.setup.typed import StandardInput
@@ -35,7 +35,7 @@ from tools import Registry
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 if TYPE_CHECKING:
-    from assistant.runtime.web_tools import Web
+    from assistant.web.web import Web
 
 _PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
 #: The most seconds that measuring this machine may take.
@@ -83,7 +83,7 @@ class _Start:
         if not config.file:
             return await self._converse(None)
         path = self.options.folder / config.file
-        journal = JournalFile(path, self.reactor, self.options.wall, config, self.troubles)
+        journal = JournalFile(path, self.reactor, self.options.wall, config, self.troubles.of_journal)
         opened = await journal.open()
         try:
             if not isinstance(opened, Sound) or opened.new:

@@ -12,10 +12,10 @@ from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.trace import StepTrace
 from assistant.journal import JournalError
 from assistant.runtime.character import Assistant
-from assistant.runtime.troubles import Trouble, Troubles
 from assistant.service.rights_text import approvals_text, covered_text, forgotten_text, remembered_text
 from assistant.service.showing import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
 from assistant.service.status import status_text, trouble_text
+from assistant.service.troubles import Trouble, Troubles
 from assistant.surfaces.trial.commands import (
     HELP,
     Channel,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.apps import AppConfig
 from django.core.exceptions import ImproperlyConfigured
 
-from assistant.shadows import find_shadowed
+from assistant.shadows import shadowed
 
 
 class MudAssistantConfig(AppConfig):  # type: ignore[misc]  # Django has no types
@@ -17,5 +17,5 @@ class MudAssistantConfig(AppConfig):  # type: ignore[misc]  # Django has no type
 
     def ready(self) -> None:
         """Raise ImproperlyConfigured when a package of the game hides one of ours."""
-        if in_the_way := find_shadowed():
+        if in_the_way := shadowed():
             raise ImproperlyConfigured(in_the_way)

@@ -15,7 +15,7 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.config.settings import SettingsError
-from assistant.runtime.troubles import EVERYBODY, Trouble, TroubleKind
+from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.console.showing import in_game_words, safe, sentence
 from assistant.worlds.evennia.stored import KEPT_ALERTS, read_stored

@@ -9,9 +9,9 @@ from django.conf import settings
 from assistant.checks.finding import Finding, FindingState
 from assistant.config.former_names import list_renamed
 from assistant.models.counting import how_counted
-from assistant.runtime.troubles import EVERYBODY
 from assistant.service.runner import AssistantRunner
-from assistant.shadows import find_shadowed
+from assistant.service.troubles import EVERYBODY
+from assistant.shadows import shadowed
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.upkeep import pragmas
 
@@ -41,7 +41,7 @@ def counters(runner: AssistantRunner) -> Iterable[Finding]:
 
 def packages() -> Finding:
     """Check whether another package hides one of ours."""
-    in_the_way = find_shadowed()
+    in_the_way = shadowed()
     said = in_the_way or "none of mud-assistant's own is hidden by another"
     return Finding("packages", FindingState.WRONG if in_the_way else FindingState.OK, said)
 

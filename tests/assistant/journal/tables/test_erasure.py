@@ -155,7 +155,7 @@ async def test_an_entry_that_cannot_be_told_goes(tmp_path: Path, reactor: Any) -
 
 
 async def test_events_of_version_1_are_known_by_their_records(tmp_path: Path, reactor: Any) -> None:
-    old = gzip.decompress(Path(__file__).with_name("version_1.gz").read_bytes())
+    old = gzip.decompress((Path(__file__).parents[1] / "file" / "version_1.gz").read_bytes())
     (tmp_path / "j").write_bytes(old)
     async with started(tmp_path / "j", reactor) as journal:
         assert await journal.forget_player("8") == Forgotten(0, 0, 0, 0, waiting=0, erased=True)

@@ -14,7 +14,7 @@ import pytest
 
 from tests.assistant.journal.keeping import rows
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 CHILD = Path(__file__).with_name("writing_child.py")
 KILLS = 40
 EVENTS = 200
