@@ -22,7 +22,7 @@ from tests.llm.embedded.stage import CONTENT, Stage
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from llm.embedded import fetch, models
+from llm.embedded.fetching import fetch, models
 pins = json.loads(sys.argv[1])
 parts = tuple(models.Part(**part) for part in pins.pop("parts"))
 fetch.DEFAULT_MODEL = models.ModelFile(**pins, parts=parts)

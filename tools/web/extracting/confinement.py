@@ -20,7 +20,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from llm.embedded.lifeline import die_with_parent
+from resilience.child import die_with_parent
 from tools.web.extracting.seccomp import refuse_network
 
 #: Niceness added to the worker: the game goes first.
