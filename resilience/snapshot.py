@@ -61,7 +61,7 @@ class Snapshot:
 def upstream_state(upstream: Upstream) -> UpstreamState:
     """Return the state of one server now."""
     breaker = upstream.breaker
-    is_open = breaker.state in {CircuitState.OPEN, CircuitState.FORCED_OPEN}
+    is_open = breaker.state is CircuitState.OPEN
     return UpstreamState(
         upstream.name,
         breaker.state,

@@ -21,12 +21,13 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from llm.embedded.child import Child, child_environment, module_command
+from llm.embedded.child import Child, child_environment
 from llm.embedded.conversation import Answer, Conversation, ending
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, Phase, Progress, told_progress
 from llm.embedded.server import KEY_VARIABLE, PASSIVE_WAITING, default_threads
 from llm.messages import JSONObject
+from resilience.child import module_command
 
 #: The time in which restarts are counted, in seconds.
 WINDOW_SECONDS = 600.0

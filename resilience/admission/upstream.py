@@ -196,7 +196,7 @@ class Upstream:
 
     def _is_open(self) -> bool:
         """Tell whether calls are refused. While the circuit probes, they wait for the outcome."""
-        return self.breaker.state in {CircuitState.OPEN, CircuitState.FORCED_OPEN}
+        return self.breaker.state is CircuitState.OPEN
 
     def _open_error(self) -> CircuitOpen:
         seconds = self.breaker.retry_after()

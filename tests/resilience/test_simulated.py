@@ -31,7 +31,7 @@ from tests.resilience.quotas import Bucket, FixedWindow, Server
 TARGET = CallTarget("https://model.example", "key", "model")
 #: Nothing but the retries themselves: no breaker, no cap, no budget of retries, no spacing of starts.
 BARE = UpstreamConfig(
-    BreakerConfig(failure_threshold=None, hang_seconds=None),
+    BreakerConfig(failure_threshold=1_000_000, hang_seconds=None),
     InFlightConfig(most=100_000, first=100_000),
     RetryBudgetConfig(most=1_000_000),
     queue=100_000,

@@ -22,7 +22,7 @@ from llm.embedded.fetching.parts import fetch_parts
 from llm.embedded.fetching.store import ModelStore
 from llm.embedded.fetching.upstream import Opener, fetch_upstream, https_opener
 from llm.embedded.json_lines import Reporter
-from llm.embedded.lifeline import die_with_parent, when_parent_goes
+from resilience.child import die_with_parent, when_parent_goes
 
 SOURCES_VARIABLE = "MUD_ASSISTANT_MODEL_SOURCES"
 DEFAULT_SOURCES = "file,upstream,parts"

@@ -143,7 +143,7 @@ class Extractor:
         gone: Deferred[None] = Deferred()
         self._stopped.append(gone)
         self._shift.leaving = True
-        self._shift.worker.kill()
+        self._shift.worker.signal("KILL")
         return gone
 
     def _go_on(self) -> None:
@@ -229,14 +229,14 @@ class Extractor:
         if self._shift is not None:
             self._shift.leaving = not starting
             self.counts.killed += 1
-            self._shift.worker.kill()
+            self._shift.worker.signal("KILL")
 
     def _dismiss(self) -> None:
         """Let an idle worker end."""
         if self._shift is not None:
             self._shift.leaving = True
             self._set_timer(self.limits.seconds, self._kill_leaving)
-            self._shift.worker.dismiss()
+            self._shift.worker.close_stdin()
 
     def _kill_leaving(self) -> None:
         self._kill(starting=False)
