@@ -10,8 +10,8 @@ from twisted.python.failure import Failure
 from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError, ProtocolError, StreamBroken
-from llm.providers.provider import LLMProvider, StreamParser
-from llm.stream import ActingListener, StreamEvent
+from llm.providers.provider import LLMProvider
+from llm.stream import ActingListener, StreamEvent, StreamParser
 from llm.wire.accumulate import Accumulator
 from llm.wire.error_bodies import excerpt
 

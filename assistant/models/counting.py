@@ -48,8 +48,7 @@ def how_counted(provider: LLMProvider, why_not: str = "") -> str:
     """Say which counter is in use for a provider and how far off it has been, as the end of a sentence."""
     tokens = provider.tokens
     if tokens.counter:
-        fits = provider.tables_fit or provider.model.startswith("openai/")
-        how = f"{'counted' if fits else 'estimated'} with tiktoken and {tokens.counter}"
+        how = f"{'counted' if provider.tables_fit() else 'estimated'} with tiktoken and {tokens.counter}"
     else:
         how = f"estimated from {tokens.bytes_per_token:.1f} bytes a token"
         how += f" ({why_not})" if why_not and provider.token_tables else ""

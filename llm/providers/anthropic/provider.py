@@ -27,7 +27,6 @@ from llm.request import CallOptions, ToolChoice, merge
 from llm.stream import StreamEvent
 from llm.wire.error_bodies import excerpt
 
-DEFAULT_URL = "https://api.anthropic.com"
 DEFAULT_VERSION = "2023-06-01"
 #: The first version that refuses sampling fields. Versions are dates, so they compare as text.
 _NO_SAMPLING = "2026-10-21"
@@ -47,6 +46,7 @@ class AnthropicProvider(LLMProvider):
 
     name = "anthropic"
     dialect = "anthropic"
+    usual_url = "https://api.anthropic.com"
     about = "Anthropic's Claude, on the internet, with a key"
     lists_without_key = False
     settings = MappingProxyType(
@@ -69,7 +69,7 @@ class AnthropicProvider(LLMProvider):
 
     def __init__(
         self,
-        api_url: str = DEFAULT_URL,
+        api_url: str = "",
         model: str = "",
         key: str = "",
         *,
@@ -78,7 +78,7 @@ class AnthropicProvider(LLMProvider):
         thinking_tokens: int | None = 2048,
         betas: Sequence[str] = (),
     ) -> None:
-        base = (api_url or DEFAULT_URL).rstrip("/")
+        base = (api_url or self.usual_url).rstrip("/")
         super().__init__(base.removesuffix("/messages").removesuffix("/v1"), model, key)
         self.version = version
         self._max_tokens = max_tokens
