@@ -62,7 +62,7 @@ async def _exchange(
     except ResilienceError as error:
         raise Unavailable(error.message, provider.name, provider.model) from error
     if sink.status != _OK:
-        raise provider.parse_error_response(sink.status, sink.headers, provider.redacted_body(sink.body))
+        raise provider.parse_error_response(sink.status, sink.headers, provider.redact_body(sink.body))
     try:
         answer = orjson.loads(sink.body)
     except orjson.JSONDecodeError:

@@ -9,7 +9,7 @@ from twisted.logger import Logger
 from assistant.config.schema import ModelConfig
 from assistant.keys.reference import KeySources
 from llm import LLMProvider
-from llm.tokens.tables import TableCounter, TableUnusable, load_counter, preferred
+from llm.tokens.tables import TableCounter, TableUnusable, load_counter, order_tables
 from resilience import DeadlineExceeded
 
 _log = Logger()
@@ -26,7 +26,7 @@ async def load_table(provider: LLMProvider, config: ModelConfig, keys: KeySource
 
     def work() -> str:
         file = keys.folder / Path(config.token_table).expanduser() if config.token_table else None
-        names = preferred(provider.token_tables, provider.model)
+        names = order_tables(provider.token_tables, provider.model)
         try:
             found.append(load_counter(names, file, keys.environment))
         except TableUnusable as error:

@@ -18,7 +18,7 @@ from twisted.web.http_headers import Headers
 from llm.errors import LLMError, Rejected
 from llm.fallback.prompt import as_text
 from llm.messages import JSON, JSONObject, Message, ToolResult, ToolSpec
-from llm.modes.mode import FieldOverride, RequestMode, amend
+from llm.modes.mode import FieldOverride, RequestMode, apply_overrides
 from llm.packing.packed import parts_of
 from llm.providers.offered import OfferedModel, listed_models
 from llm.request import CallOptions, ToolChoice
@@ -34,7 +34,7 @@ NAMELESS = "unnamed"
 _SALT = secrets.token_bytes(16)
 
 
-def kept_bytes(encoded: Sequence[bytes]) -> bytes:
+def join_bytes(encoded: Sequence[bytes]) -> bytes:
     """Join what orjson returned by commas, in no more memory than the bytes need.
 
     orjson's own bytes objects take 4 KiB however short they are, and joining a single one returns that same object.
@@ -109,11 +109,11 @@ class LLMProvider(ABC):
         """The key for the address in use, empty when it was given for another origin."""
         return self._secret if origin_of(self.get_api_url()) == self._bound_to else ""
 
-    def redacted(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Return the text without the key, which some servers repeat in their errors."""
         return text.replace(self._secret, "[key]") if self._secret else text
 
-    def redacted_body(self, body: bytes) -> bytes:
+    def redact_body(self, body: bytes) -> bytes:
         """Return a body without the key. Do this before an error takes a part of it: half a key could not be found."""
         return body.replace(self._secret.encode(), b"[key]") if self._secret else body
 
@@ -177,14 +177,14 @@ class LLMProvider(ABC):
         options: CallOptions,
         *,
         tools_as_text: bool = False,
-        amendments: Sequence[FieldOverride] = (),
+        overrides: Sequence[FieldOverride] = (),
     ) -> bytes:
         """Return the request body. Messages are encoded once and kept.
 
-        With `tools_as_text`, calls and results become text. `amendments` are changes to the request's fields, learned
+        With `tools_as_text`, calls and results become text. `overrides` are changes to the request's fields, learned
         from this model's refusals.
         """
-        head = amend(self.request_head(tools, tool_choice, options), amendments)
+        head = apply_overrides(self.request_head(tools, tool_choice, options), overrides)
         return self.join_body(head, messages, options, tools_as_text=tools_as_text)
 
     def join_body(
@@ -225,8 +225,8 @@ class LLMProvider(ABC):
         """
         return read_rate_limits(headers, moment or Moment())
 
-    def adapt(self, error: Rejected, way: RequestMode) -> RequestMode | None:
-        """Return the way to ask after this refusal, or None when it teaches nothing. Must not return the same way."""
+    def adapt(self, error: Rejected, mode: RequestMode) -> RequestMode | None:
+        """Return another mode to ask in after this refusal, or None when it teaches nothing."""
         return None
 
     @abstractmethod
@@ -280,6 +280,6 @@ class LLMProvider(ABC):
 
     def _encode_once(self, message: Message, key: str, tools_as_text: bool) -> bytes:
         said = as_text(message) if tools_as_text else message
-        encoded = kept_bytes([orjson.dumps(wire) for wire in self.encode_message(said)])
+        encoded = join_bytes([orjson.dumps(wire) for wire in self.encode_message(said)])
         message.wire[key] = encoded
         return encoded

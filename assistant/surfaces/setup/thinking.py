@@ -34,7 +34,7 @@ from assistant.surfaces.setup.keeping import reference
 from llm import LLMError, get_provider
 from llm.discover import offered_models
 from llm.embedded.fetching.models import MODELS
-from llm.embedded.machine import measured
+from llm.embedded.machine import measure_machine
 from resilience import Deadline, HttpExchange, origin_of
 
 _SHOWN = 20
@@ -158,7 +158,7 @@ class ModelQuestions:
     async def _embedded(self, old: str) -> str:
         """Ask for one of the embedded models. The better one is proposed where it runs well."""
         now = self.clock.seconds
-        best = await self.keys.in_thread(lambda: BETTER if measured(now).is_for_better else SMALL)
+        best = await self.keys.in_thread(lambda: BETTER if measure_machine(now).is_for_better else SMALL)
         width = max(map(len, MODELS))
         for name, model in MODELS.items():
             self.dialogue.tell(f"  {name:<{width}}  {model.name}, fetched once: {model.cost}")
