@@ -1,6 +1,8 @@
 """Answers that must match a JSON Schema: asked for in words where the provider cannot do it, and always checked.
 
-The checker knows the part of JSON Schema that pydantic writes. Keywords it does not know match any value.
+Plain talk needs the check: its model chooses a deed from an `enum`, and a server may ignore the schema. A pydantic
+model validates the value itself. For a schema that is plain JSON no dependency has a checker, so there is one here. It
+knows the part of JSON Schema that pydantic writes; keywords it does not know match any value.
 """
 
 from __future__ import annotations
