@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -160,3 +161,42 @@ async def test_setup_sets_up_a_new_provider(copy: Path, tmp_path: Path) -> None:
     assert "  example     Example's models, on the internet, with a key\n" in result.out
     model = tomllib.loads((tmp_path / "assistant.toml").read_text())["model"]
     assert model == {"provider": "example", "url": url, "key": "env:EXAMPLE_API_KEY", "model": "sage"}
+
+
+def test_a_new_provider_is_set_like_any_other_option(copy: Path, tmp_path: Path) -> None:
+    """This is what `assistant/set Sage provider = example` does."""
+    script = """
+from assistant.service.options import merged, with_option
+print(merged(with_option({}, "provider", "example")).model.provider)
+"""
+    done = in_the_copy(copy, tmp_path, script)
+    assert done.stdout.split() == ["example"], done.stderr
+
+
+def test_the_game_takes_a_new_provider(copy: Path, tmp_path: Path) -> None:
+    """This is what `assistant/provider Sage = exa sage env:EXAMPLE_API_KEY` reads."""
+    pytest.importorskip("evennia", reason="Evennia is not installed here")
+    script = """
+import warnings
+warnings.simplefilter("ignore")
+import django, evennia
+django.setup()
+evennia._init()
+from assistant.worlds.evennia.commands.thinking import parsed
+change = parsed("exa sage env:EXAMPLE_API_KEY")
+print(change.provider, change.model, change.key)
+"""
+    done = in_the_copy(copy, tmp_path, script)
+    assert done.stdout.split()[-3:] == ["example", "sage", "env:EXAMPLE_API_KEY"], done.stderr
+
+
+def in_the_copy(copy: Path, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script with the copy of the product before everything else on its path."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join((str(copy), str(ROOT))),
+        "DJANGO_SETTINGS_MODULE": "tests.evennia.game_settings",
+    }
+    return subprocess.run(
+        [sys.executable, "-P", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )

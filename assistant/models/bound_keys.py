@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from assistant.config.known_providers import AUTO, EMBEDDED
+from assistant.config.known_providers import AUTO, EMBEDDED, LOOKED_FOR
 from assistant.config.model_options import token_references
 from assistant.config.schema import ModelConfig
 from assistant.config.web import WebProviderConfig
@@ -13,7 +13,6 @@ from assistant.keys.binding import KeyBinding, Unbound, Voided, binding_state, r
 from assistant.keys.reference import anchor
 from assistant.keys.sources import KeyReferenceError
 from llm import UnknownProviderError, get_provider
-from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
 
 #: How the owner of a trial gives a key again.
 AT_THE_COMMAND_LINE = "name it on the command line: --key {reference}"
@@ -73,9 +72,8 @@ def binding_of(config: ModelConfig, folder: Path = Path()) -> KeyBinding | None:
     """
     if not config.key or config.provider == EMBEDDED:
         return None
-    name = "ollama" if config.provider == AUTO else config.provider
     try:
-        url = config.url or (OLLAMA_URL if name == "ollama" else get_provider(name).api_url)
+        url = config.url or get_provider(LOOKED_FOR if config.provider == AUTO else config.provider).api_url
     except UnknownProviderError:
         return None
     return KeyBinding.of(anchor(config.key, folder), url) if url else None

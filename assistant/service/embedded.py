@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 from assistant.models.chosen import Served
 from assistant.service.wiring import embedded_model
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import Endpoint, Phase, Progress
+from llm.embedded.progress import Endpoint, FetchProgress, Phase
 
 _log = Logger()
 
@@ -27,7 +27,7 @@ def told_to_the_log(reactor: Any, environment: Mapping[str, str]) -> MakeServed:
     """Return a function that makes the real embedded model of a file. The model reports to the log."""
     told: list[Phase] = []
 
-    def show(step: Progress) -> None:
+    def show(step: FetchProgress) -> None:
         if step.phase not in told:  # a download reports every piece
             told.append(step.phase)
             _log.info("the embedded model: {phase} {note}", phase=step.phase, note=step.note)

@@ -20,7 +20,7 @@ from assistant.models.choose import EMBEDDED_CONTEXT
 from assistant.runtime.warming import beginning_of, read_ahead
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.fetching.models import default_data_dir, pinned_name
-from llm.embedded.progress import Endpoint, Progress
+from llm.embedded.progress import Endpoint, FetchProgress
 from llm.embedded.supervisor import EmbeddedModel
 from resilience import HttpExchange
 
@@ -93,7 +93,7 @@ def embedded_model(
     path: Path | None,
     moved: Callable[[Endpoint], None],
     *,
-    show: Callable[[Progress], None],
+    show: Callable[[FetchProgress], None],
     lost: Callable[[EmbeddedUnavailable], None],
 ) -> EmbeddedModel:
     """Return the embedded model of a file (None for the usual one), not started. A pinned file is fetched."""

@@ -24,7 +24,7 @@ from twisted.python.failure import Failure
 from llm.embedded.child import Child, child_environment
 from llm.embedded.conversation import Answer, Conversation, ending
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import Endpoint, Phase, Progress, told_progress
+from llm.embedded.progress import Endpoint, FetchProgress, Phase, read_progress
 from llm.embedded.server import KEY_VARIABLE, PASSIVE_WAITING, default_threads
 from llm.messages import JSONObject
 from resilience.child import module_command
@@ -96,7 +96,7 @@ class EmbeddedModel:
         model_name: str = "",
         threads: int | None = None,
         context_tokens: int = 4096,
-        on_progress: Callable[[Progress], None] = _ignore,
+        on_progress: Callable[[FetchProgress], None] = _ignore,
         on_restart: Callable[[Endpoint], None] = _ignore,
         on_lost: Callable[[EmbeddedUnavailable], None] = _ignore,
         commands: Commands | None = None,
@@ -144,7 +144,7 @@ class EmbeddedModel:
     async def _start(self) -> Endpoint:
         try:
             path = self._model_file or await self._fetch()
-            self._on_progress(Progress(Phase.START))
+            self._on_progress(FetchProgress(Phase.START))
             return await self._serve(path, 0)
         except (EmbeddedUnavailable, CancelledError):
             self._running = False
@@ -152,7 +152,7 @@ class EmbeddedModel:
 
     async def _fetch(self) -> Path:
         def listen(record: JSONObject) -> Path | None:
-            if progress := told_progress(record):
+            if progress := read_progress(record):
                 talk.keep_waiting(progress)
                 self._on_progress(progress)
             model = record.get("model")

@@ -12,17 +12,17 @@ from llm.modes.structured import with_schema
 from llm.request import CallOptions, ChatRequest
 
 
-def apply_mode(ask: ChatRequest, way: RequestMode) -> tuple[Sequence[Message], Sequence[ToolSpec], CallOptions]:
+def apply_mode(request: ChatRequest, mode: RequestMode) -> tuple[Sequence[Message], Sequence[ToolSpec], CallOptions]:
     """Return the messages, native tools and options to send. What cannot be requested natively is put into words."""
-    messages, tools, options = ask.messages, ask.tools, ask.options
+    messages, tools, options = request.messages, request.tools, request.options
     schema = options.json_schema
-    if not way.thinks and options.think is not None:
+    if not mode.thinks and options.think is not None:
         options = replace(options, think=None)
-    if schema is not None and (way.as_text or not way.schema):
+    if schema is not None and (mode.as_text or not mode.schema):
         messages, options = with_schema(messages, schema), replace(options, schema=None)
-    if way.as_text:
+    if mode.as_text:
         messages = with_instructions(messages, tools)
-        if way.schema and schema is None:
+        if mode.schema and schema is None:
             options = replace(options, schema=call_schema(tools))
             return messages, (), _in_json_mode(options) if options.structured == "json" else options
         tools = ()

@@ -3,14 +3,14 @@
     ToolsUnsupported      asked as text from now on        ModelRecord.native_tools
     OutputUnreadable      asked as text this once
     ThinkingUnsupported   without the thinking option      ModelRecord.thinking
-    Rejected              what the provider makes of it:   ModelRecord.amendments
-                          its hook `adapt` returns the way to ask instead, or None
+    Rejected              what the provider makes of it:   ModelRecord.overrides
+                          its hook `adapt` returns the mode to ask in instead, or None
     Rejected              without a schema that holds the  ModelRecord.schema
                           text, asked for in words instead
     ContextOverflow       not asked again, but the         ModelRecord.context_tokens
                           length of the context is kept
 
-Each refusal changes the way, and no way is tried twice. So a call always ends after a few requests.
+Each refusal changes the mode, and no mode is tried twice. So a call always ends after a few requests.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class FieldOverride:
         return {self.rename: head[self.field], **rest} if self.rename else rest
 
 
-def amend(head: JSONObject, amendments: Sequence[FieldOverride]) -> JSONObject:
-    """Return the fields of a request with every amendment made, in order."""
-    for override in amendments:
+def apply_overrides(head: JSONObject, overrides: Sequence[FieldOverride]) -> JSONObject:
+    """Return the fields of a request with every override applied, in order."""
+    for override in overrides:
         head = override.apply(head)
     return head
 
@@ -74,7 +74,7 @@ class RequestMode:
     as_text: bool
     schema: bool
     thinks: bool
-    amendments: tuple[FieldOverride, ...] = ()
+    overrides: tuple[FieldOverride, ...] = ()
 
 
 class Record(Protocol):
@@ -84,45 +84,45 @@ class Record(Protocol):
     schema: bool | None
     thinking: bool | None
     context_tokens: int | None
-    amendments: tuple[FieldOverride, ...]
+    overrides: tuple[FieldOverride, ...]
 
 
 class Adapts(Protocol):
     """The part of a provider that knows other ways to ask."""
 
-    def adapt(self, error: Rejected, way: RequestMode) -> RequestMode | None:
-        """Return the way to ask after this refusal, or None when the refusal suggests none."""
+    def adapt(self, error: Rejected, mode: RequestMode) -> RequestMode | None:
+        """Return the mode to ask in after this refusal, or None when the refusal suggests none."""
         ...
 
 
-def learn_from(error: LLMError, way: RequestMode, record: Record, provider: Adapts) -> RequestMode | None:
-    """Record what a refusal teaches and return the way to ask next, or None when it teaches nothing."""
+def learn_from(error: LLMError, mode: RequestMode, record: Record, provider: Adapts) -> RequestMode | None:
+    """Record what a refusal teaches and return the mode to ask in next, or None when it teaches nothing."""
     match error:
-        case ToolsUnsupported() if way.native:
+        case ToolsUnsupported() if mode.native:
             record.native_tools = False
-            return replace(way, native=False, as_text=True)
-        case OutputUnreadable() if way.native:  # only this time: most of its calls can be read
-            return replace(way, native=False, as_text=True)
-        case ThinkingUnsupported() if way.thinks:
+            return replace(mode, native=False, as_text=True)
+        case OutputUnreadable() if mode.native:  # only this time: most of its calls can be read
+            return replace(mode, native=False, as_text=True)
+        case ThinkingUnsupported() if mode.thinks:
             record.thinking = False
-            return replace(way, thinks=False)
+            return replace(mode, thinks=False)
         case ContextOverflow(limit=int(limit)):
             record.context_tokens = limit
             return None
         case Rejected():
-            return _after_rejection(error, way, record, provider)
+            return _after_rejection(error, mode, record, provider)
         case _:
             return None
 
 
-def _after_rejection(error: Rejected, way: RequestMode, record: Record, provider: Adapts) -> RequestMode | None:
-    better = provider.adapt(error, way)
+def _after_rejection(error: Rejected, mode: RequestMode, record: Record, provider: Adapts) -> RequestMode | None:
+    better = provider.adapt(error, mode)
     if better is not None:
-        record.amendments = better.amendments
+        record.overrides = better.overrides
         return better
     said = f"{error.parameter} {error.message}"
-    if not way.schema or not (way.as_text or _ABOUT_SCHEMA.search(said)):
+    if not mode.schema or not (mode.as_text or _ABOUT_SCHEMA.search(said)):
         return None
     if not _BAD_SCHEMA.search(said):
         record.schema = False
-    return replace(way, schema=False)
+    return replace(mode, schema=False)

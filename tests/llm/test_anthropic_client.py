@@ -29,7 +29,7 @@ from llm import (
     tool_results,
     user,
 )
-from llm.discover import chat_models
+from llm.discover import offered_models
 from llm.paused import MAX_CONTINUATIONS
 from llm.stream import FinishSeen, StreamEvent
 from llm.testing import (
@@ -95,7 +95,7 @@ async def test_its_models_are_listed(reactor: Any) -> None:
     async with client_of(reactor, []) as (client, fake):
         exchange = HttpExchange(reactor, Limits(2, 5, 5))
         try:
-            listed = await chat_models(client.provider, exchange, Deadline.after(reactor, 5))
+            listed = await offered_models(client.provider, exchange, Deadline.after(reactor, 5))
         finally:
             await exchange.close()
     assert [model.name for model in listed] == ["sage"]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from llm.fallback.drafts import Candidate, Reading, merged
+from llm.fallback.drafts import Candidate, Reading, merge_readings
 from llm.fallback.find import Found, find_calls
 from llm.messages import JSON, ToolSpec
 
@@ -78,10 +78,10 @@ def test_87_arguments_that_echo_the_schema_are_a_problem(arguments: str) -> None
 
 def test_of_readings_that_overlap_the_one_that_begins_first_counts() -> None:
     outer, inner, later = Candidate(0, 20, ()), Candidate(5, 10, ()), Candidate(20, 25, ())
-    assert merged([Reading((inner,)), Reading((outer, later))], 30) == Reading((outer, later))
+    assert merge_readings([Reading((inner,)), Reading((outer, later))], 30) == Reading((outer, later))
 
 
 def test_a_cut_ends_the_reading_unless_a_value_holds_it() -> None:
     first, later = Candidate(0, 20, ()), Candidate(22, 25, ())
-    assert merged([Reading((first, later)), Reading(cut=5)], 30) == Reading((first, later))
-    assert merged([Reading((first, later)), Reading(cut=21)], 30) == Reading((first,), cut=21)
+    assert merge_readings([Reading((first, later)), Reading(cut=5)], 30) == Reading((first, later))
+    assert merge_readings([Reading((first, later)), Reading(cut=21)], 30) == Reading((first,), cut=21)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.fallback.typed import typed
+from llm.fallback.typed import convert_text
 from llm.messages import JSON
 
 
@@ -41,7 +41,7 @@ from llm.messages import JSON
     ],
 )
 def test_a_text_becomes_what_the_schema_says(text: str, schema: JSON, value: JSON) -> None:
-    result = typed(text, schema)
+    result = convert_text(text, schema)
     assert result == value
     assert type(result) is type(value)
 
@@ -51,4 +51,4 @@ kinds = st.sampled_from(["string", "integer", "number", "boolean", "array", "obj
 
 @given(st.text(), st.lists(kinds))
 def test_no_text_raises(text: str, types: list[str]) -> None:
-    typed(text, {"type": [*types]})
+    convert_text(text, {"type": [*types]})

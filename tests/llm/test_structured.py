@@ -14,7 +14,7 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 
 from llm import Capabilities, FinishReason, ToolSpec, UnifiedLLMClient, get_provider, system, user
 from llm.errors import SchemaMismatch
-from llm.modes.structured import is_strict, problem
+from llm.modes.structured import find_problem, is_strict
 from llm.testing import Call, FakeChat, FakeOllama, FakeServer, HttpError, Raw, Reply, Script, serve
 from resilience import HttpExchange, Limits
 from tests.llm.test_client import ONCE
@@ -160,12 +160,12 @@ async def test_65_a_refusal_is_filtered_and_not_checked() -> None:
     ],
 )
 def test_the_checker_names_the_place(value: Any, schema: Any, where: str) -> None:
-    found = problem(value, schema)
+    found = find_problem(value, schema)
     assert found.startswith(where) if where else not found
 
 
 def test_a_schema_that_refers_to_itself_ends() -> None:
-    assert "too deep" in problem({"a": 1}, {"$ref": "#"})
+    assert "too deep" in find_problem({"a": 1}, {"$ref": "#"})
 
 
 PLACES = st.builds(
@@ -179,7 +179,7 @@ PLACES = st.builds(
 
 @given(PLACES)
 def test_what_pydantic_writes_matches_what_pydantic_describes(place: Place) -> None:
-    assert problem(place.model_dump(mode="json"), Place.model_json_schema()) == ""
+    assert find_problem(place.model_dump(mode="json"), Place.model_json_schema()) == ""
 
 
 ANY = st.recursive(
@@ -197,9 +197,9 @@ def test_whatever_pydantic_refuses_strictly_is_refused(value: Any) -> None:
     try:
         Place.model_validate(value, strict=True)
     except ValueError:
-        assert problem(value, Place.model_json_schema())
+        assert find_problem(value, Place.model_json_schema())
     else:
-        assert not problem(value, Place.model_json_schema())
+        assert not find_problem(value, Place.model_json_schema())
 
 
 def test_a_strict_schema_closes_and_requires_everything() -> None:

@@ -22,7 +22,7 @@ from llm.tokens.tables import (
     TableCounter,
     TableUnusable,
     load_counter,
-    preferred,
+    order_tables,
 )
 
 WORDS = (b"he", b"hel", b"hell", b"hello", b" w", b" wo", b" wor", b" worl", b" world", b"aa", b"aaaa", b"  ")
@@ -97,7 +97,7 @@ def test_a_table_in_tiktokens_cache_is_used_when_its_hash_is_right(
     environment = {variable: str(tmp_path)}
     with pytest.raises(TableUnusable, match="to fetch it: python -c"):
         load_counter(("o200k_base",), None, environment)
-    path = known.cached(environment)
+    path = known.cache_path(environment)
     assert path == tmp_path / "fb374d419588a4632f3f557e76b4b70aebbca790"
     path.write_bytes(table())
     assert load_counter(("cl100k_base", "o200k_base"), None, environment).name == "o200k_base"
@@ -143,7 +143,7 @@ def test_the_hashes_places_and_patterns_are_tiktokens_own(monkeypatch: pytest.Mo
     ],
 )
 def test_the_table_that_fits_the_model_comes_first(model: str, first: str) -> None:
-    assert preferred(("o200k_base", "cl100k_base"), model)[0] == first
+    assert order_tables(("o200k_base", "cl100k_base"), model)[0] == first
 
 
 def test_the_providers_count_as_their_documents_say(counter: TableCounter) -> None:

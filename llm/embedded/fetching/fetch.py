@@ -72,7 +72,7 @@ def fetch(store: ModelStore, order: Sequence[str], environment: Mapping[str, str
 
 def _require_file(store: ModelStore) -> None:
     """Check that the file in the folder is the pinned one. Raises SourceFailed when it is not."""
-    if not store.trusted():
+    if not store.is_trusted():
         there = store.path.exists()
         raise SourceFailed(f"{store.path.name} is {'not the pinned file' if there else 'not there yet'}")
 

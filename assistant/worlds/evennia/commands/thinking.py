@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.config.known_providers import AUTO, EMBEDDED, known_names, left_behind, special_settings
+from assistant.config.known_providers import AUTO, EMBEDDED, known_names, left_behind, special_settings, usual_key
 from assistant.config.schema import ModelConfig
 from assistant.config.settings import SettingsError
 from assistant.keys.reference import check_reference
@@ -247,8 +247,8 @@ def _explain(error: Exception, name: str, config: ModelConfig) -> str:
             f"when you {ANEW_IN_THE_GAME}."
         )
     elif not config.key and (isinstance(error.__cause__, BadCredential) or "needs a key" in str(error)):
-        usual = f"env:{config.provider.upper()}_API_KEY"
-        hints.append(f"Name the key in the same line, as in: assistant/provider {name} = {_words(config)} {usual}")
+        example = f"assistant/provider {name} = {_words(config)} {usual_key(config.provider)}"
+        hints.append(f"Name the key in the same line, as in: {example}")
     hints.append(f"To keep the change all the same, put the word {FORCE} at its end.")
     return "\n".join(hints)
 
