@@ -40,7 +40,7 @@ from tests.llm.test_client import ONCE
 
 reactor: Any = _reactor
 Row = Mapping[str, Any]
-RECORDED = Path(__file__).parents[2].parent / "shared" / "data" / "recorded" / "traffic.jsonl"
+RECORDED = Path(__file__).parents[3].parent / "shared" / "data" / "recorded" / "traffic.jsonl"
 #: APIs that another test reads or that no provider of ours speaks, and why.
 ELSEWHERE = {
     ("anthropic", "messages"): "Anthropic's provider has tests of its own",

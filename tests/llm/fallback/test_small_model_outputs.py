@@ -22,7 +22,7 @@ import pytest
 from llm.fallback.find import find_calls
 from llm.messages import ToolCall, ToolSpec
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "small-model-outputs.jsonl"
+DATA = Path(__file__).parents[4] / "shared" / "data" / "small-model-outputs.jsonl"
 _NAMED = re.compile(r'"(?:tool|name)"\s*:\s*"([^"]*)"')
 
 

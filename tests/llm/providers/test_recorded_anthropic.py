@@ -31,7 +31,7 @@ from llm.testing import FakeAnthropic, Raw, serve
 from resilience import HttpExchange, Limits
 from tests.llm.test_client import ONCE, reactor
 
-RECORDED = Path(__file__).parents[2].parent / "shared/data/recorded/traffic.jsonl"
+RECORDED = Path(__file__).parents[3].parent / "shared/data/recorded/traffic.jsonl"
 FINISH = {
     "end_turn": FinishReason.STOP,
     "stop_sequence": FinishReason.STOP,

@@ -36,7 +36,7 @@ from llm.testing import (
 )
 from llm.testing.__main__ import BRAINS, FAULTS, main
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ASKED = orjson.dumps({"model": "sage", "stream": True, "messages": [{"role": "user", "content": "Where is the well?"}]})
 
 

@@ -1,5 +1,5 @@
-"""Formats and repairs. Argument forms are in test_fallback_formats, which calls count in
-test_fallback_judge, whose they are in test_fallback_quotes.
+"""Formats and repairs. Argument forms are in test_formats.py, which calls count in
+test_judge.py, whose they are in test_quotes.py.
 """
 
 from __future__ import annotations
