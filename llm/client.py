@@ -16,9 +16,8 @@ from llm.attempt import AttemptResult, AttemptRunner, map_unmade_call
 from llm.errors import BadCredential, LLMError, OutputUnreadable
 from llm.fallback.find import with_calls_from_text
 from llm.messages import Message, Role, Text, ToolSpec
-from llm.modes.apply import apply_mode
 from llm.modes.capabilities import Capabilities, ModelRecord, learn_from_answer
-from llm.modes.mode import RequestMode, learn_from
+from llm.modes.mode import RequestMode, apply_mode, learn_from
 from llm.modes.structured import parse_structured
 from llm.paused import complete_turn
 from llm.providers.provider import LLMProvider
