@@ -114,7 +114,7 @@ class AttemptRunner:
         """Return what the headers say of limits, and pass it on to the pacing of later requests."""
         info = self.provider.parse_rate_limit_headers(sink.headers, self._moment())
         if info is not None:
-            attempt.told(
+            attempt.note_limits(
                 _limit(info.remaining_requests, info.limit_requests, info.reset_requests_at),
                 _limit(info.remaining_tokens, info.limit_tokens, info.reset_tokens_at),
             )

@@ -140,7 +140,7 @@ class AssistantService:
         runners = list(self.runners.values())
         tell_who_waits(runners, self._approvals)
         await within(self.clock, MEMBERS_SECONDS, [runner.stop() for runner in runners], "stopping the assistants")
-        rest = [self.pipeline.kept(), self._launcher.stop(), self._exchange.close(), self.web.stop()]
+        rest = [self.pipeline.write_ledger(), self._launcher.stop(), self._exchange.close(), self.web.stop()]
         await within(self.clock, REST_SECONDS / 2, rest, "ending connections")
         await within(self.clock, REST_SECONDS / 2, [self._journal.close()], "closing the journal")
 

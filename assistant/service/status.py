@@ -128,8 +128,8 @@ def _refusal(quota: QuotaState) -> str:
 
 def _alone(quota: QuotaState) -> str:
     """Return how long a refused key or model is not used. New settings, a new key and `reload` end that at once."""
-    if quota.barred_for:
-        return f"left alone for {duration(quota.barred_for)}, or until its key or settings change"
+    if quota.revoked_for:
+        return f"left alone for {duration(quota.revoked_for)}, or until its key or settings change"
     return "asked again with the next call"
 
 

@@ -170,7 +170,7 @@ class World:
                 Verdict("too many", throttled=True, may_retry=True, not_before=now + 2.0),
                 Verdict("far too many", throttled=True, may_retry=True, not_before=now + 500.0),
                 Verdict("no such model"),
-                Verdict("no such key", bars=True),
+                Verdict("no such key", revokes=True),
             ]
         )
 
@@ -183,7 +183,7 @@ class World:
             _, attempt = self.random.choice(self.gates)
             attempt.heard()
             if self.is_paced:
-                attempt.told(RateLimitSnapshot(self.random.randrange(4), 4, self.clock.seconds() + 3.0), None)
+                attempt.note_limits(RateLimitSnapshot(self.random.randrange(4), 4, self.clock.seconds() + 3.0), None)
 
     def wait(self) -> None:
         self.clock.advance(self.random.choice([0.0, 0.5, 1.0, PROBE_WAIT, 3.0, 4.0, 12.0]))

@@ -178,7 +178,7 @@ def demand(kind: Callable[[Clock], Server], minutes: int, *, tells: bool) -> tup
         counted[answered.taken] += 1
         await deferLater(clock, chance.uniform(0.5, 1.5))
         if tells:
-            attempt.told(RateLimitSnapshot(answered.left, server.per_minute, answered.reset_at), None)
+            attempt.note_limits(RateLimitSnapshot(answered.left, server.per_minute, answered.reset_at), None)
         if not answered.taken:
             raise Throttled(answered.reset_at)
 

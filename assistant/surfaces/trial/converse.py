@@ -131,7 +131,7 @@ class Trial:
         if self._assistant is not None:
             await self._assistant.stop()
         await self._launcher.stop()
-        await self._pipeline.kept()
+        await self._pipeline.write_ledger()
         if self._web is not None:
             await self._web.stop()
         for model in self._models:

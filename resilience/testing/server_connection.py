@@ -13,7 +13,7 @@ from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from resilience.http.exchange import head_error
-from resilience.testing.proxy_state import Census
+from resilience.testing.proxy_state import ConnectionCounter
 
 #: How long the real server may take to accept a connection, in seconds.
 CONNECT_SECONDS = 10.0
@@ -28,15 +28,15 @@ class Listener:
     unreachable: Callable[[str], None]
 
 
-class Upstream(Protocol):
+class ServerConnection(Protocol):
     """A connection to the real server. Until it is made, writes are held back and the client is paused."""
 
     transport: Any
 
-    def __init__(self, listener: Listener, client: Any, census: Census) -> None:  # Any: a transport
+    def __init__(self, listener: Listener, client: Any, counter: ConnectionCounter) -> None:  # Any: a transport
         self._listener = listener
         self._client = client
-        self._census = census
+        self._counter = counter
         self._unsent: list[bytes] = []
         self._connecting: Deferred[Any] | None = None
         self._dropped = False
@@ -86,7 +86,7 @@ class Upstream(Protocol):
 
     def connectionMade(self) -> None:
         """Send what was held back. From now on the client sends no faster than the server reads."""
-        self._census.add(self)
+        self._counter.add(self)
         self.transport.setTcpNoDelay(True)
         self.transport.registerProducer(self._client, True)
         self._client.resumeProducing()
@@ -101,7 +101,7 @@ class Upstream(Protocol):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Pass on that the server hung up."""
-        self._census.remove(self)
+        self._counter.remove(self)
         if not self._dropped:
             self._dropped = True
             self._listener.lost(reason)

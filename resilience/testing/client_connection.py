@@ -10,7 +10,7 @@ from twisted.internet.error import ConnectionDone
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from resilience.testing.fault_writer import Outlet
+from resilience.testing.fault_writer import FaultWriter
 from resilience.testing.faults.answers import Status
 from resilience.testing.faults.canned import interval_seconds, pieces
 from resilience.testing.faults.combined import PASS, Ending, Shape, shape_of
@@ -26,17 +26,17 @@ from resilience.testing.framing import (
 )
 from resilience.testing.proxy_state import ProxyState, Record
 from resilience.testing.schedule import Schedule
-from resilience.testing.server_side import Listener, Upstream
+from resilience.testing.server_connection import Listener, ServerConnection
 
 #: With more than this many bytes of later requests waiting, a client is not read.
 _HIGH_WATER_BYTES = 64 * 1024
 _TEXT = ("Content-Type", "text/plain; charset=utf-8")
 
 
-class Connection(Protocol):
+class ClientConnection(Protocol):
     """A connection from a client, and the one to the real server that belongs to it.
 
-    `_outlet` is set while an answer is under way. A client that sends its next request before it ends has to wait.
+    `_writer` is set while an answer is under way. A client that sends its next request before it ends has to wait.
     """
 
     transport: Any
@@ -45,8 +45,8 @@ class Connection(Protocol):
         self._proxy = proxy
         self._requests = Framing(request_length)
         self._answers: Framing | None = None
-        self._upstream: Upstream | None = None
-        self._outlet: Outlet | None = None
+        self._upstream: ServerConnection | None = None
+        self._writer: FaultWriter | None = None
         self._record: Record | None = None
         self._shape: Shape = shape_of(PASS)
         self._request_ended = False
@@ -69,10 +69,10 @@ class Connection(Protocol):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Let the real server know that the client has left."""
-        is_idle = self._outlet is None
+        is_idle = self._writer is None
         self._deaf = True
-        if self._outlet is not None:
-            self._outlet.stopProducing()
+        if self._writer is not None:
+            self._writer.stopProducing()
         self._drop_upstream(is_idle=is_idle)
         self._proxy.clients.remove(self)
 
@@ -83,7 +83,7 @@ class Connection(Protocol):
 
     def _is_waiting(self) -> bool:
         """Tell whether what the client sends now is a request that must wait for the answer to the one before."""
-        return self._requests.is_between and self._outlet is not None
+        return self._requests.is_between and self._writer is not None
 
     def _take(self) -> None:
         """Handle the parts of requests that have arrived."""
@@ -109,9 +109,9 @@ class Connection(Protocol):
         self._request_ended = False
         self._is_last = wants_close(head)
         schedule = Schedule(self._shape, self._proxy.random)
-        clock = self._proxy.reactor
-        self._outlet = Outlet(clock, self.transport, schedule, self._record, over=self._over, has_room=self._has_room)
-        self._outlet.start()
+        clock, transport = self._proxy.reactor, self.transport
+        self._writer = FaultWriter(clock, transport, schedule, self._record, over=self._over, has_room=self._has_room)
+        self._writer.start()
         if self._shape.asks:
             self._ask(head)
 
@@ -120,32 +120,32 @@ class Connection(Protocol):
         self._answers = Framing(partial(response_length, method=head.split(b" ", 1)[0]))
         if self._upstream is None:
             listener = Listener(self._received, self._lost, self._unreachable)
-            self._upstream = Upstream(listener, self.transport, self._proxy.servers)
+            self._upstream = ServerConnection(listener, self.transport, self._proxy.servers)
             self._upstream.open(self._proxy.reactor, self._proxy.host, self._proxy.port)
         self._upstream.write(head)
 
     def _answer(self) -> None:
         """Answer without the real server, if the fault says so and the whole request is here."""
         answer = self._shape.answer
-        if answer is not None and self._request_ended and self._outlet is not None:
+        if answer is not None and self._request_ended and self._writer is not None:
             ending = Ending.CLOSE if self._is_last else Ending.KEEP
-            self._outlet.pour(pieces(answer), interval_seconds(answer), ending)
+            self._writer.pour(pieces(answer), interval_seconds(answer), ending)
 
     def _received(self, data: bytes) -> None:
         """Pass on what the real server says, even if no request asked for it, such as a time-out of the connection."""
-        outlet = self._outlet
-        if outlet is None:
+        writer = self._writer
+        if writer is None:
             self.transport.write(data)
         elif self._shape.asks:
-            outlet.feed(data)
+            writer.feed(data)
             if self._is_whole(data):
-                outlet.finish(Ending.KEEP)
+                writer.finish(Ending.KEEP)
             self._has_room()
 
     def _has_room(self) -> None:
         """Let the real server go on, or let it wait while the client does not take what it has sent."""
-        if self._upstream is not None and self._outlet is not None:
-            self._upstream.read(is_wanted=not self._outlet.is_full)
+        if self._upstream is not None and self._writer is not None:
+            self._upstream.read(is_wanted=not self._writer.is_full)
 
     def _is_whole(self, data: bytes) -> bool:
         """Tell whether the real server's answer ends with this data. An answer that cannot be followed never does."""
@@ -163,10 +163,10 @@ class Connection(Protocol):
     def _lost(self, reason: Failure) -> None:
         """End the client's connection the way the real server ended ours, after what it sent."""
         self._upstream = None
-        if self._outlet is None:
+        if self._writer is None:
             self.transport.loseConnection()
         elif self._shape.asks:
-            self._outlet.finish(Ending.CLOSE if reason.check(ConnectionDone) else Ending.RESET)
+            self._writer.finish(Ending.CLOSE if reason.check(ConnectionDone) else Ending.RESET)
 
     def _unreachable(self, error: str) -> None:
         """Answer in place of a server that is not there."""
@@ -178,10 +178,10 @@ class Connection(Protocol):
     def _misunderstood(self, error: str) -> None:
         """Refuse a request that cannot be followed, unless its answer has begun, and hang up."""
         self._deaf = True
-        record = self._record if self._outlet is not None else None
+        record = self._record if self._writer is not None else None
         self._proxy.complain(error, record)
-        if self._outlet is not None:
-            self._outlet.stopProducing()
+        if self._writer is not None:
+            self._writer.stopProducing()
             self.transport.unregisterProducer()
         self._drop_upstream()
         if record is None or not record.sent_bytes:
@@ -192,7 +192,7 @@ class Connection(Protocol):
     def _over(self, ending: Ending) -> None:
         """Keep, close, reset or leave hanging the client's connection, as the ending of the answer says."""
         is_orphan = self._shape.asks and self._upstream is None
-        self._outlet = None
+        self._writer = None
         if ending is Ending.KEEP and not is_orphan:
             self.transport.resumeProducing()
             self._take()

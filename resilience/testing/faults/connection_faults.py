@@ -108,4 +108,4 @@ class Refuse:
 
 
 Cut = Hang | HangAfter | Reset | Truncate | Refuse
-Toxic = Latency | Bandwidth | SlowClose | Slicer | Cut
+ConnectionFault = Latency | Bandwidth | SlowClose | Slicer | Cut
