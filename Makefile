@@ -30,13 +30,13 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 
 # Tests of pure functions over text and bytes, of machines that take of Twisted only its Clock, of files on disk: once is
 # enough.
-PURE := */llm/test_fallback_* */llm/test_json_* */llm/test_recorded* */llm/test_pythonic* */llm/test_small_model_*
+PURE := */llm/fallback/* */llm/loose_json/* */llm/providers/test_recorded*
 PURE += */resilience/test_breaker* */resilience/test_simulated* */resilience/test_budget* */assistant/test_redaction*
 PURE += */assistant/journal/test_damage* */assistant/journal/test_codec* */assistant/test_history* */assistant/setup/*
-PURE += */assistant/test_compaction* */tools/test_deputy* */tools/web/extracting/* */tools/web/fetch/test_addresses*
-PURE += */tools/web/fetch/test_urls* */tools/web/fetch/test_differential* */tools/web/test_citations* */llm/test_obedient*
+PURE += */assistant/test_compaction* */tools/policy/test_deputy* */tools/web/extracting/* */tools/web/fetch/test_addresses*
+PURE += */tools/web/fetch/test_urls* */tools/web/fetch/test_differential* */tools/web/test_citations* */llm/testing/test_obedient*
 # Whole processes, and attacks on what has no Twisted in it: once is enough as well.
-PURE += */crash/test_kills* */crash/test_budget_kills* */policy/*
+PURE += */crash/test_kills* */crash/test_budget_kills* */tests/policy/*
 
 .PHONY: help trial game test test-evennia check bench bench-full lock clean
 

@@ -88,7 +88,7 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     if not screen.packages():
         return 1
     with loading():
-        from assistant.checks.run import DoctorRequest, examine  # noqa: PLC0415  (after the check)
+        from assistant.checks.doctor import DoctorRequest, examine  # noqa: PLC0415  (after the check)
         from assistant.checks.web import PAGE  # noqa: PLC0415  (the same)
         from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings  # noqa: PLC0415  (the same)
 
@@ -132,14 +132,14 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
     """Make and run a game, or stop one, and return the exit status. Reads no key and needs no reactor."""
     if in_the_way := shadowed():
         return _refuse(AssistantError(in_the_way))
-    from assistant.keys.reference import anchored  # noqa: PLC0415  (the same)
+    from assistant.keys.reference import anchor  # noqa: PLC0415  (the same)
     from assistant.surfaces.game.command import Options, game  # noqa: PLC0415  (after the check)
     from assistant.surfaces.game.making import GameOptions  # noqa: PLC0415  (the same)
     from assistant.surfaces.game.waiting import Patience  # noqa: PLC0415  (the same)
 
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     if options.key:
-        model["key"] = anchored(options.key, Path.cwd())
+        model["key"] = anchor(options.key, Path.cwd())
     wanted = GameOptions(model, options.name, options.port)
     patience = Patience(time.monotonic, time.sleep)  # noqa: TID251  (the composition root)
     return game(Options(options.folder, wanted, options.fresh, options.stop), os.environ, patience)
@@ -158,12 +158,12 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Pla
     if sys.stdin is None:
         raise AssistantError("there is no standard input to read lines from")
     from assistant.config.settings import log_renamed, read_settings  # noqa: PLC0415  (the same)
-    from assistant.keys.reference import anchored  # noqa: PLC0415  (after the check)
+    from assistant.keys.reference import anchor  # noqa: PLC0415  (after the check)
     from assistant.worlds.embedded.hamlet import HAMLET  # noqa: PLC0415  (the same)
     from assistant.worlds.embedded.place_file import WrittenPlace, read_place  # noqa: PLC0415  (the same)
 
     if options.key:
-        options.key = anchored(options.key, Path.cwd())
+        options.key = anchor(options.key, Path.cwd())
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     journal = {"file": str(options.journal.absolute())} if options.journal else {}
     try:

@@ -45,7 +45,7 @@ class Life:
         began = time.thread_time()
         asked = [Deferred.fromCoroutine(server.ask(QUESTION)) for server in self._village.houses]
         await gatherResults(asked, consumeErrors=True)
-        await self._village.pipeline.kept()
+        await self._village.pipeline.write_ledger()
         self.cpu += time.thread_time() - began
 
 

@@ -76,7 +76,7 @@ async def measure(reactor: Any, path: Path, callers: int, allowance: Allowance, 
     limit = "a limit" if allowance.is_limited else "no limit"
     pace = f"{len(waits) / took:8,.0f} calls/s  {(store.commits - commits) / took:6,.0f} commits/s"
     print(f"{callers:3} callers, {limit:8}: {pace}  wait p50 {p50:7.2f} ms  p99 {p99:7.2f} ms")
-    await pipeline.kept()
+    await pipeline.write_ledger()
     await store.close()
 
 

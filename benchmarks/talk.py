@@ -27,7 +27,7 @@ from assistant.checks.finding import Problem, Unclear
 from assistant.command_line import parser as command_parser
 from assistant.config.settings import SettingsError, read_settings
 from assistant.errors import KeyReferenceError, NoModelError
-from assistant.keys.reference import anchored
+from assistant.keys.reference import anchor
 from assistant.surfaces.trial.converse import TrialOptions
 from assistant.surfaces.trial.progress import Progress
 from assistant.surfaces.trial.run import service_of
@@ -108,7 +108,7 @@ def _options(model: Sequence[str]) -> TrialOptions:
     """What `mud-assistant trial` would begin with. Raises SettingsError; SystemExit for an option it does not know."""
     given = command_parser().parse_args(["trial", *model])
     if given.key:
-        given.key = anchored(given.key, Path.cwd())
+        given.key = anchor(given.key, Path.cwd())
     chosen = {name: getattr(given, name) for name in ("provider", "model", "url", "key") if getattr(given, name)}
     config = read_settings(given.config, {"model": chosen, "journal": {"file": ""}})
     folder = given.config.absolute().parent if given.config else Path.cwd()

@@ -10,8 +10,8 @@ from twisted.python.failure import Failure
 from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError, ProtocolError, StreamBroken
-from llm.providers.provider import LLMProvider, StreamParser
-from llm.stream import ActingListener, StreamEvent
+from llm.providers.provider import LLMProvider
+from llm.stream import ActingListener, StreamEvent, StreamParser
 from llm.wire.accumulate import Accumulator
 from llm.wire.error_bodies import excerpt
 
@@ -106,13 +106,13 @@ class AnswerSink:
         if waits is None:
             return parser.complete
         told = Deferred.fromCoroutine(waits)
-        return _now_or_later(told.addCallback(lambda _: parser.complete))
+        return _settle(told.addCallback(lambda _: parser.complete))
 
     async def result(self) -> Accumulator:
         """Return the collected answer. Raises the typed error for anything that is not an answer."""
         if self.status != HTTP_OK:
             body = b"".join(self._whole or ())
-            raise self._provider.parse_error_response(self.status, self.headers, self._provider.redacted_body(body))
+            raise self._provider.parse_error_response(self.status, self.headers, self._provider.redact_body(body))
         if self._whole is not None:
             await self._tell(self._provider.parse_response(b"".join(self._whole)))
             return self.accumulator
@@ -174,7 +174,7 @@ class AnswerSink:
         return ProtocolError(why, self._provider.name, self._provider.model, self.status)
 
 
-def _now_or_later(told: Deferred[bool]) -> bool | Deferred[bool]:
+def _settle(told: Deferred[bool]) -> bool | Deferred[bool]:
     """Return the result if it is there already (or raise its error), else return the Deferred."""
     results: list[bool] = []
     failures: list[Failure] = []

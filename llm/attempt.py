@@ -50,7 +50,7 @@ from resilience import (
 
 
 @dataclass(slots=True)
-class Read:
+class AttemptResult:
     """What an attempt returned."""
 
     answer: Accumulator
@@ -58,13 +58,13 @@ class Read:
 
 
 @dataclass(slots=True)
-class Attempting:
+class AttemptRunner:
     """A maker of attempts at one request. `new_sink` gives a fresh reader for each attempt."""
 
     provider: LLMProvider
     exchange: HttpExchange
     clock: IReactorTime
-    request: Request
+    http_request: Request
     new_sink: Callable[[], AnswerSink]
     #: The estimated size of the prompt, in tokens.
     prompt_tokens: int
@@ -72,30 +72,30 @@ class Attempting:
     prices: Prices | None = None
     wall: Callable[[], float] | None = None
 
-    async def __call__(self, attempt: Attempt) -> Read:
+    async def __call__(self, attempt: Attempt) -> AttemptResult:
         """Return the complete answer. Raises LLMError; do not retry an error raised after the listener acted."""
         sink, is_whole = self.new_sink(), False
         try:
             await self._perform(sink, attempt)
             answer = await self._read(sink)
             is_whole = True
-            return Read(answer, self._told(sink, attempt))
+            return AttemptResult(answer, self._report_limits(sink, attempt))
         except LLMError as error:
-            error.message = self.provider.redacted(error.message)
+            error.message = self.provider.redact(error.message)
             if isinstance(error, ModelNotFound):
-                error.message = without_model(self.provider, error.message)
+                error.message = explain_missing_model(self.provider, error.message)
             if sink.was_acted_upon:
                 error.should_retry = False
-            self._told(sink, attempt)
+            self._report_limits(sink, attempt)
             raise
         finally:
             attempt.used = self._used(sink, is_whole=is_whole)
 
     async def _perform(self, sink: AnswerSink, attempt: Attempt) -> None:
         try:
-            await self.exchange.perform(self.request, _Heard(sink, attempt), self.limits)
+            await self.exchange.perform(self.http_request, _HeardSink(sink, attempt), self.limits)
         except ResilienceError as error:
-            raise failed_exchange(error, self.provider, sink) from error
+            raise map_failed_exchange(error, self.provider, sink) from error
 
     async def _read(self, sink: AnswerSink) -> Accumulator:
         """Return the answer of a complete response. The error of a failed one carries the wishes of its headers."""
@@ -110,11 +110,11 @@ class Attempting:
                 error.retry_at = retry_wish(told, self._moment())
             raise
 
-    def _told(self, sink: AnswerSink, attempt: Attempt) -> RateLimitInfo | None:
+    def _report_limits(self, sink: AnswerSink, attempt: Attempt) -> RateLimitInfo | None:
         """Return what the headers say of limits, and pass it on to the pacing of later requests."""
         info = self.provider.parse_rate_limit_headers(sink.headers, self._moment())
         if info is not None:
-            attempt.told(
+            attempt.note_limits(
                 _limit(info.remaining_requests, info.limit_requests, info.reset_requests_at),
                 _limit(info.remaining_tokens, info.limit_tokens, info.reset_tokens_at),
             )
@@ -140,7 +140,7 @@ class Attempting:
         return Moment(self.clock.seconds(), self.wall() if self.wall else None)
 
 
-class _Heard:
+class _HeardSink:
     """A sink that passes a response on to its reader, and tells its passage that the server was heard."""
 
     __slots__ = ("_passage", "_sink")
@@ -158,7 +158,7 @@ class _Heard:
         return self._sink.data(piece)
 
 
-def failed_exchange(error: ResilienceError, provider: LLMProvider, sink: AnswerSink) -> LLMError:
+def map_failed_exchange(error: ResilienceError, provider: LLMProvider, sink: AnswerSink) -> LLMError:
     """Turn a failed exchange into an error of this package. This is the only place that does."""
     match error:
         case BodyTooLarge():
@@ -171,7 +171,7 @@ def failed_exchange(error: ResilienceError, provider: LLMProvider, sink: AnswerS
             return Unavailable(error.message, provider.name, provider.model)
 
 
-def not_made(error: ResilienceError, provider: LLMProvider, now: float) -> LLMError:
+def map_unmade_call(error: ResilienceError, provider: LLMProvider, now: float) -> LLMError:
     """Turn a call that was not made, or ran out of time, into an error of this package.
 
     This is the only place that does.
@@ -197,7 +197,7 @@ def not_made(error: ResilienceError, provider: LLMProvider, now: float) -> LLMEr
             return Unavailable(said, name, model)
 
 
-def without_model(provider: LLMProvider, said: str) -> str:
+def explain_missing_model(provider: LLMProvider, said: str) -> str:
     """Say that the model is missing, what the owner can do about it, and what the server said."""
     what = f"has no model '{provider.model}'" if provider.model else "has no such model"
     return f"the server {origin_of(provider.get_api_url())} {what}; {provider.missing_model()} (it said: {said})"

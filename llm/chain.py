@@ -60,7 +60,7 @@ class Link:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def varied(self) -> Mapping[str, Any]:
+    def varied_options(self) -> Mapping[str, Any]:
         """The options with the server's parameters that make another try another answer; the owner's come first."""
         return {
             **self.options,
@@ -137,13 +137,13 @@ class ModelChain:
         for link in self.links:
             is_last = link is self.links[-1]
             share = deadline if is_last else deadline.part(SHARE)
-            options = {**(link.varied if vary else link.options), **more}
+            options = {**(link.varied_options if vary else link.options), **more}
             try:
                 response = await link.client.chat_completion(messages, tools, deadline=share, **options)
             except _ELSEWHERE as error:
                 failures.append(error)
                 if is_last or (more["listener"] is not None and more["listener"].acted):
-                    raise _joined(failures) from error
+                    raise _join_errors(failures) from error
                 _log.warn("asking the next model: {cause}", log_event="fallback", cause=str(error))
             else:
                 self._served = link
@@ -151,7 +151,7 @@ class ModelChain:
         raise AssertionError("the loop ends by returning or raising")
 
 
-def _joined(failures: Sequence[LLMError]) -> LLMError:
+def _join_errors(failures: Sequence[LLMError]) -> LLMError:
     """Combine the errors into one: the first that waiting may help, with the others' messages and the earliest time."""
     chosen = next((error for error in failures if error.retryable), failures[-1])
     others = "; ".join(str(error) for error in failures if error is not chosen)

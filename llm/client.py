@@ -12,14 +12,13 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from llm.answer import AnswerSink
-from llm.attempt import Attempting, Read, not_made
+from llm.attempt import AttemptResult, AttemptRunner, map_unmade_call
 from llm.errors import BadCredential, LLMError, OutputUnreadable
 from llm.fallback.find import with_calls_from_text
 from llm.messages import Message, Role, Text, ToolSpec
-from llm.modes.apply import apply_mode
 from llm.modes.capabilities import Capabilities, ModelRecord, learn_from_answer
-from llm.modes.mode import RequestMode, learn_from
-from llm.modes.structured import checked
+from llm.modes.mode import RequestMode, apply_mode, learn_from
+from llm.modes.structured import parse_structured
 from llm.paused import complete_turn
 from llm.providers.provider import LLMProvider
 from llm.request import CallOptions, ChatRequest, ToolChoice
@@ -111,66 +110,70 @@ class UnifiedLLMClient:
         acted on something, the call is not retried. A plain function counts as acting as soon as it hears anything.
         `caller` says on whose behalf the call is made.
         """
-        ask = ChatRequest(
+        request = ChatRequest(
             messages, tools or (), tool_choice, CallOptions(**options), acting(listener), caller or Caller()
         )
         until = deadline or Deadline.after(self._clock, DEFAULT_SECONDS)
-        return Deferred.fromCoroutine(self._turn(ask, until))
+        return Deferred.fromCoroutine(self._turn(request, until))
 
-    async def _turn(self, ask: ChatRequest, deadline: Deadline) -> LLMResponse:
+    async def _turn(self, request: ChatRequest, deadline: Deadline) -> LLMResponse:
         """Complete one turn, however often the provider pauses in it, and check its text against the schema."""
 
-        def again(messages: Sequence[Message]) -> Awaitable[LLMResponse]:
-            return self._complete(ask if messages is ask.messages else replace(ask, messages=messages), deadline)
+        def complete(messages: Sequence[Message]) -> Awaitable[LLMResponse]:
+            return self._complete(
+                request if messages is request.messages else replace(request, messages=messages), deadline
+            )
 
-        response = await complete_turn(again, ask.messages)
-        return response if ask.options.schema is None else checked(response, ask.options.schema)
+        response = await complete_turn(complete, request.messages)
+        return response if request.options.schema is None else parse_structured(response, request.options.schema)
 
-    async def _complete(self, ask: ChatRequest, deadline: Deadline) -> LLMResponse:
+    async def _complete(self, request: ChatRequest, deadline: Deadline) -> LLMResponse:
         """Ask in the best mode known for this model. Learn from a refusal that teaches something, and ask again."""
         record = self.record
-        way = self._best_way(ask, record)
+        mode = self._best_mode(request, record)
         reread = False
         while True:
             try:
-                return await self._ask(ask, deadline, way, record)
+                return await self._exchange_once(request, deadline, mode, record)
             except LLMError as error:
                 if isinstance(error, BadCredential) and not reread:
                     reread = True
                     if await self.has_new_key():
                         continue
-                if rescued := self._rescued(error, ask):
+                if rescued := self._rescue_calls(error, request):
                     return rescued
-                acted = ask.listener is not None and ask.listener.acted
-                in_vain = acted or (ask.caller.gives_way and isinstance(error, OutputUnreadable))
-                better = None if in_vain else learn_from(error, way, record, self.provider)
+                acted = request.listener is not None and request.listener.acted
+                in_vain = acted or (request.caller.gives_way and isinstance(error, OutputUnreadable))
+                better = None if in_vain else learn_from(error, mode, record, self.provider)
                 if better is None:
                     raise
-                way = better
+                mode = better
 
     async def has_new_key(self) -> bool:
         """Read the key again and use it from now on. Return True when it has changed."""
         return self._reread_key is not None and self.provider.give_key(await self._reread_key())
 
-    def _best_way(self, ask: ChatRequest, record: ModelRecord) -> RequestMode:
-        """Return the best known way to ask."""
-        as_text = bool(ask.tools) and (record.as_text or not self.provider.supports_tools())
-        wanted = ask.options.structured
+    def _best_mode(self, request: ChatRequest, record: ModelRecord) -> RequestMode:
+        """Return the best known mode."""
+        as_text = bool(request.tools) and (record.as_text or not self.provider.supports_tools())
+        wanted = request.options.structured
         schema = (record.schema is not False or wanted == "schema") and wanted != "off"
         schema = schema and self.provider.supports_schema()
-        thinks = ask.options.think is not None and record.thinking is not False
-        native = bool(ask.tools) and not as_text
-        return RequestMode(native=native, as_text=as_text, schema=schema, thinks=thinks, amendments=record.amendments)
+        thinks = request.options.think is not None and record.thinking is not False
+        native = bool(request.tools) and not as_text
+        return RequestMode(native=native, as_text=as_text, schema=schema, thinks=thinks, overrides=record.overrides)
 
-    async def _ask(self, ask: ChatRequest, deadline: Deadline, way: RequestMode, record: ModelRecord) -> LLMResponse:
+    async def _exchange_once(
+        self, request: ChatRequest, deadline: Deadline, mode: RequestMode, record: ModelRecord
+    ) -> LLMResponse:
         """Make one exchange: encode, send, read, and find the calls in the answer."""
         provider = self.provider
-        messages, tools, options = apply_mode(ask, way)
-        choice = ask.tool_choice if tools else None
+        messages, tools, options = apply_mode(request, mode)
+        choice = request.tool_choice if tools else None
         body = provider.build_request(
-            messages, tools, choice, options, tools_as_text=way.as_text, amendments=way.amendments
+            messages, tools, choice, options, tools_as_text=mode.as_text, overrides=mode.overrides
         )
-        read = await self._let_in(ask, deadline, body, way, record)
+        read = await self._send(request, deadline, body, mode, record)
         answer = read.answer
         provider.tokens.learn(len(body), answer.usage.input_tokens)
         message, finish = answer.message()
@@ -182,39 +185,39 @@ class UnifiedLLMClient:
             answer.model or provider.model,
             read.limits,
         )
-        response = with_calls_from_text(response, ask, self._new_id)
-        learn_from_answer(response, ask, way, record)
+        response = with_calls_from_text(response, request, self._new_id)
+        learn_from_answer(response, request, mode, record)
         return response
 
-    async def _let_in(
-        self, ask: ChatRequest, deadline: Deadline, body: bytes, way: RequestMode, record: ModelRecord
-    ) -> Read:
+    async def _send(
+        self, request: ChatRequest, deadline: Deadline, body: bytes, mode: RequestMode, record: ModelRecord
+    ) -> AttemptResult:
         """Send this body through the pipeline and return the answer."""
         provider, limits = self.provider, self._limits or Limits()
-        known = [tool.name for tool in ask.tools]
+        known = [tool.name for tool in request.tools]
 
         def new_sink() -> AnswerSink:
             if self._is_local:
                 deadline.hold()
-            if ask.listener is not None:
-                ask.listener.begins(text_is_answer=way.native and record.text_alone is True)
+            if request.listener is not None:
+                request.listener.begins(text_is_answer=mode.native and record.text_alone is True)
             return AnswerSink(
                 provider,
                 known,
                 self._new_id,
-                ask.listener,
+                request.listener,
                 clock=self._clock,
                 progress_seconds=limits.progress_seconds,
                 on_progress=deadline.renew,
             )
 
         tokens = provider.tokens.of_request(body)
-        request = Request("POST", provider.get_api_url(), provider.headers_for(ask.options), body)
-        attempt = Attempting(
+        http_request = Request("POST", provider.get_api_url(), provider.headers_for(request.options), body)
+        attempt = AttemptRunner(
             provider,
             self._exchange,
             self._clock,
-            request,
+            http_request,
             new_sink,
             tokens,
             limits=self._limits,
@@ -224,34 +227,34 @@ class UnifiedLLMClient:
         if self._is_local:
             deadline.hold()  # the server may read other prompts first
         try:
-            read = await self.pipeline.call(attempt, self._order(ask, tokens), deadline)
+            read = await self.pipeline.call(attempt, self._describe_call(request, tokens), deadline)
         except ResilienceError as error:
-            raise not_made(error, provider, self._clock.seconds()) from error
+            raise map_unmade_call(error, provider, self._clock.seconds()) from error
         finally:
             if self._is_local:
                 deadline.renew()
         deadline.renew()
         return read
 
-    def _order(self, ask: ChatRequest, tokens: int) -> Call:
+    def _describe_call(self, request: ChatRequest, tokens: int) -> Call:
         """Describe the call to the pipeline."""
         provider, now = self.provider, self._clock.seconds
-        answer = ask.options.max_tokens or DEFAULT_ANSWER_TOKENS
+        answer = request.options.max_tokens or DEFAULT_ANSWER_TOKENS
         cost = self._prices.cost(Usage(tokens, answer)) if self._prices else None
         return Call(
             CallTarget(origin_of(provider.get_api_url()), provider.credential, provider.model),
             judge=lambda error: verdict_of(error, now(), self._retry),
-            caller=ask.caller,
+            caller=request.caller,
             estimate=Amount(1, tokens + answer, cost or 0.0),
             retry=self._retry,
             upstream=self._upstream,
         )
 
-    def _rescued(self, error: LLMError, ask: ChatRequest) -> LLMResponse | None:
+    def _rescue_calls(self, error: LLMError, request: ChatRequest) -> LLMResponse | None:
         """Return the calls in model output that its server could not parse, or None when there are none."""
         if not isinstance(error, OutputUnreadable) or not error.generated:
             return None
         written = Message(Role.ASSISTANT, (Text(error.generated),))
         response = LLMResponse(written, FinishReason.STOP, Usage(), self.provider.name, self.provider.model)
-        read = with_calls_from_text(response, ask, self._new_id)
+        read = with_calls_from_text(response, request, self._new_id)
         return read if read.has_tool_calls else None

@@ -15,10 +15,10 @@ from llm.response import FinishReason, LLMResponse
 #: How often one turn is continued. After that it is returned as it is, still paused.
 MAX_CONTINUATIONS = 8
 
-Ask = Callable[[Sequence[Message]], Awaitable[LLMResponse]]
+AskAgain = Callable[[Sequence[Message]], Awaitable[LLMResponse]]
 
 
-async def complete_turn(ask: Ask, messages: Sequence[Message]) -> LLMResponse:
+async def complete_turn(ask: AskAgain, messages: Sequence[Message]) -> LLMResponse:
     """Return the answer to these messages, its parts joined and their usage added up.
 
     If the provider refuses because a server tool's call has no result, such calls are left out and it is asked once
@@ -38,7 +38,7 @@ async def complete_turn(ask: Ask, messages: Sequence[Message]) -> LLMResponse:
             part = await ask(paired)
             messages = paired[: len(messages)]
             answer = answer and replace(answer, message=paired[-1])
-        answer = part if answer is None else _joined(answer, part)
+        answer = part if answer is None else _join_parts(answer, part)
         if part.finish_reason is not FinishReason.PAUSED:
             break
     assert answer is not None
@@ -49,10 +49,10 @@ def without_unpaired(messages: Sequence[Message]) -> list[Message]:
     """Return the messages without calls of server tools that no result in them answers."""
     raw = [block for message in messages if message.raw for block in message.raw.blocks]
     answered = [block["tool_use_id"] for block in raw if "tool_use_id" in block]
-    return [_without(message, answered) for message in messages]
+    return [_without_unpaired(message, answered) for message in messages]
 
 
-def _without(message: Message, answered: Collection[JSON]) -> Message:
+def _without_unpaired(message: Message, answered: Collection[JSON]) -> Message:
     if message.raw is None or not any(_is_unpaired(block, answered) for block in message.raw.blocks):
         return message
     kept = tuple(block for block in message.raw.blocks if not _is_unpaired(block, answered))
@@ -65,7 +65,7 @@ def _is_unpaired(block: JSONObject, answered: Collection[JSON]) -> bool:
     return kind.endswith("_tool_use") and block.get("id") not in answered
 
 
-def _joined(one: LLMResponse, other: LLMResponse) -> LLMResponse:
+def _join_parts(one: LLMResponse, other: LLMResponse) -> LLMResponse:
     """Join two parts of a turn into one answer: the blocks of both, the finish of the second."""
     first, second = one.message, other.message
     raw = None

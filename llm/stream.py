@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from twisted.internet.defer import Deferred
 
@@ -79,6 +80,24 @@ class ModelSeen:
 
 
 StreamEvent = TextDelta | ReasoningDelta | CallDelta | ServerBlockSeen | RawSeen | UsageSeen | FinishSeen | ModelSeen
+
+
+class StreamParser(Protocol):
+    """A parser of the bytes of one streamed body into events."""
+
+    def feed(self, data: bytes) -> list[StreamEvent]:
+        """Return the events these bytes complete. Raises the LLMError that the stream carries."""
+        ...
+
+    def end(self) -> list[StreamEvent]:
+        """Return the last events. Raises StreamBroken when the stream had no end mark."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether the stream's own end mark was seen. Nothing after it counts."""
+        ...
+
 
 #: Called with every event of a stream, in order, as it arrives. If it returns a Deferred, the stream is held back until
 #: that fires: nothing more is read from the connection meanwhile.

@@ -54,7 +54,7 @@ def verdict_of(error: Exception, now: float, retry: RetryConfig | None = None) -
         case QuotaExhausted():
             verdict = Verdict(cause, not_before=error.retry_at or now + QUOTA_COOL_SECONDS)
         case BadCredential():
-            verdict = Verdict(cause, bars=True)
+            verdict = Verdict(cause, revokes=True)
         case ModelNotFound():
             verdict = Verdict(cause, is_missing=True)
         case Blocked():

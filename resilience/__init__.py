@@ -4,6 +4,8 @@ Knows nothing of language models or games. Read `pipeline.py` first; when a circ
 `admission/breaker.py`.
 """
 
+from typing import TYPE_CHECKING
+
 from resilience.admission.attempt import Attempt
 from resilience.admission.breaker import CircuitBreaker
 from resilience.admission.circuit import BreakerConfig, CircuitState
@@ -39,6 +41,7 @@ from resilience.http.exchange import HttpExchange
 from resilience.http.request import Collected, Limits, Request, Sink, host_of, origin_of
 from resilience.launcher import Launcher
 from resilience.pipeline import Pipeline
+from resilience.renamed import former_names
 from resilience.retry_policy import RetryConfig, Verdict
 from resilience.snapshot import Snapshot
 
@@ -92,3 +95,16 @@ __all__ = [
     "host_of",
     "origin_of",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = former_names(
+        __name__,
+        {
+            "Barred": "Revoked",
+            "Order": "Call",
+            "Passage": "Attempt",
+            "State": "CircuitState",
+            "Target": "CallTarget",
+            "Told": "RateLimitSnapshot",
+        },
+    )

@@ -15,7 +15,7 @@ from resilience.retry_policy import Judge, RetryConfig
 
 T = TypeVar("T")
 
-#: One try at a call, made with the passage that admitted it.
+#: Makes one attempt at a call, with the attempt that was admitted.
 AttemptFunction = Callable[[Attempt], Coroutine[Deferred[Any], Any, T]]
 
 

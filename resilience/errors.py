@@ -12,7 +12,7 @@
         ├── CoolingDown         the server asked to wait longer than a call waits; `until`
         ├── QueueFull           too many calls are waiting already
         ├── GaveWay             another call wanted the server, and this one was in no hurry; it may have been sent
-        ├── Barred              this credential was refused lately and has not changed
+        ├── Revoked             this credential was refused lately and has not changed
         ├── NotThere            what the call asks for was not there lately: the model
         ├── BudgetSpent         an account has no room left today
         └── BudgetUnkept        what the call may cost could not be written down

@@ -3,9 +3,10 @@
 Outermost first:
 
     total deadline                 Deadline.bound: everything below is cancelled when it is over
-    admission: budget              Payment: Ledger.reserve; written down before anything leaves, if there is a limit;
+    admission: budget              CallReservation: Ledger.reserve; with a limit, written down before anything leaves;
                                    while one is near, few at once find out what a model costs (learned_cost.py)
-    retry                          RetriedCall: attempts, backoff, the server's shared budget of retries
+    retry                          RetriedCall: attempts, backoff, the server's shared budget of retries; what a failure
+                                   means is the call's Verdict (for models the table is in llm/verdicts.py)
     for each attempt
         admission: budget          once more, when an earlier attempt used what was reserved
         admission: limits, queue   Upstream.enter: circuit, cool-down, pace, cap, turn
@@ -57,7 +58,7 @@ class Pipeline:
         self.clock = clock
         self.ledger = ledger
         self.random = random
-        self._keeping = LedgerWriter(ledger, keep) if ledger and keep else None
+        self._writer = LedgerWriter(ledger, keep) if ledger and keep else None
         self._upstreams: dict[str, Upstream] = {}
         #: Calls under way that do not give way, by server; `_giving_way` has what ends the one that gives way to them.
         self._calls: Counter[str] = Counter()
@@ -73,7 +74,7 @@ class Pipeline:
         Cancelling cancels everything under way and is not counted as a failure of the server.
         """
         if call.caller.gives_way:
-            return await self._in_between(make, call, deadline)
+            return await self._call_that_gives_way(make, call, deadline)
         origin = call.target.origin
         self._calls[origin] += 1
         if (give_way := self._giving_way.pop(origin, None)) is not None:
@@ -90,11 +91,11 @@ class Pipeline:
         if self.ledger is None:
             made = RetriedCall(call, deadline, upstream, quota, self.random)
             return await deadline.bound(Deferred.fromCoroutine(made.result(make)), made.end)
-        reservation = CallReservation(self.ledger, self._keeping, call, self._learned_cost(call.target))
+        reservation = CallReservation(self.ledger, self._writer, call, self._learned_cost(call.target))
         made = RetriedCall(call, deadline, upstream, quota, self.random, reservation=reservation)
-        return await deadline.bound(Deferred.fromCoroutine(_paid(make, made, reservation)), made.end)
+        return await deadline.bound(Deferred.fromCoroutine(_with_reservation(make, made, reservation)), made.end)
 
-    async def _in_between(self, make: AttemptFunction[T], call: Call, deadline: Deadline) -> T:
+    async def _call_that_gives_way(self, make: AttemptFunction[T], call: Call, deadline: Deadline) -> T:
         """Return the result of a call that gives way. Raises GaveWay as soon as another call wants the server."""
         origin = call.target.origin
         refusal = GaveWay(f"{origin} is wanted for something else")
@@ -121,14 +122,14 @@ class Pipeline:
             if self._giving_way.get(origin) is give_way:
                 del self._giving_way[origin]
 
-    async def kept(self) -> None:
+    async def write_ledger(self) -> None:
         """Wait until all spent until now is written down, or cannot be, which is logged. For a clean stop.
 
         Cancelling does not stop the write.
         """
-        if self._keeping is not None:
+        if self._writer is not None:
             with suppress(BudgetUnkept):
-                await self._keeping.kept()
+                await self._writer.write()
 
     def upstream(self, origin: str, config: UpstreamConfig | None = None) -> Upstream:
         """Return the shared state of one server, made at its first use."""
@@ -176,7 +177,7 @@ class Pipeline:
         )
 
 
-async def _paid(make: AttemptFunction[T], retried: RetriedCall, reservation: CallReservation) -> T:
+async def _with_reservation(make: AttemptFunction[T], retried: RetriedCall, reservation: CallReservation) -> T:
     """Make the call, with its estimate reserved before anything else and its real use booked at the end."""
     try:
         await reservation.ready(retried.used)

@@ -49,13 +49,13 @@ class RetriedCall:
         #: The reservation when it may stop the call.
         self._limit = reservation if reservation is not None and reservation.is_limited else None
         self._clock: IReactorTime = deadline.clock
-        self._nobody_waits = False
+        self._is_abandoned = False
         #: Whether a failure of this call was counted against the server's health: only the first one is.
         self._was_counted = False
 
     def end(self) -> None:
         """Note that no caller waits any more: the attempt under way is the last, and the server is not blamed."""
-        self._nobody_waits = True
+        self._is_abandoned = True
 
     async def result(self, make: AttemptFunction[T]) -> T:
         """Return the result of an attempt. Raises the last attempt's error, or NotAdmitted when there was none."""
@@ -65,7 +65,7 @@ class RetriedCall:
             try:
                 if self._reservation is not None:
                     await self._reservation.ready(self.used)
-                attempt = await self._upstream.enter(self._errand())
+                attempt = await self._upstream.enter(self._admission_request())
             except NotAdmitted as refusal:
                 raise failure or refusal from refusal
             try:
@@ -95,11 +95,11 @@ class RetriedCall:
         return answer
 
     def _failed(self, error: Exception, attempt: Attempt, number: int) -> float | None:
-        """End the passage. Return the seconds until the next attempt, None when there is to be none.
+        """End the attempt. Return the seconds until the next attempt, None when there is to be none.
 
         Raises CancelledError when no caller waits: what a cancelled attempt fails with is no failure.
         """
-        if self._nobody_waits:
+        if self._is_abandoned:
             attempt.give_back()
             raise CancelledError from error
         try:
@@ -107,14 +107,14 @@ class RetriedCall:
         except BaseException:
             attempt.give_back()
             raise
-        self._heed(verdict, number)
+        self._apply(verdict, number)
         attempt.failed(verdict)
         seconds = self._pause(verdict, number)
         if seconds is None and verdict.in_vain_seconds:
             self._quota.cool(self._clock.seconds() + verdict.in_vain_seconds, verdict.cause)
         return seconds
 
-    def _errand(self) -> AdmissionRequest:
+    def _admission_request(self) -> AdmissionRequest:
         call = self.call
         return AdmissionRequest(
             call.caller.name,
@@ -126,14 +126,14 @@ class RetriedCall:
             is_repeat=self._was_counted,
         )
 
-    def _heed(self, verdict: Verdict, number: int) -> None:
+    def _apply(self, verdict: Verdict, number: int) -> None:
         """Note what the failure says of the credential and of waiting, for every call that shares them."""
         self._was_counted = self._was_counted or verdict.is_failure
         target, quota, retry_after = self.call.target, self._quota, verdict.not_before
         if retry_after is None and verdict.throttled:
             retry_after = self._clock.seconds() + ceiling(number, self.call.retry)
-        if verdict.bars or verdict.is_missing:
-            self._bar(verdict)
+        if verdict.revokes or verdict.is_missing:
+            self._revoke(verdict)
         is_cooled = retry_after is not None and quota.cool(retry_after, verdict.cause)
         if is_cooled:
             _log.warn(
@@ -144,30 +144,30 @@ class RetriedCall:
                 seconds=quota.cool_until - self._clock.seconds(),
                 cause=verdict.cause,
             )
-        if verdict.bars or verdict.is_missing or is_cooled:
+        if verdict.revokes or verdict.is_missing or is_cooled:
             self._upstream.limits_changed()
 
-    def _bar(self, verdict: Verdict) -> None:
+    def _revoke(self, verdict: Verdict) -> None:
         """Stop using a refused key, or asking for a missing model, for a while."""
         target, now = self.call.target, self._clock.seconds()
-        bar = self._quota.credential if verdict.bars else self._quota.missing
-        if not bar.refused(verdict.cause, now):
+        revocation = self._quota.credential if verdict.revokes else self._quota.missing
+        if not revocation.refused(verdict.cause, now):
             return
-        what = "with this key" if verdict.bars else f"for {target.lane}"
+        what = "with this key" if verdict.revokes else f"for {target.lane}"
         _log.error(
             "{origin} refused: {cause}; it is not asked {what} for {seconds:.0f} s, or until the settings change",
-            log_event="credential" if verdict.bars else "missing",
+            log_event="credential" if verdict.revokes else "missing",
             origin=target.origin,
             cause=verdict.cause,
             what=what,
-            seconds=bar.until - now,
+            seconds=revocation.until - now,
         )
 
     def _pause(self, verdict: Verdict, number: int) -> float | None:
         """Return the seconds until the next attempt, which is then paid for; None when there is to be none."""
         retry = self.call.retry
         most = min(retry.max_attempts, verdict.most_attempts or retry.max_attempts)
-        if verdict.bars or verdict.is_missing or not verdict.may_retry or number >= most:
+        if verdict.revokes or verdict.is_missing or not verdict.may_retry or number >= most:
             return None
         floor = self._quota.cool_until if verdict.throttled else verdict.not_before
         retry_after = 0.0 if floor is None else max(0.0, floor - self._clock.seconds())

@@ -13,7 +13,7 @@ class Verdict:
 
     `is_failure`: it counts against the server's health. `may_retry`: the same request may succeed later; at most
     `most_attempts` times in all. `throttled`: the server has too much to do from us. `not_before`: the wait that the
-    server asked for, in clock seconds, which holds for every call with the same credential and model. `bars`: the
+    server asked for, in clock seconds, which holds for every call with the same credential and model. `revokes`: the
     credential is no good. `is_missing`: the server does not have what was asked for. `in_vain_seconds`: how long the
     server is left alone when this was the last attempt. `cause` is shown to the operator.
     """
@@ -24,7 +24,7 @@ class Verdict:
     most_attempts: int | None = None
     throttled: bool = False
     not_before: float | None = None
-    bars: bool = False
+    revokes: bool = False
     is_missing: bool = False
     in_vain_seconds: float = 0.0
 

@@ -42,10 +42,10 @@ class QuotaState:
     cool_why: str
     requests_left: int | None
     tokens_left: int | None
-    #: Why the server is not asked for the model, empty when it is. `barred_for` is for how many more seconds the
+    #: Why the server is not asked for the model, empty when it is. `revoked_for` is for how many more seconds the
     #: refusal of the key or the model holds.
     missing: str = ""
-    barred_for: float = 0.0
+    revoked_for: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Snapshot:
 def upstream_state(upstream: Upstream) -> UpstreamState:
     """Return the state of one server now."""
     breaker = upstream.breaker
-    is_open = breaker.state in {CircuitState.OPEN, CircuitState.FORCED_OPEN}
+    is_open = breaker.state is CircuitState.OPEN
     return UpstreamState(
         upstream.name,
         breaker.state,
@@ -96,5 +96,6 @@ def quota_state(origin: str, quota: Quota) -> QuotaState:
 
 def _seconds_left(quota: Quota, now: float) -> float:
     """Return how many seconds a refusal still holds, 0 when none does or its end is not known."""
-    ends = [bar.until - now for bar in (quota.credential, quota.missing) if bar.revoked and isfinite(bar.until)]
+    held = [revocation for revocation in (quota.credential, quota.missing) if revocation.revoked]
+    ends = [revocation.until - now for revocation in held if isfinite(revocation.until)]
     return max(0.0, *ends) if ends else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -22,11 +23,10 @@ KEY = "planted-0123456789-key"
 PAGES = [("adding-a-provider.md", "llm/providers/example.py"), ("adding-a-tool.md", "tools/verbs/hum.py")]
 
 
-def printed(page: str) -> str:
-    """The page's first block of Python."""
-    found = re.search(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
-    assert found
-    return found.group(1)
+def printed(page: str, block: int = 0) -> str:
+    """A block of Python of the page, by default the first."""
+    blocks: list[str] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    return blocks[block]
 
 
 def with_line(path: Path, line: str, before: str) -> None:
@@ -63,6 +63,13 @@ def test_ruff_has_nothing_against_what_is_printed(copy: Path, page: str, path: s
     init = str(Path(path).parent / "__init__.py")
     checked("ruff", "check", "--no-cache", path, init, folder=copy)
     checked("ruff", "format", "--no-cache", "--check", path, init, folder=copy)
+
+
+def test_the_test_that_is_printed_for_a_tool_passes(copy: Path) -> None:
+    (copy / "test_hum.py").write_text(printed("adding-a-tool.md", 1))
+    checked("ruff", "check", "--no-cache", "--ignore=D,S101,INP001", "test_hum.py", folder=copy)
+    checked("ruff", "format", "--no-cache", "--check", "test_hum.py", folder=copy)
+    checked("pytest", "-q", "-p", "no:cacheprovider", "test_hum.py", folder=copy)
 
 
 def test_mypy_has_nothing_against_what_is_printed(tmp_path: Path) -> None:
@@ -154,3 +161,42 @@ async def test_setup_sets_up_a_new_provider(copy: Path, tmp_path: Path) -> None:
     assert "  example     Example's models, on the internet, with a key\n" in result.out
     model = tomllib.loads((tmp_path / "assistant.toml").read_text())["model"]
     assert model == {"provider": "example", "url": url, "key": "env:EXAMPLE_API_KEY", "model": "sage"}
+
+
+def test_a_new_provider_is_set_like_any_other_option(copy: Path, tmp_path: Path) -> None:
+    """This is what `assistant/set Sage provider = example` does."""
+    script = """
+from assistant.config.options import merged, with_option
+print(merged(with_option({}, "provider", "example")).model.provider)
+"""
+    done = in_the_copy(copy, tmp_path, script)
+    assert done.stdout.split() == ["example"], done.stderr
+
+
+def test_the_game_takes_a_new_provider(copy: Path, tmp_path: Path) -> None:
+    """This is what `assistant/provider Sage = exa sage env:EXAMPLE_API_KEY` reads."""
+    pytest.importorskip("evennia", reason="Evennia is not installed here")
+    script = """
+import warnings
+warnings.simplefilter("ignore")
+import django, evennia
+django.setup()
+evennia._init()
+from assistant.worlds.evennia.commands.thinking import parsed
+change = parsed("exa sage env:EXAMPLE_API_KEY")
+print(change.provider, change.model, change.key)
+"""
+    done = in_the_copy(copy, tmp_path, script)
+    assert done.stdout.split()[-3:] == ["example", "sage", "env:EXAMPLE_API_KEY"], done.stderr
+
+
+def in_the_copy(copy: Path, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script with the copy of the product before everything else on its path."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join((str(copy), str(ROOT))),
+        "DJANGO_SETTINGS_MODULE": "tests.evennia.game_settings",
+    }
+    return subprocess.run(
+        [sys.executable, "-P", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )

@@ -3,6 +3,8 @@
 Read `execution/dispatch.py` first. Whether a call may happen is decided in `policy/decide.py`.
 """
 
+import warnings
+
 from tools.context import ToolContext
 from tools.errors import Status, ToolError, ToolFailed, ToolRetry, Unheard
 from tools.execution.dispatch import Dispatcher
@@ -16,7 +18,7 @@ from tools.registry import Registry
 from tools.requirement import Pending, Requirement
 from tools.result import NOTHING_YET, Begun, EffectLog, Executed, Past
 from tools.text.clean import clean_heard, clean_speech, one_line
-from tools.text.wrapping import acted, spoken
+from tools.text.wrapping import strip_actor_name, strip_speech_label
 from tools.tool import Answer, Arguments, Category, Labelled, NoArguments, Reach, Tool
 from tools.trust import TOP, Audience, ContextTrust, Kind, Label, Principal, Source, label_of
 
@@ -73,11 +75,28 @@ __all__ = [
     "Unheard",
     "World",
     "Written",
-    "acted",
     "clean_heard",
     "clean_speech",
     "decide",
     "label_of",
     "one_line",
-    "spoken",
+    "strip_actor_name",
+    "strip_speech_label",
 ]
+
+#: Public names of the version before, understood for one release, and what they are called now.
+_FORMER_NAMES = {
+    "Caps": "EffectLimits",
+    "Rules": "PolicyConfig",
+    "Sight": "ContextTrust",
+    "acted": "strip_actor_name",
+    "spoken": "strip_speech_label",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Return what has this former name. Warns with the present name. Raises AttributeError for any other name."""
+    if name not in _FORMER_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(f"tools.{name} is now called tools.{_FORMER_NAMES[name]}", DeprecationWarning, stacklevel=2)
+    return globals()[_FORMER_NAMES[name]]

@@ -28,9 +28,9 @@ __all__ = [
 
 
 class WebKnowledge(Protocol):
-    """What a run knows of the web (`tools/web/turn.py`); only the web's own tools know more of it than this."""
+    """What a run knows of the web (`tools/web/cite.py`); only the web's own tools know more of it than this."""
 
-    def cited(self, words: str) -> str:
+    def add_sources(self, words: str) -> str:
         """Return the words without marks of unknown sources, followed by the sources that they name."""
         ...
 
@@ -65,6 +65,6 @@ class ToolContext:
     #: The state of following a person, None where the character cannot follow.
     following: Following | None = None
 
-    def cited(self, words: str) -> str:
+    def cite(self, words: str) -> str:
         """Return words for people's ears, with the sources that they name below them."""
-        return self.web.cited(words) if self.web else words
+        return self.web.add_sources(words) if self.web else words

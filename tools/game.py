@@ -107,6 +107,11 @@ class GameCommand:
     permission: int = 1
     affects: Callable[[], tuple[Target, ...]] | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def full_name(self) -> str:
+        """The name with its switches, as policy compares it: `name/switch`."""
+        return "/".join((self.name, *self.switches))
+
 
 class World(Protocol):
     """The game as one character experiences it.

@@ -74,23 +74,23 @@ def label_of(who: Principal, world_text: int = 1) -> Label:
         case Kind.OPERATOR:
             return Label(Source.OPERATOR, TOP, who.id)
         case Kind.PLAYER:
-            return Label(Source.PLAYER, bounded(min(who.permission, who.trust)), who.id)
+            return Label(Source.PLAYER, clamp_level(min(who.permission, who.trust)), who.id)
         case Kind.WORLD:
-            return Label(Source.WORLD, bounded(min(world_text, who.trust)), who.id)
+            return Label(Source.WORLD, clamp_level(min(world_text, who.trust)), who.id)
         case Kind.ASSISTANT:
             return Label(Source.ASSISTANT, 0, who.id)
         case _:
             assert_never(who.kind)
 
 
-def bounded(level: int) -> int:
+def clamp_level(level: int) -> int:
     """Return `level`, limited to the steps of the ladder."""
     return max(0, min(level, TOP))
 
 
 def rank(permission: int) -> str:
     """Name the rank with this permission, with an article: 'a builder'."""
-    name = RANKS[bounded(permission)]
+    name = RANKS[clamp_level(permission)]
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 

@@ -29,8 +29,8 @@ from llm import (
     ToolsUnsupported,
     Unavailable,
 )
-from llm.discover import OfferedModel, offered_models, ollama_model
-from llm.providers import OllamaProvider
+from llm.discover import describe_model, offered_models
+from llm.providers.offered import OfferedModel
 from resilience import Deadline, HttpExchange
 
 #: Seconds for the question to the model, on top of what its settings allow for a first byte.
@@ -105,7 +105,7 @@ class ModelChecks:
             raise Problem(known_providers.no_such_provider(config.provider))
         if not config.key:
             if known_providers.is_hosted(config.provider):
-                usual = f"env:{config.provider.upper()}_API_KEY"
+                usual = known_providers.usual_key(config.provider)
                 raise Problem(
                     f"the provider '{config.provider}' needs a key: set model.key, for example to \"{usual}\""
                 )
@@ -128,10 +128,10 @@ class ModelChecks:
     async def _any_server(self) -> str:
         """Look for the server of "auto": an Ollama, else an OpenAI-compatible one at the URL, else the embedded one."""
         try:
-            return await self._at("ollama", PROBE_SECONDS)
+            return await self._at(known_providers.LOOKED_FOR, PROBE_SECONDS)
         except Problem as trouble:
             if self.config.url:
-                return await self._at("local", LOOK_SECONDS)
+                return await self._at(known_providers.ANY_SERVER, LOOK_SECONDS)
             if self.config.model:
                 raise
             self._provider = None
@@ -151,8 +151,9 @@ class ModelChecks:
         except (BadCredential, QuotaExhausted) as error:
             self._refused = error
         except (ModelNotFound, Rejected):
-            if isinstance(provider, OllamaProvider):
-                raise Problem(f"what answers at {provider.api_url} is no Ollama: see model.url") from None
+            if provider.always_lists:
+                kind = provider.server_name or f"server for the provider '{provider.name}'"
+                raise Problem(f"what answers at {provider.api_url} is no {kind}: see model.url") from None
         except Unavailable as error:
             start = f"start it with '{provider.start_command}'" if provider.start_command else "start it"
             raise Problem(f"{error.message}; {'check the connection' if provider.hosted else start}") from error
@@ -186,7 +187,7 @@ class ModelChecks:
                 raise Problem(f"the server needs the name of a model: set model.model{_among(names)}")
             pull = f": run '{provider.pull_command}' or another" if provider.pull_command else ""
             raise Problem(f"the server at {provider.api_url} has no model{pull}")
-        if model and names and not {model, f"{model}:latest"} & set(names):
+        if model and names and not known_providers.has_model(names, model):
             raise Problem(f"the server has no model '{model}'; set model.model{_among(names)}")
         if self._listed is None:
             answer = await self._ask()
@@ -249,14 +250,19 @@ class ModelChecks:
 
     async def _holds(self) -> int | None:
         """Return the model's context length in tokens, or None when the server does not tell it."""
-        provider = self._asked
-        if not isinstance(provider, OllamaProvider):
-            return next((at.context_tokens for at in self._listed or () if at.name == provider.model), None)
+        name = self._asked.model
         try:
-            deadline = Deadline.after(self.examination.clock, LOOK_SECONDS)
-            return (await ollama_model(provider, provider.model, self.exchange, deadline)).context_tokens
+            offered = await self._describe(name)
         except LLMError:
             return None
+        if offered is not None:
+            return offered.context_tokens
+        return next((at.context_tokens for at in self._listed or () if at.name == name), None)
+
+    async def _describe(self, name: str) -> OfferedModel | None:
+        """Return what the server says of one model, None when its API does not describe models. Raises LLMError."""
+        deadline = Deadline.after(self.examination.clock, LOOK_SECONDS)
+        return await describe_model(self._asked, name, self.exchange, deadline)
 
     @property
     def _asked(self) -> LLMProvider:
@@ -271,14 +277,13 @@ class ModelChecks:
         return provider.model
 
     async def _best(self, names: list[str]) -> str:
-        """Return the first model with tools on an Ollama, as choose_model.py does; elsewhere the first of the list."""
-        for name in names[:_SHOWN] if isinstance(self._asked, OllamaProvider) else ():
+        """Return the first model that the server says knows tools, as the chooser does, else the first of the list."""
+        for name in names[:_SHOWN]:
             try:
-                deadline = Deadline.after(self.examination.clock, LOOK_SECONDS)
-                offered = await ollama_model(self._asked, name, self.exchange, deadline)
+                offered = await self._describe(name)
             except LLMError:
                 break
-            if "tools" in offered.capabilities:
+            if offered is None or "tools" in offered.capabilities:
                 return name
         return names[0]
 

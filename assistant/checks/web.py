@@ -19,11 +19,11 @@ _SAY_IT_THEMSELVES = ("pip install", "settings.yml")
 
 
 async def searches(provider: SearchProvider, clock: IReactorTime) -> str:
-    """Check that the provider finds something. Raises Trouble."""
+    """Check that the provider finds something. Raises Problem."""
     try:
         found = await provider.search(QUERY)
     except WebError as error:
-        raise Problem(explained(error, provider.name, clock.seconds())) from error
+        raise Problem(explain(error, provider.name, clock.seconds())) from error
     if not found:
         raise Problem(
             f"{provider.name} answers, and finds nothing for '{QUERY.text}': it is blocked, or its engines are: "
@@ -33,17 +33,17 @@ async def searches(provider: SearchProvider, clock: IReactorTime) -> str:
 
 
 async def reads(provider: ReadProvider, page: str, clock: IReactorTime) -> str:
-    """Check that the provider reads the page. Raises Trouble."""
+    """Check that the provider reads the page. Raises Problem."""
     try:
         read = await provider.read_url(page)
     except WebError as error:
-        raise Problem(explained(error, provider.name, clock.seconds())) from error
+        raise Problem(explain(error, provider.name, clock.seconds())) from error
     if not read.content.strip():
         raise Problem(f"{provider.name} reads {page} and finds no text in it: try another with --page URL")
     return f"{provider.name} reads {page}: {read.content_length} characters"
 
 
-def explained(error: WebError, name: str, now: float) -> str:
+def explain(error: WebError, name: str, now: float) -> str:
     """Say in one sentence what went wrong and what to do. `now` is on the clock of `retry_at`, in seconds."""
     message = error.message.strip().rstrip(".")
     if any(said in message for said in _SAY_IT_THEMSELVES):

@@ -12,17 +12,19 @@ from typing import Any
 from llm.embedded.fetching.models import MODELS
 from llm.errors import BadCredential, LLMError, Unavailable
 from llm.messages import JSONObject
-from llm.providers import provider_classes
+from llm.providers import LocalProvider, OllamaProvider, provider_classes
 from llm.providers.provider import LLMProvider
 
 AUTO, EMBEDDED = "auto", "embedded"
+#: The provider whose server "auto" looks for first, and the one for any other server of the owner's.
+LOOKED_FOR, ANY_SERVER = OllamaProvider.name, LocalProvider.name
 #: The names that are no provider's own, with what they mean.
 _CHOSEN_HERE = {
     AUTO: "a local Ollama when one answers, else the small model that comes along",
     EMBEDDED: "the small model that comes along",
 }
 #: The providers that each of those names may lead to.
-_STANDS_FOR = {AUTO: ("ollama", "local"), EMBEDDED: ("local",)}
+_STANDS_FOR = {AUTO: (LOOKED_FOR, ANY_SERVER), EMBEDDED: (ANY_SERVER,)}
 
 
 def known_names() -> tuple[str, ...]:
@@ -54,6 +56,11 @@ def no_such_provider(name: str) -> str:
 def is_hosted(name: str) -> bool:
     """Tell whether this is a service on the internet, which needs a key and the name of a model."""
     return any(provider.hosted for provider in _classes(name))
+
+
+def usual_key(name: str) -> str:
+    """Return the usual reference to the key of a provider."""
+    return f"env:{name.upper()}_API_KEY"
 
 
 def needs_prices(name: str) -> bool:
@@ -118,7 +125,7 @@ def _classes(name: str) -> list[type[LLMProvider]]:
     return [classes[real] for real in _STANDS_FOR.get(name, (name,)) if real in classes]
 
 
-def has_model(names: list[str], model: str) -> bool:
+def has_model(names: Collection[str], model: str) -> bool:
     """Tell whether the list holds the model. Ollama's names carry a tag that defaults to latest."""
     return model in names or f"{model}:latest" in names
 

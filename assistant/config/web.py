@@ -25,10 +25,10 @@ class WebProviderConfig(Settings):
 
 def _host_name(written: str) -> str:
     """Return the normal form of a host as people write it."""
-    from tools.web.fetch.hosts import domains  # noqa: PLC0415  (only where such a name is set)
+    from tools.web.fetch.hosts import own_domains  # noqa: PLC0415  (only where such a name is set)
 
     try:
-        (name,) = domains([written])
+        (name,) = own_domains([written])
     except ValueError as error:
         raise ValueError(
             f"'{written[:80]}' is no host ({error}): write a name such as nas.lan, an address, or a network such as "

@@ -131,7 +131,7 @@ class Noticed(Perceived):
 Event = Said | Whispered | Paged | ChannelSaid | Emoted | Gave | Arrived | Left | Noticed
 
 
-def told(event: Event) -> str:
+def format_event(event: Event) -> str:
     """Return the event as one line of the perception stream.
 
     Strangers' text is cut, cleaned and kept on its line, so that nobody can write a line that they did not cause.
@@ -180,7 +180,7 @@ def hearers_of(event: Event) -> Audience:
             return audience_of(event)
 
 
-def masked(event: Event) -> str:
+def mask_event(event: Event) -> str:
     """Return the line that stands for a private event where others would hear the answer."""
     who = _line(event.who.name)
     match event:
@@ -191,7 +191,7 @@ def masked(event: Event) -> str:
         case ChannelSaid():
             return f"{who} said something on {_line(event.channel)}."
         case _:
-            return told(event)
+            return format_event(event)
 
 
 def spoken_text(event: Event) -> str:

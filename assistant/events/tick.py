@@ -68,7 +68,7 @@ class Tick:
         self._pace = pace
         self._name = name
         self._launcher = Launcher()
-        self._turnstile = scheduler
+        self._scheduler = scheduler
         #: The timer for the next run, then its turn. None during a run, and when no run is to come.
         self._next: IDelayedCall | None = None
         self._turn: Slot | None = None
@@ -109,7 +109,7 @@ class Tick:
     def start(self, *, at_once: bool = False) -> None:
         """Begin to tick. `at_once` begins with a run, for what an earlier process left."""
         if not self._started:
-            self._turnstile.joins()
+            self._scheduler.joins()
         self._started = True
         self._wanted = at_once
         self._schedule()
@@ -122,7 +122,7 @@ class Tick:
     def halt(self) -> None:
         """Begin no more runs. The current run may go on to its end."""
         if self._started:
-            self._turnstile.leaves()
+            self._scheduler.leaves()
         self._started = False
         self._wanted = False
         self._cancel_next()
@@ -173,7 +173,7 @@ class Tick:
     def _enter(self) -> None:
         """Begin a run when it is this assistant's turn."""
         self._next = None
-        self._turn = self._turnstile.begin(self._begin, is_urgent=self._triggered)
+        self._turn = self._scheduler.begin(self._begin, is_urgent=self._triggered)
 
     def _begin(self) -> None:
         self._turn = None

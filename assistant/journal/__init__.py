@@ -3,6 +3,8 @@
 `MemoryJournal` keeps it as long as the process lives. `SqliteJournal` keeps it on disk, in a `Store`.
 """
 
+import warnings
+
 from assistant.journal.entries import NO_CHANGE, Accepted, Forgotten, Parked, StreamChange, StreamEntry
 from assistant.journal.errors import (
     AlreadyRecorded,
@@ -74,3 +76,11 @@ __all__ = [
     "UnknownRun",
     "next_prune_after",
 ]
+
+
+def __getattr__(name: str) -> type[OpeningRefused]:
+    """Return `OpeningRefused` for the name it had in the release before."""
+    if name != "Refused":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("assistant.journal.Refused is now called OpeningRefused", DeprecationWarning, stacklevel=2)
+    return OpeningRefused

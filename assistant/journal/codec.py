@@ -37,11 +37,11 @@ class Codec(Generic[T]):
 
     def encode(self, value: T) -> bytes:
         """Return the value as a record."""
-        return sealed(exact_json({"v": VERSION, **self.pack(value)}))
+        return seal(exact_json({"v": VERSION, **self.pack(value)}))
 
     def decode(self, record: object) -> T:
         """Return the value of a record. Raises NewerRecord or BrokenRecord when it has none."""
-        plain = _parsed(unsealed(record))
+        plain = _parse(unseal(record))
         version = plain.get("v")
         if not isinstance(version, int) or version < 1:
             raise BrokenRecord("a record without a version")
@@ -55,14 +55,14 @@ class Codec(Generic[T]):
             raise BrokenRecord(f"a record with something missing or wrong ({type(error).__name__}: {error})") from error
 
 
-def sealed(text: bytes) -> bytes:
+def seal(text: bytes) -> bytes:
     """Return the text with its checksum appended."""
     return b"%b#%08x" % (text, zlib.crc32(text))
 
 
-def unsealed(record: object) -> bytes:
+def unseal(record: object) -> bytes:
     """Return the text without its checksum. Raises BrokenRecord when the two do not agree."""
-    if not isinstance(record, bytes) or record != sealed(record[:-_SEAL_BYTES]):
+    if not isinstance(record, bytes) or record != seal(record[:-_SEAL_BYTES]):
         raise BrokenRecord("a record that does not match its checksum")
     return record[:-_SEAL_BYTES]
 
@@ -90,7 +90,7 @@ def parse_json(text: bytes) -> Any:
         raise BrokenRecord(f"a record that is not JSON ({error})") from error
 
 
-def _parsed(text: bytes) -> Plain:
+def _parse(text: bytes) -> Plain:
     plain = parse_json(text)
     if not isinstance(plain, dict):
         raise BrokenRecord("a record that is not an object")

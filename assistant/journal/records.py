@@ -101,7 +101,7 @@ def _known(value: Any) -> Plain:
     return {name: part for name in _names(type(value)) if (part := getattr(value, name)) is not None}
 
 
-def _tagged(value: Any) -> Plain:
+def _pack_tagged(value: Any) -> Plain:
     cls = type(value)
     plain = {"k": _KIND_OF[cls]}
     for name in _names(cls):
@@ -122,7 +122,7 @@ def _arguments(plain: Plain, *left_out: str) -> Plain:
 
 
 def _pack_event(event: Event) -> Plain:
-    plain = {**_tagged(event), "who": _flat(event.who)}
+    plain = {**_pack_tagged(event), "who": _flat(event.who)}
     if plain.get("authority", 0) is None:
         del plain["authority"]
     if (by_rule := plain.pop("by_rule", None)) is not None:
@@ -204,7 +204,7 @@ def _pack_block(block: Block) -> Plain:
             return {"k": "call", **_pack_call(block)}
         case ToolResult():
             return {"k": "result", **_pack_result(block)}
-    return _tagged(block)
+    return _pack_tagged(block)
 
 
 def _pack_message(message: Message) -> Plain:
@@ -283,7 +283,7 @@ def _unpack_executed(plain: Plain) -> Executed:
 
 EVENT: Codec[Event] = Codec(_pack_event, _unpack_event)
 ATTENTION: Codec[Attention] = Codec(_flat, _unpack_attention)
-OUTCOME: Codec[Outcome] = Codec(_tagged, _unpack_outcome)
+OUTCOME: Codec[Outcome] = Codec(_pack_tagged, _unpack_outcome)
 CALL: Codec[ToolCall] = Codec(_pack_call, _unpack_call)
 MESSAGE: Codec[Message] = Codec(_pack_message, _unpack_message)
 MESSAGES: Codec[Sequence[Message]] = Codec(_pack_messages, _unpack_messages)

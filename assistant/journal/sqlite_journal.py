@@ -51,7 +51,7 @@ class SqliteJournal:
         """
 
         def work(db: sqlite3.Connection) -> int:
-            token = self.lease.taken(db)
+            token = self.lease.take(db)
             runs.blame_interrupted(db, self.assistant, token)
             return token
 

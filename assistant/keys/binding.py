@@ -55,10 +55,10 @@ class Voided:
 BindingState = Bound | Unbound | Voided
 
 
-def bound(reference: str, origin: str, remembered: Collection[KeyBinding]) -> BindingState:
+def binding_state(reference: str, origin: str, remembered: Collection[KeyBinding]) -> BindingState:
     """Tell whether the key of a reference may go to an origin (`origin_of` makes one), by what is remembered.
 
-    Entering a key again means remembering the new binding and forgetting the others of its reference (`rebound`).
+    Entering a key again means remembering the new binding and forgetting the others of its reference (`rebind`).
     """
     binding = KeyBinding(reference, origin)
     if not reference or binding in remembered:
@@ -67,6 +67,6 @@ def bound(reference: str, origin: str, remembered: Collection[KeyBinding]) -> Bi
     return Voided(binding, others) if others else Unbound(binding)
 
 
-def rebound(binding: KeyBinding, remembered: Collection[KeyBinding]) -> frozenset[KeyBinding]:
+def rebind(binding: KeyBinding, remembered: Collection[KeyBinding]) -> frozenset[KeyBinding]:
     """Return what is remembered after the owner entered a key again for another origin."""
     return frozenset(known for known in remembered if known.reference != binding.reference) | {binding}

@@ -49,7 +49,7 @@ def has_markup(text: str) -> bool:
     return _MARKUP.search(text) is not None
 
 
-def seen(text: str, *, markup: bool) -> str:
+def fold(text: str, *, markup: bool) -> str:
     """Return the text without what is not drawn, each look-alike in its plain form.
 
     Keeps white space, and `markup` if told to.
@@ -59,9 +59,9 @@ def seen(text: str, *, markup: bool) -> str:
     return (text if markup else _MARKUP.sub("", text)).translate(_SEEN)
 
 
-def closed_up(text: str, *, markup: bool) -> str:
-    """Return the text as `seen` does, without white space."""
-    return "".join(seen(text, markup=markup).split())
+def fold_closed(text: str, *, markup: bool) -> str:
+    """Return the text as `fold` does, without white space."""
+    return "".join(fold(text, markup=markup).split())
 
 
 def words_only(text: str) -> str:
@@ -88,7 +88,7 @@ class Folded:
         return self._at[start], self._at[end - 1] + 1
 
 
-def replaced(text: str, places: Iterable[tuple[int, int]], by: str) -> str:
+def replace_spans(text: str, places: Iterable[tuple[int, int]], by: str) -> str:
     """Return the text with each stretch replaced by `by`. Stretches that overlap are replaced as one."""
     pieces, done = [], 0
     for start, end in sorted(places):

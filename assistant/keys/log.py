@@ -51,10 +51,10 @@ def install(publisher: LogPublisher, secrets: Secrets) -> Callable[[], None]:
     return undo
 
 
-def cleaned(event: LogEvent, secrets: Secrets) -> LogEvent:
+def clean_event(event: LogEvent, secrets: Secrets) -> LogEvent:
     """Return the event without secrets: the same one when it holds none, else a copy. Never raises."""
     try:
-        return _cleaned(event, secrets) if secrets else event
+        return _without_secrets(event, secrets) if secrets else event
     except Exception:  # noqa: BLE001  (an event holds objects of anybody, and a log must not fail)
         kept: LogEvent = {name: event[name] for name in ("log_level", "log_time", "log_namespace") if name in event}
         return {**kept, "log_format": "an event is " + _UNREADABLE.strip("()")}
@@ -70,7 +70,7 @@ class _Redacting:
 
     def __call__(self, event: LogEvent) -> None:
         """Pass the event on. Errors of the observer itself are left to its publisher, which copes with them."""
-        self.observer(cleaned(event, self.secrets))
+        self.observer(clean_event(event, self.secrets))
 
     def __eq__(self, other: object) -> bool:
         return other is self or bool(self.observer == (other.observer if isinstance(other, _Redacting) else other))
@@ -86,7 +86,7 @@ def _is_ours(observer: ILogObserver, secrets: Secrets) -> bool:
     return isinstance(observer, _Redacting) and observer.secrets is secrets
 
 
-def _cleaned(event: LogEvent, secrets: Secrets) -> LogEvent:
+def _without_secrets(event: LogEvent, secrets: Secrets) -> LogEvent:
     clean = dict(event)
     for name, value in event.items():
         if name not in _OWN:
@@ -162,11 +162,11 @@ class _Search:
             return self.scrub(shown)
         self._path.append(id(value))
         try:
-            return self._rebuilt(value)
+            return self._rebuild(value)
         finally:
             self._path.pop()
 
-    def _rebuilt(self, value: Any) -> Any:
+    def _rebuild(self, value: Any) -> Any:
         if isinstance(value, dict):
             return {self.value(key): self.value(item) for key, item in value.items()}
         items = [self.value(item) for item in value]
@@ -183,8 +183,10 @@ class _Search:
         everything = f"{failure.getTraceback(detail='verbose')}{held}"
         if self.scrub(everything) == everything and not self._shows(failure.value):
             return failure
-        told = {detail: self.scrub(failure.getTraceback(detail=detail)) for detail in ("default", "brief", "verbose")}
-        return _CleanFailure(self._error(failure.value), failure.type, told)
+        tracebacks = {
+            detail: self.scrub(failure.getTraceback(detail=detail)) for detail in ("default", "brief", "verbose")
+        }
+        return _CleanFailure(self._error(failure.value), failure.type, tracebacks)
 
 
 class _Likeness:
@@ -215,11 +217,11 @@ class _CleanError(Exception):
 class _CleanFailure(Failure):
     """Stands for a failure that shows a secret: of the same type for `check`, with its traceback as text only."""
 
-    def __init__(self, error: _CleanError, kind: type[BaseException] | None, told: dict[str, str]) -> None:
+    def __init__(self, error: _CleanError, kind: type[BaseException] | None, tracebacks: dict[str, str]) -> None:
         super().__init__(error, kind, None)  # type: ignore[no-untyped-call]  # Failure has no types
-        self._told = told
+        self._tracebacks = tracebacks
 
     # The names of its arguments are Twisted's.
     def printTraceback(self, file: Any = None, elideFrameworkCode: bool = False, detail: str = "default") -> None:  # noqa: N802, N803
         """Write the traceback."""
-        (logerr if file is None else file).write(self._told[detail])
+        (logerr if file is None else file).write(self._tracebacks[detail])

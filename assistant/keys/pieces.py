@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from assistant.keys.disguises import Folded, replaced, words_only
+from assistant.keys.disguises import Folded, replace_spans, words_only
 
 #: Letters and digits in a row that count as a piece of a key and not as chance.
 PIECE = 6
@@ -120,4 +120,4 @@ class KeyPieces:
             else:
                 told |= now
         folded = Folded(text, only_words=True)
-        return replaced(text, (folded.place(*span) for span in spans), self.shown)
+        return replace_spans(text, (folded.place(*span) for span in spans), self.shown)

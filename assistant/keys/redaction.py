@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from twisted.logger import Logger
 
-from assistant.keys.disguises import Folded, closed_up, has_markup, replaced, seen
+from assistant.keys.disguises import Folded, fold, fold_closed, has_markup, replace_spans
 from assistant.keys.pieces import KeyPieces
 
 #: Replaces a secret.
@@ -57,13 +57,13 @@ class Secrets:
         if value not in self._values:
             self._values.add(value)
             longest_first = sorted(self._values, key=lambda known: (-len(known), known))
-            pattern = "|".join(way for known in longest_first for way in _spellings(known))
+            pattern = "|".join(spelling for known in longest_first for spelling in _spellings(known))
             self._text = re.compile(pattern)
             self._bytes = re.compile(pattern.encode("utf-8", "surrogatepass"))
-            closed = (closed_up(known, markup=True) for known in longest_first)
+            closed = (fold_closed(known, markup=True) for known in longest_first)
             self._closed_keys = [known for known in closed if len(known) >= _BEGINNING]
-            ways = [way for known in self._closed_keys for way in _whole_spellings(known)]
-            self._closed = re.compile("|".join(ways)) if ways else None
+            patterns = [spelling for known in self._closed_keys for spelling in _whole_spellings(known)]
+            self._closed = re.compile("|".join(patterns)) if patterns else None
         return True
 
     def scrub(self, text: str) -> str:
@@ -84,17 +84,17 @@ class Secrets:
 
     def _scrub_folded(self, text: str, *, markup: bool) -> str:
         """Replace the secrets that hold invisible characters, or are written with other forms of their letters."""
-        folded = seen(text, markup=markup)
+        folded = fold(text, markup=markup)
         if self._text is None or folded == text or not self._text.search(folded):
             return text
         known = Folded(text, markup=markup)
-        return replaced(text, (known.place(*match.span()) for match in self._text.finditer(known.text)), SHOWN)
+        return replace_spans(text, (known.place(*match.span()) for match in self._text.finditer(known.text)), SHOWN)
 
     def _scrub_closed(self, text: str, *, markup: bool) -> str:
         """Replace the secrets that are written with white space in them, whole or cut off."""
         if self._text is None or self._closed is None:
             return text
-        closed = closed_up(text, markup=markup)
+        closed = fold_closed(text, markup=markup)
         if closed == text:
             return text
         long = [known for known in self._closed_keys if len(known) >= _LONG]
@@ -105,7 +105,7 @@ class Secrets:
         spans += [span for known in long for span in _cut_off(known, folded.text)]
         # A secret that seems cut off may continue in an escaped form, which only the other search follows.
         places = [folded.place(*span) for span in spans] + [match.span() for match in self._text.finditer(text)]
-        return replaced(text, places, SHOWN)
+        return replace_spans(text, places, SHOWN)
 
     def scrub_bytes(self, data: bytes) -> bytes:
         """Replace secrets in bytes that hold text in UTF-8, or in an encoding that writes the keys the same way."""
@@ -127,7 +127,7 @@ def _spellings(value: str) -> Iterator[str]:
         yield _in_base64(data, before)
         if len(value) >= _LONG:
             coded, first = b64encode(bytes(before) + data).decode(), -(-8 * before // 6)
-            cut = "".join(map(_written_base64, coded[first : first + _BEGINNING * 4 // 3]))
+            cut = "".join(map(_base64_pattern_of, coded[first : first + _BEGINNING * 4 // 3]))
             yield rf"{cut}(?:[A-Za-z0-9+/_-]|%2[BFbf]|\\/){{0,{2 * len(data)}}}+={{0,2}}"
 
 
@@ -144,7 +144,7 @@ def _in_base64(data: bytes, before: int) -> str:
     coded = b64encode(bytes(before) + data).decode()
     first, end = -(-8 * before // 6), 8 * (before + len(data)) // 6
     # The last character may share its bits with what follows the value.
-    return "".join(map(_written_base64, coded[first:end])) + "[A-Za-z0-9+/_-]?={0,2}"
+    return "".join(map(_base64_pattern_of, coded[first:end])) + "[A-Za-z0-9+/_-]?={0,2}"
 
 
 def _cut_off(value: str, text: str) -> Iterator[tuple[int, int]]:
@@ -163,7 +163,7 @@ def _in_a_row(signs: list[str]) -> str:
 
     A run of backslashes also takes the backslashes of an escape after it, so they are optional there.
     """
-    written = [_written(sign) for sign in signs]
+    written = [_pattern_of(sign) for sign in signs]
     for at in range(1, len(signs)):
         if signs[at - 1].startswith("\\"):
             written[at] = written[at].replace(r"\\{1,8}+", r"\\{0,8}+")
@@ -179,13 +179,13 @@ def _beginning(signs: list[str]) -> list[str]:
     return signs[:count]
 
 
-def _written_base64(sign: str) -> str:
+def _base64_pattern_of(sign: str) -> str:
     """Return a pattern of one character of base64, in either alphabet."""
     other = {"+": "-", "/": "_"}.get(sign)
-    return f"(?:{_written(sign)}|{_written(other)})" if other else sign
+    return f"(?:{_pattern_of(sign)}|{_pattern_of(other)})" if other else sign
 
 
-def _written(sign: str) -> str:
+def _pattern_of(sign: str) -> str:
     r"""Return a pattern of a character, or of a run of backslashes, with all its escapes.
 
     Letters and digits are never escaped. Escapes of escapes are recognised to a limited depth. Every repetition in the
@@ -204,7 +204,7 @@ def _escapes(char: str) -> set[str]:
     """Return the patterns of a character's escapes."""
     data = char.encode("utf-8", "surrogatepass")
     units = char.encode("utf-16-be", "surrogatepass")
-    ways = {
+    patterns = {
         "".join(f"%(?:25){{0,3}}{_hex(byte, 2)}" for byte in data),
         "".join(rf"\\{{1,8}}+x{_hex(byte, 2)}" for byte in data),
         "".join(rf"\\{{1,8}}+u{_hex(int.from_bytes(units[at : at + 2], 'big'), 4)}" for at in range(0, len(units), 2)),
@@ -213,14 +213,14 @@ def _escapes(char: str) -> set[str]:
         f"&#[xX]0{{0,4}}{_hex(ord(char), 1)};",
     }
     if ord(char) <= _LAST_OF_LATIN_1:
-        ways.add(rf"\\{{1,8}}+x{_hex(ord(char), 2)}")
+        patterns.add(rf"\\{{1,8}}+x{_hex(ord(char), 2)}")
     if (named := html.escape(char)) != char:
-        ways.add(named)
+        patterns.add(named)
     if short := _SHORT_ESCAPES.get(char):
-        ways.add(rf"\\{{1,8}}+{short}")
+        patterns.add(rf"\\{{1,8}}+{short}")
     if char == " ":
-        ways.add(r"\+")
-    return ways
+        patterns.add(r"\+")
+    return patterns
 
 
 def _hex(number: int, digits: int) -> str:

@@ -18,7 +18,7 @@ from resilience.threads import in_daemon_thread
 #: How long reading a key may take, in seconds. A person may have to unlock it first.
 KEY_SECONDS = 60.0
 
-__all__ = ["InThread", "KeyReferenceError", "KeySources", "anchored", "check_reference", "resolve_key"]
+__all__ = ["InThread", "KeyReferenceError", "KeySources", "anchor", "check_reference", "resolve_key"]
 
 #: Does blocking work away from the reactor's thread. Raises DeadlineExceeded, and what the work raises.
 InThread = Callable[[Callable[[], str]], Awaitable[str]]
@@ -50,7 +50,7 @@ def check_reference(reference: str) -> None:
     _split(reference)
 
 
-def anchored(reference: str, folder: Path) -> str:
+def anchor(reference: str, folder: Path) -> str:
     """Return the reference with a relative path of a key file made to start from `folder`."""
     scheme, _, name = reference.partition(":")
     if scheme != "file" or not name or name.startswith("~"):

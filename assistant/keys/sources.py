@@ -54,8 +54,8 @@ def read_key_file(folder: Path, name: str) -> str:
         finally:
             os.close(opened)
     except OSError as error:
-        told = _CAUSES.get(error.errno or 0, "the file {path} cannot be read: {why}")
-        raise KeyReferenceError(told.format(path=path, why=error.strerror)) from error
+        cause = _CAUSES.get(error.errno or 0, "the file {path} cannot be read: {why}")
+        raise KeyReferenceError(cause.format(path=path, why=error.strerror)) from error
 
 
 def _path(folder: Path, name: str) -> Path:

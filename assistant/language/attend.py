@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from assistant.language.check import COPIED_WORDS
 from assistant.language.languages import language_of
-from assistant.language.persons import asks_of_self, facts_told, to_second, told_about
+from assistant.language.persons import asks_of_self, facts_about, facts_told, to_second
 from assistant.language.things import absent_things, known_words, numbers_in
 from assistant.language.words import (
     PLAIN_WORDS,
@@ -170,7 +170,7 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> ToldNo
     if asks and _OF_SELF.search(line):
         facts += facts_told([turn.heard for turn in earlier if turn.who == who])[-MAX_TOLD:]
     if asks and not facts:
-        facts += told_about(line, [turn.heard for turn in earlier if turn.who == who])
+        facts += facts_about(line, [turn.heard for turn in earlier if turn.who == who])
     if asks and len(words_of(line)) > _LONG_LINE:
         facts += _of_the_line(line)
     absent = _absent(line, view, earlier) if asks or _ORDER.search(line) else ()

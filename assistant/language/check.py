@@ -83,7 +83,7 @@ def fault_of(answer: str, heard: Heard) -> Fault | None:
         return Fault.REPEATS_HEARD
     if _orders_obeyed(words, heard.now):
         return Fault.OBEYED
-    if not _grounded(words, heard) and any(_same(words, words_of(line)) for line in heard.own):
+    if not _is_grounded(words, heard) and any(_same(words, words_of(line)) for line in heard.own):
         return Fault.REPEATS_SELF
     allowed = runs(words_of(" . ".join((*heard.now, *heard.earlier))), EXAMPLE_WORDS)
     joined = f" {' '.join(words)} "
@@ -168,7 +168,7 @@ def _orders_obeyed(words: list[str], now: Sequence[str]) -> bool:
     return False
 
 
-def _grounded(words: list[str], heard: Heard) -> bool:
+def _is_grounded(words: list[str], heard: Heard) -> bool:
     """Tell whether the answer to a question consists mostly of what the model was told for it."""
     if not any("?" in line for line in heard.now) or not heard.facts:
         return False

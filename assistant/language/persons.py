@@ -73,7 +73,7 @@ def facts_told(lines: Sequence[str]) -> list[str]:
     return [" ".join(map(to_second, line)) for line in stated if any(_ABOUT_ME.search(one) for one in line)]
 
 
-def told_about(line: str, lines: Sequence[str]) -> list[str]:
+def facts_about(line: str, lines: Sequence[str]) -> list[str]:
     """Return what `lines` tell of their speaker that shares most with a question, if any of it shares something."""
     asked = content_words(line)
     told = facts_told(lines)
@@ -81,7 +81,7 @@ def told_about(line: str, lines: Sequence[str]) -> list[str]:
     return [told[shared.index(max(shared))]] if any(shared) else []
 
 
-def unmirrored(answer: str, line: str, earlier: Sequence[str]) -> str:
+def unmirror(answer: str, line: str, earlier: Sequence[str]) -> str:
     """Return `answer` with the first person that it took over from the speaker turned to "you" and "your"."""
     lines = (line, *earlier)
     if asks_of_self(line):

@@ -41,7 +41,7 @@ _QUESTION = re.compile(rf"^\W*{_BEFORE}(?:(?:{_WH})\b|{_AUXILIARY}\b|{_CALLED})"
 _LAST_SENTENCE = re.compile(r"(?:^|(?<=[.!?\u2026])\s+)([^.!?\u2026]+)$")
 
 
-def written_out(line: str) -> str:
+def write_out(line: str) -> str:
     """Return `line` with short forms written out, a capital at its beginning, and a mark at its end."""
     line = " ".join(line.split())
     if not line or language_of(line):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from assistant.events.events import ChannelSaid
 from assistant.events.outcome import Answered, NothingToDo, Outcome
-from assistant.loop.recovery import MAYBE_HEARD, SAY, RecoveredAnswer, Rest, warn_of_unknown, whole_text
+from assistant.loop.recovery import MAYBE_HEARD, SAY, Early, RecoveredAnswer, Rest, warn_of_unknown, whole_text
 from assistant.loop.run import Run
 from assistant.loop.run_context import RunContext
 from assistant.loop.speech.manner import in_manner
@@ -60,14 +60,9 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
         audience=audience,
         others_see=others_see,
     )
-    run.early.take()
+    run.early.said = None
     run.executed = executed
     return executed
-
-
-async def act_on(context: RunContext, run: Run, response: LLMResponse, prompt_tokens: int) -> tuple[Executed, ...]:
-    """Run every call of an answer that the model just gave, as `act` does."""
-    return await act(context, run, RecoveredAnswer(response, response.tool_calls, NOTHING_YET), prompt_tokens)
 
 
 async def answer_by_rule(context: RunContext, run: Run, call: ToolCall) -> RecoveredAnswer:
@@ -125,7 +120,8 @@ async def carry_out(
 
 def keep_said(context: RunContext, run: Run) -> None:
     """Append speech that was begun early to the stream, when the rest of the answer never came."""
-    if (said := run.early.take()) is not None:
+    if (said := run.early.said) is not None:
+        run.early.said = None
         authority = said.executed.authority
         messages = (said.message, tool_results([said.executed.result]))
         context.history.acted(messages, authority=authority, sources=run.people, audience=run.trust.audience)
@@ -144,7 +140,7 @@ def outcome_of(run: Run, executed: Sequence[Executed]) -> Outcome | None:
     """
     acts = [done.call.name for done in executed if done.category is Category.TERMINAL and done.status in MAYBE_HEARD]
     if not acts:
-        if run.early.is_whole:
+        if run.early.state is Early.WHOLE:
             return Answered((SAY,))
         return NothingToDo() if any(done.status is Status.UNHEARD for done in executed) else None
     spoken = tuple(name for name in acts if name != "noop")

@@ -13,6 +13,7 @@ from twisted.logger import Logger
 
 from assistant.loop.early import complete_with_speech, first_sentence_listener
 from assistant.loop.payer import count_asker
+from assistant.loop.recovery import Early
 from assistant.loop.run import Run
 from assistant.loop.run_context import RunContext
 from assistant.loop.speech.discretion import make_discreet
@@ -74,7 +75,7 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
     said = words_of_answer(asked.response)
     if context.settings.may_repeat or not said:
         return asked
-    if not run.early.was_heard and (repeat := context.repeats.found_in(said, heard, did=did)) is not None:
+    if run.early.state is Early.NOTHING and (repeat := context.repeats.found_in(said, heard, did=did)) is not None:
         _log.info("{name} only repeated {what}; it is asked again", name=context.me.name, what=repeat.value)
         again = await _answer(context, run, AGAIN.format(what=repeat.value))
         usage = asked.response.usage + again.response.usage

@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from twisted.logger import Logger
 
 from assistant.events.classify import Classification
-from assistant.events.events import Gave, audience_of, masked, spoken_text, told
+from assistant.events.events import Gave, audience_of, format_event, mask_event, spoken_text
 from assistant.journal import Accepted
 from assistant.loop.prompt import scene_labels, scene_line
 from assistant.loop.run import Run
 from assistant.loop.run_context import RunContext
 from assistant.memory.entries import Entry
 from assistant.memory.origins import sources_of
-from assistant.memory.trimming import PERCEIVED_SHARE, fitted
+from assistant.memory.trimming import PERCEIVED_SHARE, fit_lines
 from llm import user
 from tools import Kind, Label, ToolFailed, label_of
-from tools.trust import Audience, Source, bounded, may_hear
+from tools.trust import Audience, Source, clamp_level, may_hear
 
 #: No scene, or no new one.
 _UNSEEN: tuple[str, Sequence[Label]] = ("", ())
@@ -41,7 +41,7 @@ async def perceive(context: RunContext, run: Run) -> None:
     groups = _groups(run, fresh)
     if scene and None not in groups:
         context.history.perceive([], [], 1, scene, labels=labels)
-    lengths = [sum(len(told(heard.event)) for heard in group) for group in groups.values()]
+    lengths = [sum(len(format_event(heard.event)) for heard in group) for group in groups.values()]
     for (audience, group), length in zip(groups.items(), lengths, strict=True):
         shown = scene if audience is None else ""
         _append(context, group, shown, labels if shown else (), length / sum(lengths))
@@ -64,9 +64,11 @@ def _fresh(context: RunContext, run: Run) -> list[Accepted]:
     """Return the events that no earlier run put into the stream, and those to be answered whose words were lost."""
     known = {heard.event.id: heard for heard in run.events if context.history.knows(heard.event.id)}
     asked = {
-        id_: told(heard.event) for id_, heard in known.items() if heard.attention.verdict is Classification.TRIGGER
+        id_: format_event(heard.event)
+        for id_, heard in known.items()
+        if heard.attention.verdict is Classification.TRIGGER
     }
-    lost = context.history.lost(asked)
+    lost = context.history.find_lost(asked)
     return [heard for heard in run.events if heard.event.id not in known or heard.event.id in lost]
 
 
@@ -93,7 +95,7 @@ def _append(
     """Append events for the same audience as one entry. `share` is their part of all text that was heard."""
     history, world_text = context.history, context.rules.world_text
     events = [heard.event for heard in group]
-    lines = [told(event) for event in events]
+    lines = [format_event(event) for event in events]
     overheard = [
         place
         for place, heard in enumerate(group)
@@ -103,19 +105,19 @@ def _append(
     audience = audience_of(events[0])
     labels = [Label(label.source, label.authority, label.who, audience) for label in _labels(group, world_text)]
     history.perceive(
-        fitted(lines, overheard, room, lambda text: history.count((user(text),))) if overheard else lines,
+        fit_lines(lines, overheard, room, lambda text: history.count((user(text),))) if overheard else lines,
         [event.id for event in events],
         max(heard.attention.importance for heard in group),
         scene,
         labels=[*labels, *scene_is],
-        others_see="" if audience is None else "\n".join(dict.fromkeys(map(masked, events))),
+        others_see="" if audience is None else "\n".join(dict.fromkeys(map(mask_event, events))),
     )
 
 
 def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:
     named = [heard.event for heard in group if isinstance(heard.event, Gave)]
     things = [
-        Label(Source.PLAYER, bounded(gift.authority), gift.who.id) for gift in named if gift.authority is not None
+        Label(Source.PLAYER, clamp_level(gift.authority), gift.who.id) for gift in named if gift.authority is not None
     ]
     return [*(label_of(heard.event.who, world_text) for heard in group), *things]
 
@@ -124,13 +126,13 @@ def _look(context: RunContext, run: Run) -> None:
     """Note for the policy what the model will be shown."""
     history, trust = context.history, run.trust
     asker = run.requester.id if run.requester else ""
-    trust.look_up = lambda level: context.voices.lowered_by(history, level, asker)
+    trust.look_up = lambda level: context.voices.name_causes(history, level, asker)
     trust.lower(history.min_level())
     trust.narrow(run.hearers)
 
     def sources(text: str) -> frozenset[str]:
         seen_events = [one.event for one in run.events if _is_seen(run, one)]
-        heard = [(event.who.id, told(event)) for event in seen_events if spoken_text(event)]
+        heard = [(event.who.id, format_event(event)) for event in seen_events if spoken_text(event)]
         run_ids = {one.event.id for one in run.events}
         return sources_of(text, run.requester, heard, [entry for entry in history.entries() if seen(entry, run_ids)])
 

@@ -16,15 +16,16 @@ from twisted.logger import Logger
 from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome, settles
 from assistant.events.trace import StepTrace
 from assistant.journal import InterruptedStep, JournalError
-from assistant.loop.acting import act_on, can_answer, keep_said, outcome_of, outcome_without_words
+from assistant.loop.acting import act, can_answer, keep_said, outcome_of, outcome_without_words
 from assistant.loop.asking import ask
 from assistant.loop.payer import next_payer
 from assistant.loop.perception import perceive
-from assistant.loop.recovery import SAY
+from assistant.loop.recovery import SAY, Early, RecoveredAnswer
 from assistant.loop.resuming import act_unasked, open_run
 from assistant.loop.run import Run
 from assistant.loop.run_context import RunContext
 from llm import BudgetReached, ContextOverflow, LLMDeadlineExceeded, LLMError
+from tools import NOTHING_YET
 
 _log = Logger()
 
@@ -91,7 +92,7 @@ async def _step(context: RunContext, run: Run) -> Outcome | None:
     await context.journal.record_response(run.id, run.next_step(), response)
     if (turn := context.scheduler.step()) is not None:
         await turn
-    executed = await act_on(context, run, response, prompt_tokens)
+    executed = await act(context, run, RecoveredAnswer(response, response.tool_calls, NOTHING_YET), prompt_tokens)
     step = run.meter.steps
     seconds = context.clock.seconds() - started
     record = context.client.record.calls
@@ -107,7 +108,7 @@ async def _end(context: RunContext, run: Run, outcome: Outcome) -> Outcome:
     A run that spoke before its answer broke off counts as answered: starting again would say it twice. So does a run
     that began an approved call and then failed.
     """
-    if run.early.was_heard and not isinstance(outcome, Answered | Cancelled):
+    if run.early.state is not Early.NOTHING and not isinstance(outcome, Answered | Cancelled):
         _log.warn("{name}: only the beginning of {run} was said: {how}", name=context.me.name, run=run.id, how=outcome)
         outcome = Answered((SAY,))
     if run.granted is not None and run.granted_begun and isinstance(outcome, Failed):

@@ -65,6 +65,7 @@ class Early(Enum):
     WHOLE = "whole"  # the whole answer went on from that sentence, and was acted on
 
 
+@dataclass(slots=True)
 class EarlySpeech:
     """What a run says of an answer before all of it is there.
 
@@ -74,22 +75,9 @@ class EarlySpeech:
     same, so the run is never started again.
     """
 
-    __slots__ = ("said", "state")
-
-    def __init__(self) -> None:
-        self.state = Early.NOTHING
-        #: The sentence whose answer was not acted on yet.
-        self.said: BegunSpeech | None = None
-
-    @property
-    def was_heard(self) -> bool:
-        """Whether a sentence of this run was said early."""
-        return self.state is not Early.NOTHING
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the last answer was only the rest of what had been said early."""
-        return self.state is Early.WHOLE
+    state: Early = Early.NOTHING
+    #: The sentence whose answer was not acted on yet.
+    said: BegunSpeech | None = None
 
     def begin(self, said: BegunSpeech) -> None:
         """Note that a sentence was said, or may have been heard."""
@@ -102,11 +90,6 @@ class EarlySpeech:
         if rest.index is not None:
             self.state = Early.WHOLE
         return rest
-
-    def take(self) -> BegunSpeech | None:
-        """Return the sentence whose answer was not acted on, once. None when there is none."""
-        said, self.said = self.said, None
-        return said
 
 
 def left_of(step: InterruptedStep) -> RecoveredAnswer:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from assistant.events.classify import Attention, Classification
 from assistant.events.conversation import Conversations
-from assistant.events.events import ByRule, Noticed, hearers_of, spoken_text, told
+from assistant.events.events import ByRule, Noticed, format_event, hearers_of, spoken_text
 from assistant.journal import Accepted
 from assistant.loop.limits import Meter
 from assistant.loop.recovery import EarlySpeech
@@ -107,8 +107,8 @@ class Run:
     @property
     def lines_to_answer(self) -> list[str]:
         """The lines that the run is to answer, the most important last."""
-        others = [told(heard.event) for heard in self._woken_by if heard is not self.trigger]
-        return [*others, told(self.trigger.event)] if self.trigger else others
+        others = [format_event(heard.event) for heard in self._woken_by if heard is not self.trigger]
+        return [*others, format_event(self.trigger.event)] if self.trigger else others
 
     @property
     def texts(self) -> list[str]:

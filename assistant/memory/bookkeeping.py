@@ -52,7 +52,7 @@ class Unsaved:
         Mark those that have left the stream since for deletion.
         """
         (keys, forgotten), self._saving = self._saving, ((), ())
-        entries = packed_entries.opened(min(keys, default=last_key + 1))
+        entries = packed_entries.unpack(min(keys, default=last_key + 1))
         for key, seq in zip(keys, seqs, strict=True):
             if key in entries:
                 entries[key].seq = seq

@@ -114,7 +114,7 @@ async def compact(ask: Ask, history: History, name: str) -> Compaction:
     that `ask` raises.
     """
     most = summary_tokens(history.budget)
-    part = history.old_part(_wanted(history, most))
+    part = history.old_part(_tokens_to_replace(history, most))
     try:
         if not part.entries or part.tokens < most + min(history.budget // 10, 4000):
             return Skipped("the old part is too small to be worth a summary")
@@ -127,7 +127,7 @@ async def compact(ask: Ask, history: History, name: str) -> Compaction:
         history.put_back(part)
 
 
-def _wanted(history: History, most: int) -> int:
+def _tokens_to_replace(history: History, most: int) -> int:
     """Return how many tokens of old entries to replace by a summary of `most` tokens."""
     too_many = history.tokens - int(history.budget * AIM) + most
     return min(too_many, int(history.budget * MOST_SHARE), MOST_TOKENS)
@@ -143,7 +143,7 @@ def _put_in(history: History, part: OldPart, answer: str, most: int) -> Compacti
         return NoSummary("the summary is far too long")
     if tokens > most:
         text = one_line(text, max_chars=len(text) * most // tokens)
-    if not history.summarised(part, SUMMARY.format(text=text), IMPORTANCE):
+    if not history.replace_by_summary(part, SUMMARY.format(text=text), IMPORTANCE):
         return Skipped("somebody in the summary was forgotten meanwhile")
     return Compacted(len(part.keys), before, history.tokens)
 
@@ -158,30 +158,30 @@ def _one_line(answer: str, most: int) -> str:
 
 
 def _prompt(part: OldPart, name: str, most: int) -> list[Message]:
-    lines = "\n".join(line for entry in part.entries for line in _told(entry, name))
+    lines = "\n".join(line for entry in part.entries for line in _lines_of(entry, name))
     words = most * 3 // 4
     return [system(_RULES.format(name=name, words=words)), user(_RECORD.format(lines=lines))]
 
 
-def _told(entry: Entry, name: str) -> Iterator[str]:
+def _lines_of(entry: Entry, name: str) -> Iterator[str]:
     """Yield the entry as lines of a record: the kind of thing and its text in quotes. Long outputs are masked."""
     for message in entry.messages:
         for block in message.blocks:
             match block:
                 case Text() if message.role is Role.ASSISTANT:
-                    yield _quoted(f"{name} thought", block.text)
+                    yield _quote(f"{name} thought", block.text)
                 case Text():
                     for line in block.text.split("\n"):
-                        yield _quoted("perceived", line)
+                        yield _quote("perceived", line)
                 case ToolCall() | ServerToolCall():
-                    yield _quoted(f"{name} did", f"{block.name} {json.dumps(block.arguments, ensure_ascii=False)}")
+                    yield _quote(f"{name} did", f"{block.name} {json.dumps(block.arguments, ensure_ascii=False)}")
                 case ToolResult() | ServerToolResult():
-                    yield _quoted("it came to", mask(block.text))
+                    yield _quote("it came to", mask(block.text))
                 case _:
                     pass
 
 
-def _quoted(kind: str, text: str) -> str:
+def _quote(kind: str, text: str) -> str:
     return f"{kind}: {json.dumps(clean_heard(text, _LINE_CHARS), ensure_ascii=False)}"
 
 

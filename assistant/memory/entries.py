@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from assistant.journal import StreamEntry
 from llm.messages import Message, Role, ToolResult, tool_results, user
 from llm.packing.packed import Cut
-from tools.trust import TOP, Audience, bounded
+from tools.trust import TOP, Audience, clamp_level
 
 #: Replaces a tool output that was masked.
 MASK = "[old output left out]"
@@ -32,10 +32,10 @@ class Entry:
     """Something perceived, one whole step (the assistant's message and the results of its calls), or a summary.
 
     `authority` is the lowest of all that is in the entry. `sources` are the ids of those who caused it. `seq` is its
-    number in the journal, 0 until it was written; no other field is ever changed. `foreign` is the lowest authority of
-    what others wrote in it: the assistant's own words have the authority of all that was in view when it spoke, but
-    lower nothing further. `audience` is who may be told of the entry; in a run that others hear, `others_see` replaces
-    it.
+    number in the journal, 0 until it was written; no other field is ever changed. `others_level` is the lowest
+    authority of what others wrote in it: the assistant's own words have the authority of all that was in view when it
+    spoke, and lower nothing further. `audience` is who may be told of the entry; in a run that others hear,
+    `others_see` replaces it.
     """
 
     messages: Sequence[Message]
@@ -45,7 +45,7 @@ class Entry:
     authority: int = 0
     sources: tuple[str, ...] = ()
     seq: int = 0
-    foreign: int = TOP
+    others_level: int = TOP
     audience: Audience = None
     others_see: str = ""
 
@@ -89,14 +89,14 @@ class OldPart:
 def old_part(keys: Sequence[int], entries: Sequence[Entry]) -> OldPart:
     """Return the part that these entries form, oldest first and of one audience. Its authority is their lowest."""
     sources: set[str] = set()
-    told = len(entries)
-    while told:
-        more = set(entries[told - 1].sources) - sources
+    first = len(entries)
+    while first:
+        more = set(entries[first - 1].sources) - sources
         if len(sources) + len(more) > MAX_SOURCES:
             break
         sources |= more
-        told -= 1
-    shown = tuple(entries[told:])
+        first -= 1
+    shown = tuple(entries[first:])
     authority = min((entry.authority for entry in entries), default=TOP)
     ids = tuple(event_id for entry in shown for event_id in entry.event_ids)[-_SUMMARY_IDS:]
     tokens = sum(entry.tokens for entry in entries)
@@ -106,14 +106,14 @@ def old_part(keys: Sequence[int], entries: Sequence[Entry]) -> OldPart:
     return OldPart(tuple(keys), shown, tokens, authority, tuple(sorted(sources)), ids, audience, lines)
 
 
-def from_store(kept: StreamEntry, tokens: int, foreign: int | None = None) -> Entry:
-    """Return the entry for what the journal keeps. Without `foreign`, all of it counts as written by others."""
-    authority = bounded(kept.authority)
-    importance = min(max(kept.importance, 0), MOST_IMPORTANT)
-    others = authority if foreign is None else bounded(foreign)
-    ids, sources, audience = kept.event_ids, kept.sources, kept.audience
+def from_store(stored: StreamEntry, tokens: int, others_level: int | None = None) -> Entry:
+    """Return the entry for what the journal keeps. Without `others_level`, all of it counts as written by others."""
+    authority = clamp_level(stored.authority)
+    importance = min(max(stored.importance, 0), MOST_IMPORTANT)
+    others = authority if others_level is None else clamp_level(others_level)
+    ids, sources, audience = stored.event_ids, stored.sources, stored.audience
     return Entry(
-        kept.messages, tokens, importance, ids, authority, sources, kept.seq, others, audience, kept.others_see
+        stored.messages, tokens, importance, ids, authority, sources, stored.seq, others, audience, stored.others_see
     )
 
 
@@ -135,16 +135,16 @@ def mask(output: str) -> str:
     return MASK if len(output) > WORTH_MASKING else output
 
 
-def masked(messages: Sequence[Message]) -> Sequence[Message]:
+def mask_outputs(messages: Sequence[Message]) -> Sequence[Message]:
     """Mask the long tool outputs in the messages. Returns the same object when there are none."""
     if isinstance(messages, Cut) and messages.longest(Role.TOOL) <= WORTH_MASKING:
         return messages
     if not any(_is_long(result) for message in messages for result in message.tool_results):
         return messages
-    return tuple(_masked(message) for message in messages)
+    return tuple(_mask_results(message) for message in messages)
 
 
-def _masked(message: Message) -> Message:
+def _mask_results(message: Message) -> Message:
     results = message.tool_results
     if not any(_is_long(result) for result in results):
         return message

@@ -39,10 +39,10 @@ class History:
         self.budget = budget
         self.tokens = 0
         #: In chronological order. A key is never used twice: an entry that must be written anew gets a new one.
-        self._shelf = PackedEntries()
+        self._packed = PackedEntries()
         self._last_key = 0
         self._authority = Levels()
-        self._foreign = Levels()
+        self._others = Levels()
         self._known = KnownEvents()
         self._scene: tuple[str, int] | None = None
         self._unsaved = Unsaved()
@@ -52,16 +52,16 @@ class History:
 
     def __len__(self) -> int:
         """Return how many entries are kept."""
-        return len(self._shelf)
+        return len(self._packed)
 
     def knows(self, event_id: str) -> bool:
         """Tell whether the event is part of the stream, as after a failed run, or left it lately."""
         return event_id in self._known
 
-    def lost(self, lines: Mapping[str, str]) -> set[str]:
+    def find_lost(self, lines: Mapping[str, str]) -> set[str]:
         """Return those of the given events whose line, or its beginning, no entry holds."""
         lost = set(lines)
-        for _, entry in self._shelf.items() if lost else ():
+        for _, entry in self._packed.items() if lost else ():
             for event_id in lost.intersection(entry.event_ids):
                 if any(lines[event_id][:KNOWN_BY] in message.text for message in entry.messages):
                     lost.discard(event_id)
@@ -69,7 +69,7 @@ class History:
 
     def naming(self, principal_id: str) -> int:
         """Return how many entries have this principal among their sources."""
-        return self._shelf.naming(principal_id)
+        return self._packed.naming(principal_id)
 
     def begin(self) -> None:
         """Begin a run: what is appended from now on is its own."""
@@ -77,12 +77,12 @@ class History:
 
     def rewind(self) -> None:
         """Take back what the run added when its end could not be written. The run resumes from what it wrote."""
-        entries = self._shelf.opened(min(self._of_run, default=self._last_key + 1))
+        entries = self._packed.unpack(min(self._of_run, default=self._last_key + 1))
         for key in [key for key in self._of_run if key in entries]:
             event_ids = entries[key].event_ids
             self.remove(key)
             self._known.unlearn(event_ids)
-        self._shelf.put_away()
+        self._packed.pack_open()
         self._of_run = {}
 
     def shows(self, scene: str) -> bool:
@@ -95,15 +95,15 @@ class History:
 
     def parts(self, hearers: Audience = None) -> list[Part]:
         """Return the stream for a prompt whose answer `hearers` hear, oldest first. Packed parts stay packed."""
-        return self._shelf.parts(hearers)
+        return self._packed.parts(hearers)
 
     def messages(self) -> list[Message]:
         """Return the stream as messages, oldest first."""
-        return list(Joined(self._shelf.parts()))
+        return list(Joined(self._packed.parts()))
 
     def entries(self) -> tuple[Entry, ...]:
         """Return the entries, oldest first."""
-        return tuple(self._shelf.entries())
+        return tuple(self._packed.entries())
 
     def perceive(
         self,
@@ -149,17 +149,17 @@ class History:
         `authority` is the lowest of the results. The whole step also gets no more than the lowest authority of what
         others wrote in the stream: a model that repeats a stranger's words must not lend them its own name.
         """
-        whole = min(authority, self._foreign.min_level)
+        whole = min(authority, self._others.min_level)
         step = StreamEntry(
             tuple(messages), importance, (), whole, tuple(sources), audience=audience, others_see=others_see
         )
-        self._of_run[self._append(step, foreign=authority)] = None
+        self._of_run[self._append(step, others_level=authority)] = None
 
     def load(self, entries: Iterable[StreamEntry]) -> None:
         """Take in what was kept, oldest first, before anything else. Entries without a number count as not saved."""
         for entry in entries:
             self._append(entry)
-        self._shelf.put_away()
+        self._packed.pack_open()
 
     def changes(self) -> StreamChange:
         """Return the entries the journal lacks, and the journal numbers of entries that left the stream.
@@ -167,15 +167,15 @@ class History:
         Costs as much as the change, not the stream. Call `saved` once it is written; otherwise, as after a failed
         write, the next change holds all of it again. Masking is not written: after a restart trimming masks anew.
         """
-        return self._unsaved.change(self._shelf, self._last_key)
+        return self._unsaved.change(self._packed, self._last_key)
 
     def saved(self, seqs: Sequence[int]) -> None:
         """Note that the last change is written; `seqs` are the numbers of its new entries, in order.
 
         Entries that left the stream meanwhile are deleted with the next change.
         """
-        self._unsaved.saved(seqs, self._shelf, self._last_key)
-        self._shelf.put_away()
+        self._unsaved.saved(seqs, self._packed, self._last_key)
+        self._packed.pack_open()
 
     def forget(self, principal_id: str) -> int:
         """Remove every entry that has this principal among its sources, whole, and return how many there were.
@@ -184,12 +184,12 @@ class History:
         """
         if self._out is not None and principal_id in self._out.sources:
             self._out = None
-        if not self._shelf.naming(principal_id):
+        if not self._packed.naming(principal_id):
             return 0
-        keys = [key for key, entry in self._shelf.opened().items() if principal_id in entry.sources]
+        keys = [key for key, entry in self._packed.unpack().items() if principal_id in entry.sources]
         for key in keys:
             self.remove(key)
-        self._shelf.put_away()
+        self._packed.pack_open()
         return len(keys)
 
     def trim(self) -> bool:
@@ -199,30 +199,31 @@ class History:
         """
         if self.tokens <= self.budget:
             return False
-        entries = self._shelf.opened()
+        entries = self._packed.unpack()
         trim(self, entries, list(islice(entries, self._how_many_old())), int(self.budget * LOW_WATER))
-        self._shelf.put_away()
+        self._packed.pack_open()
         return True
 
     def squeeze(self, needed: Sequence[str], keep: Collection[str]) -> None:
         """Cut inside the last entries as well; of the `needed` lines of the events `keep`, the last is cut last."""
         if self.tokens > self.budget:
-            squeeze(self, self._shelf.opened(), self._of_run, needed, keep)
-            self._shelf.put_away()
+            squeeze(self, self._packed.unpack(), self._of_run, needed, keep)
+            self._packed.pack_open()
 
     def old_part(self, tokens: int) -> OldPart:
         """Return the oldest entries of one audience, none of the last ten, with at least this many tokens if there are.
 
-        They stay in the stream until `summarised`. Only one part is out at a time: taking another voids the one before.
+        They stay in the stream until `replace_by_summary`. Only one part is out at a time: taking another voids the one
+        before.
         """
         old: dict[Audience, dict[int, Entry]] = {None: {}}
-        taken: dict[Audience, int] = {None: 0}
-        for key, entry in islice(self._shelf.items(), self._how_many_old()):
-            if max(taken.values()) >= tokens:
+        sizes: dict[Audience, int] = {None: 0}
+        for key, entry in islice(self._packed.items(), self._how_many_old()):
+            if max(sizes.values()) >= tokens:
                 break
             old.setdefault(entry.audience, {})[key] = entry
-            taken[entry.audience] = taken.get(entry.audience, 0) + entry.tokens
-        most = old[max(taken, key=lambda audience: taken[audience])]
+            sizes[entry.audience] = sizes.get(entry.audience, 0) + entry.tokens
+        most = old[max(sizes, key=lambda audience: sizes[audience])]
         self._out = old_part(tuple(most), tuple(most.values()))
         return self._out
 
@@ -231,7 +232,7 @@ class History:
         if self._out is part:
             self._out = None
 
-    def summarised(self, part: OldPart, text: str, importance: int) -> bool:
+    def replace_by_summary(self, part: OldPart, text: str, importance: int) -> bool:
         """Replace the part by `text`. Return False, and change nothing, when the part is void.
 
         What was appended meanwhile stays; what was trimmed meanwhile is gone. The journal keeps entries in the order
@@ -241,11 +242,11 @@ class History:
             return False
         self._out = None
         for key in part.keys:
-            if key in self._shelf.opened():
+            if key in self._packed.unpack():
                 self.remove(key)
-        rest = self._shelf.opened()
+        rest = self._packed.unpack()
         self._unsaved.anew()
-        self._shelf.clear()
+        self._packed.clear()
         self._append(part.summary(text, importance))
         for key, entry in rest.items():
             self._unsaved.removed(key, entry.seq)
@@ -254,36 +255,36 @@ class History:
                 self._of_run[moved] = None
             if self._scene is not None and self._scene[1] == key:
                 self._scene = (self._scene[0], moved)
-        self._shelf.put_away()
+        self._packed.pack_open()
         return True
 
     def _how_many_old(self) -> int:
         """Return how many entries there are besides the last `KEPT_ENTRIES`."""
-        return max(0, len(self._shelf) - KEPT_ENTRIES)
+        return max(0, len(self._packed) - KEPT_ENTRIES)
 
-    def _append(self, new: StreamEntry, *, foreign: int | None = None) -> int:
+    def _append(self, new: StreamEntry, *, others_level: int | None = None) -> int:
         """Append an entry and return its key."""
-        entry = from_store(new, self.count(new.messages), foreign)
+        entry = from_store(new, self.count(new.messages), others_level)
         if entry.audience is not None:  # the entry must fit in either form
             entry.tokens = max(entry.tokens, self.count(entry.mask))
         self.tokens += entry.tokens
         self._authority.add(entry.authority)
-        self._foreign.add(entry.foreign)
+        self._others.add(entry.others_level)
         self._known.add(entry.event_ids)
         return self._place(entry)
 
     def _place(self, entry: Entry) -> int:
         self._last_key += 1
-        self._shelf.add(self._last_key, entry)
+        self._packed.add(self._last_key, entry)
         self._unsaved.added(self._last_key, entry.seq)
         return self._last_key
 
     def remove(self, key: int) -> None:
         """Take an entry out of the stream; its events stay known for a while. For trimming."""
-        entry = self._shelf.opened(key).pop(key)
+        entry = self._packed.unpack(key).pop(key)
         self.tokens -= entry.tokens
         self._authority.add(entry.authority, -1)
-        self._foreign.add(entry.foreign, -1)
+        self._others.add(entry.others_level, -1)
         self._unsaved.removed(key, entry.seq)
         if self._scene is not None and self._scene[1] == key:
             self._scene = None
@@ -291,7 +292,7 @@ class History:
 
     def change(self, key: int, messages: Sequence[Message]) -> None:
         """Replace the messages of an entry. For trimming."""
-        entries = self._shelf.opened(key)
+        entries = self._packed.unpack(key)
         entry = entries[key]
         if messages is not entry.messages:
             tokens = max(self.count(messages), self.count(entry.mask) if entry.audience is not None else 0)

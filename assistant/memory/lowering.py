@@ -14,7 +14,7 @@ from assistant.memory.entries import Entry
 from assistant.memory.history import History
 from llm.messages import Role
 from tools import Principal, Scene, label_of
-from tools.policy.explain import GAME_TEXTS, told_by
+from tools.policy.explain import GAME_TEXTS, name_source
 from tools.text.clean import one_line
 from tools.trust import rank
 
@@ -46,13 +46,13 @@ class Voices:
             if thing.authority is not None:
                 self._learn(thing.id, f"{_TEXT_OF} {thing.name}", thing.authority)
 
-    def lowered_by(self, history: History, level: int, asker: str) -> str:
+    def name_causes(self, history: History, level: int, asker: str) -> str:
         """Name the people, or other causes, in the stream whose level is no higher than this, the latest first.
 
         What a tool was asked in a run for somebody other than `asker` (a principal's id) is not told.
         """
         low = [entry for entry in history.entries() if entry.authority <= level]
-        told = [entry for entry in low if entry.foreign <= level]
+        told = [entry for entry in low if entry.others_level <= level]
         causes = dict.fromkeys(cause for entry in reversed(told or low) for cause in self._causes(entry, level, asker))
         return ", ".join(list(causes)[:MAX_NAMED])
 
@@ -65,12 +65,12 @@ class Voices:
 
     def _causes(self, entry: Entry, level: int, asker: str) -> Iterator[str]:
         calls = [call for message in entry.messages for call in message.tool_calls]
-        if entry.foreign > level:
+        if entry.others_level > level:
             names = list(self._names(entry.sources, level)) or ["others"]
             yield f"what it said itself when words of {' and '.join(names)} were in its view"
         elif calls or entry.messages[0].role is not Role.USER:
             own = set(entry.sources) <= {asker}
-            yield from (told_by(call if own else replace(call, arguments={})) for call in calls)
+            yield from (name_source(call if own else replace(call, arguments={})) for call in calls)
         else:
             names = list(self._names(entry.sources, level))
             yield from (name if name.startswith(_TEXT_OF) else f"what {name} wrote or said" for name in names)

@@ -55,12 +55,12 @@ class PackedEntries:
     def parts(self, hearers: Audience = None) -> list[Part]:
         """Return the messages of all entries. Entries that these hearers may not be told of are replaced by masks."""
         away = chain.from_iterable(stretch.seen_by(hearers) for stretch in self._stretches)
-        opened = (
+        unpack = (
             message
             for entry in self._open.values()
             for message in (entry.messages if may_hear(entry.audience, hearers) else entry.mask)
         )
-        return [*away, *opened]
+        return [*away, *unpack]
 
     def entries(self) -> Iterator[Entry]:
         """Yield all entries, with their messages."""
@@ -76,7 +76,7 @@ class PackedEntries:
         """Add a last entry. Its key must be greater than all others."""
         self._open[key] = entry
 
-    def opened(self, since: int = 0) -> dict[int, Entry]:
+    def unpack(self, since: int = 0) -> dict[int, Entry]:
         """Return open entries by key, to be changed. All from key `since` on are among them, unpacked if necessary."""
         if since <= self._last_away:
             entries = dict(self.items())
@@ -89,7 +89,7 @@ class PackedEntries:
         self._open, self._last_away, self._stretches, self._private = {}, 0, [], {}
         self._rows, self._event_ids, self._sources = b"", (), {}
 
-    def put_away(self) -> None:
+    def pack_open(self) -> None:
         """Pack the open entries."""
         if not self._open:
             return
@@ -115,7 +115,7 @@ class PackedEntries:
 
     def _row(self, key: int, entry: Entry) -> bytes:
         place = self._sources.setdefault(entry.sources, len(self._sources))
-        levels = entry.importance, entry.authority, entry.foreign
+        levels = entry.importance, entry.authority, entry.others_level
         return _ROW.pack(key, entry.tokens, entry.seq, *levels, len(entry.messages), len(entry.event_ids), place)
 
     def items(self, since: int = 0) -> Iterator[tuple[int, Entry]]:
@@ -132,7 +132,7 @@ class PackedEntries:
         lengths = (row[-3] for row in _ROW.iter_unpack(self._rows))
         parts = chain.from_iterable(stretch.parts for stretch in self._stretches)
         for row, messages in zip(_ROW.iter_unpack(self._rows), regroup(parts, lengths), strict=True):
-            key, tokens, seq, importance, authority, foreign, _, events, place = row
+            key, tokens, seq, importance, authority, others_level, _, events, place = row
             ids = tuple(islice(event_ids, events))
             private = self._private.get(key, _EVERYBODYS)
-            yield key, Entry(messages, tokens, importance, ids, authority, sources[place], seq, foreign, *private)
+            yield key, Entry(messages, tokens, importance, ids, authority, sources[place], seq, others_level, *private)

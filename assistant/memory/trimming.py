@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from assistant.memory.entries import Entry, masked
+from assistant.memory.entries import Entry, mask_outputs
 from llm.messages import Message, Role, ToolResult, tool_results, user
 
 #: The share of the budget that the lines of one perception may take. Overheard lines beyond that are left out.
@@ -59,7 +59,7 @@ def trim(stream: Stream, entries: Mapping[int, Entry], old: Sequence[int], targe
     for key in old:
         if stream.tokens <= target:
             return
-        stream.change(key, masked(entries[key].messages))
+        stream.change(key, mask_outputs(entries[key].messages))
     for key in sorted(old, key=lambda key: entries[key].importance):
         if stream.tokens <= target:
             return
@@ -91,7 +91,7 @@ def squeeze(
         return set(range(len(lines))) - ({at[1]} if (at := _place(entries, held, needed)) and at[0] == key else set())
 
     stages: list[Callable[[], None]] = [
-        lambda: _each(stream, others, lambda key: stream.change(key, masked(entries[key].messages))),
+        lambda: _each(stream, others, lambda key: stream.change(key, mask_outputs(entries[key].messages))),
         lambda: _each(stream, [*others, *held], lambda key: _drop_lines(stream, key, entries[key], overheard, held)),
         lambda: _each(stream, sorted(others, key=lambda key: entries[key].importance), stream.remove),
         *(_cutting(stream, steps, entries, most) for most in _RESULT_CHARS),
@@ -109,7 +109,7 @@ def squeeze(
         _shorten(stream, held, entries, needed)
 
 
-def fitted(lines: Sequence[str], overheard: Collection[int], room: int, count: Callable[[str], int]) -> list[str]:
+def fit_lines(lines: Sequence[str], overheard: Collection[int], room: int, count: Callable[[str], int]) -> list[str]:
     """Return the lines, cut to fit `room` tokens: a mark replaces the oldest ones that were only `overheard`.
 
     `overheard` holds indices of `lines`. What was said to the assistant stays.

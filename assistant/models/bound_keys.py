@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from assistant.config.known_providers import AUTO, EMBEDDED
+from assistant.config.known_providers import AUTO, EMBEDDED, LOOKED_FOR
 from assistant.config.model_options import token_references
 from assistant.config.schema import Config, ModelConfig
 from assistant.config.web import WebProviderConfig
 from assistant.errors import KeyReferenceError
-from assistant.keys.binding import KeyBinding, Unbound, Voided, bound, rebound
-from assistant.keys.reference import anchored
+from assistant.keys.binding import KeyBinding, Unbound, Voided, binding_state, rebind
+from assistant.keys.reference import anchor
 from llm import UnknownProviderError, get_provider
-from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
 
 #: How the owner of a trial gives a key again.
 AT_THE_COMMAND_LINE = "name it on the command line: --key {reference}"
@@ -44,9 +43,11 @@ class BoundKeys:
         before = self.remembered
         for binding in wanted:
             if binding.reference in entered:
-                before = rebound(binding, before)
+                before = rebind(binding, before)
         for binding in wanted:
-            if binding.reference in entered or isinstance(bound(binding.reference, binding.origin, before), Unbound):
+            if binding.reference in entered or isinstance(
+                binding_state(binding.reference, binding.origin, before), Unbound
+            ):
                 self.remembered |= {binding}
         self.remembered -= {known for known in self.remembered if known.reference in entered and known not in wanted}
 
@@ -59,7 +60,7 @@ class BoundKeys:
         """Raise KeyReferenceError when this key was given for another server."""
         if binding is None or not self.remembered:
             return
-        state = bound(binding.reference, binding.origin, self.remembered)
+        state = binding_state(binding.reference, binding.origin, self.remembered)
         if isinstance(state, Voided):
             raise KeyReferenceError(f"{state}; to give it anew, {self._again.format(reference=binding.reference)}")
 
@@ -71,12 +72,11 @@ def binding_of(config: ModelConfig, folder: Path = Path()) -> KeyBinding | None:
     """
     if not config.key or config.provider == EMBEDDED:
         return None
-    name = "ollama" if config.provider == AUTO else config.provider
     try:
-        url = config.url or (OLLAMA_URL if name == "ollama" else get_provider(name).api_url)
+        url = config.url or get_provider(LOOKED_FOR if config.provider == AUTO else config.provider).api_url
     except UnknownProviderError:
         return None
-    return KeyBinding.of(anchored(config.key, folder), url) if url else None
+    return KeyBinding.of(anchor(config.key, folder), url) if url else None
 
 
 def bindings_of_model(config: ModelConfig, folder: Path = Path()) -> list[KeyBinding]:
@@ -97,7 +97,7 @@ def binding_of_provider(name: str, config: WebProviderConfig, folder: Path = Pat
     if not config.key:
         return None
     url = config.url or usual_url(name)
-    return KeyBinding.of(anchored(config.key, folder), url) if url else None
+    return KeyBinding.of(anchor(config.key, folder), url) if url else None
 
 
 def usual_url(name: str) -> str:

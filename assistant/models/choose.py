@@ -27,12 +27,11 @@ from llm import (
     UnknownProviderError,
     get_provider,
 )
-from llm.discover import Look, OfferedModel, chat_models, looked, ollama_model, ollama_models
+from llm.discover import describe_model, offered_models
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, pinned_path
 from llm.embedded.progress import Endpoint
-from llm.providers.ollama import DEFAULT_URL as OLLAMA_URL
-from llm.providers.ollama import OllamaProvider
+from llm.providers.offered import OfferedModel
 from resilience import Credential, Deadline, HttpExchange, origin_of
 
 #: How long to wait for a server to say what it has, in seconds. A local Ollama answers in milliseconds.
@@ -48,7 +47,7 @@ EMBEDDED_WITHHELD = frozenset(
         *("take", "drop", "give", "follow", "stay", "home"),
     ]
 )
-#: How many of an Ollama's models are asked whether they know tools.
+#: Of how many models the server is asked whether they know tools.
 _MAX_ASKED = 8
 
 
@@ -168,86 +167,79 @@ class Chooser:
         provider = provider_of(config, key)
         if provider.hosted:
             return await self._hosted(provider, config, key)
-        return await (self._ollama if isinstance(provider, OllamaProvider) else self._local)(config, key)
+        return await self._own(provider, config)
 
     async def _auto(self, config: ModelConfig, key: str) -> ChosenModel:
-        """Return an Ollama's model, else one of an OpenAI-compatible server at `url`, else the embedded model.
+        """Return a model of the server that is looked for, else of another one at `url`, else the embedded model.
 
-        The Ollama is looked for at `url`, or at the usual place when there is none.
+        The server is looked for at `url`, or at its usual place when there is none.
         """
         if config.model.endswith(".gguf"):
             return await self._embedded(config, "a model file was given")
         if known_providers.is_embedded(config.provider, config.model, config.url):
             return await self._embedded(config, "as asked for")
-        probe = get_provider("ollama", config.url or OLLAMA_URL, config.model, key=key)
+        probe = provider_of(config, key, known_providers.LOOKED_FOR)
         try:
-            offered = await ollama_models(probe, self.exchange, Deadline.after(self.clock, PROBE_SECONDS))
+            offered = await offered_models(probe, self.exchange, Deadline.after(self.clock, PROBE_SECONDS))
         except LLMError as error:
             if config.url:
-                return await self._local(config, key)
+                return await self._own(provider_of(config, key, known_providers.ANY_SERVER), config)
             if config.model:
                 raise NoModelError(
-                    f"there is no Ollama at {OLLAMA_URL} to ask for '{config.model}': start it with 'ollama serve', "
-                    "or give another server with --url, or leave --model out for the embedded model"
+                    f"there is no {probe.server_name} at {probe.api_url} to ask for '{config.model}': start it with "
+                    f"'{probe.start_command}', or give another server with --url, or leave --model out for the "
+                    "embedded model"
                 ) from error
-            return await self._embedded(config, f"no Ollama answers at {OLLAMA_URL}")
+            return await self._embedded(config, f"no {probe.server_name} answers at {probe.api_url}")
         if not offered and not config.model and not config.url:
-            return await self._embedded(config, f"the Ollama at {OLLAMA_URL} has no model")
-        return await self._ollama(config, key)
+            return await self._embedded(config, f"the {probe.server_name} at {probe.api_url} has no model")
+        return await self._own(probe, config)
 
-    async def _ollama(self, config: ModelConfig, key: str) -> ChosenModel:
-        provider = provider_of(config, key, "ollama", config.url or OLLAMA_URL)
-        try:
-            offered = await self._with_key(provider, ollama_models)
-            names = [model.name for model in offered]
-            if config.model and not has_model(names, config.model):
-                raise NoModelError(no_such_model("the Ollama", provider.api_url, config.model, names))
-            if not config.model:
-                if not names:
-                    raise NoModelError(
-                        f"the Ollama at {provider.api_url} has no model: run 'ollama pull qwen3:4b' or another"
-                    )
-                provider.model = await self._best(provider, names)
-        except LLMError as error:
-            raise NoModelError(why_unusable(error, provider.api_url, "start it with 'ollama serve'")) from error
-        return ChosenModel(provider, f"Ollama at {provider.api_url}, model {provider.model}", config)
-
-    async def _best(self, provider: LLMProvider, names: list[str]) -> str:
-        """Return the first model that knows tools, else the first that can chat at all, else the first."""
-        asked: list[OfferedModel] = []
-        for name in names[:_MAX_ASKED]:
-            offered = await ollama_model(provider, name, self.exchange, self._soon())
-            if "tools" in offered.capabilities:
-                return name
-            asked.append(offered)
-        return next((model.name for model in asked if "completion" in model.capabilities), names[0])
-
-    async def _local(self, config: ModelConfig, key: str) -> ChosenModel:
-        name = "local" if config.provider == known_providers.AUTO else config.provider
-        provider = provider_of(config, key, name)
+    async def _own(self, provider: LLMProvider, config: ModelConfig) -> ChosenModel:
+        """Return the model of a server that the owner runs."""
         if not provider.api_url:
+            name = provider.name
             raise NoModelError(f"the provider '{name}' needs the address of the server: --url http://HOST:PORT/v1")
-        names = await self._listed(provider, "start the server")
-        if config.model and names and not has_model(names, config.model):
-            raise NoModelError(no_such_model("the server", provider.api_url, config.model, names))
+        remedy = f"start it with '{provider.start_command}'" if provider.start_command else "start the server"
+        names = await self._listed(provider, remedy)
+        server = f"the {provider.server_name or 'server'}"
+        if config.model and (names or provider.always_lists) and not has_model(names, config.model):
+            raise NoModelError(no_such_model(server, provider.api_url, config.model, names))
         if not config.model:
             if not names:
-                raise NoModelError(f"the server at {provider.api_url} does not list its models: name one with --model")
-            provider.model = names[0]
-        return ChosenModel(provider, f"the server at {provider.api_url}, model {provider.model}", config)
+                raise NoModelError(f"{server} at {provider.api_url} {_without_models(provider)}")
+            provider.model = await self._best(provider, names, remedy)
+        who = provider.server_name or server
+        return ChosenModel(provider, f"{who} at {provider.api_url}, model {provider.model}", config)
+
+    async def _best(self, provider: LLMProvider, names: list[str], remedy: str) -> str:
+        """Return the first model that knows tools, else the first that can chat at all, else the first.
+
+        It is the first when the server's API does not describe models. Raises NoModelError.
+        """
+        described: list[OfferedModel] = []
+        for name in names[:_MAX_ASKED]:
+            try:
+                offered = await describe_model(provider, name, self.exchange, self._soon())
+            except LLMError as error:
+                raise NoModelError(why_unusable(error, provider.api_url, remedy)) from error
+            if offered is None or "tools" in offered.capabilities:
+                return name
+            described.append(offered)
+        return next((model.name for model in described if "completion" in model.capabilities), names[0])
 
     async def _hosted(self, provider: LLMProvider, config: ModelConfig, key: str) -> ChosenModel:
         """Return the model of a provider on the internet. Listing its models costs nothing."""
-        usual = f"{config.provider.upper()}_API_KEY"
+        usual = known_providers.usual_key(config.provider)
         if not key:
-            raise NoModelError(f"the provider '{config.provider}' needs a key, such as --key env:{usual}")
+            raise NoModelError(f"the provider '{config.provider}' needs a key, such as --key {usual}")
         if not config.model:
             raise NoModelError(f"the provider '{config.provider}' needs the name of a model: --model NAME")
         await self._listed(provider, "check the connection")
         return ChosenModel(provider, f"{config.provider}, model {provider.model}", config)
 
     async def _embedded(self, config: ModelConfig, because: str) -> ChosenModel:
-        provider = get_provider("local", "http://127.0.0.1/v1")
+        provider = get_provider(known_providers.ANY_SERVER, "http://127.0.0.1/v1")
 
         def at(endpoint: Endpoint) -> None:
             self.keys.secrets.add(endpoint.key)
@@ -280,18 +272,24 @@ class Chooser:
         return None if MODELS.get(model) is DEFAULT_MODEL else path or Path(model)
 
     async def _listed(self, provider: LLMProvider, remedy: str) -> list[str]:
-        """Return the models the server lists, none for a server without such a list. Raises NoModelError."""
-        try:
-            return [model.name for model in await self._with_key(provider, chat_models)]
-        except (ModelNotFound, Rejected):
-            return []
-        except LLMError as error:
-            raise NoModelError(why_unusable(error, provider.api_url, remedy)) from error
+        """Return the models the server lists, none for a server without such a list. Raises NoModelError.
 
-    async def _with_key(self, provider: LLMProvider, look: Look) -> Sequence[OfferedModel]:
-        """Return the models that the server lists. Does not ask while the server refuses this key. Raises LLMError."""
+        Does not ask while the server refuses this key.
+        """
         known = self.credential(origin_of(provider.api_url), provider.credential) if self.credential else None
-        return await looked(look, provider, self.exchange, self._soon(), known)
+        try:
+            return [model.name for model in await offered_models(provider, self.exchange, self._soon(), known)]
+        except LLMError as error:
+            if isinstance(error, ModelNotFound | Rejected) and not provider.always_lists:
+                return []
+            raise NoModelError(why_unusable(error, provider.api_url, remedy)) from error
 
     def _soon(self) -> Deadline:
         return Deadline.after(self.clock, LOOK_SECONDS)
+
+
+def _without_models(provider: LLMProvider) -> str:
+    """Say, as the end of a sentence, that a server names no model, and what an owner can do."""
+    if not provider.always_lists:
+        return "does not list its models: name one with --model"
+    return f"has no model: run '{provider.pull_command}' or another" if provider.pull_command else "has no model"

@@ -9,7 +9,7 @@ from twisted.logger import Logger
 from assistant.config.schema import ModelConfig
 from assistant.keys.reference import KeySources
 from llm import LLMProvider
-from llm.tokens.tables import TableCounter, TableUnusable, load_counter, preferred
+from llm.tokens.tables import TableCounter, TableUnusable, load_counter, order_tables
 from resilience import DeadlineExceeded
 
 _log = Logger()
@@ -26,7 +26,7 @@ async def load_table(provider: LLMProvider, config: ModelConfig, keys: KeySource
 
     def work() -> str:
         file = keys.folder / Path(config.token_table).expanduser() if config.token_table else None
-        names = preferred(provider.token_tables, provider.model)
+        names = order_tables(provider.token_tables, provider.model)
         try:
             found.append(load_counter(names, file, keys.environment))
         except TableUnusable as error:
@@ -48,8 +48,7 @@ def how_counted(provider: LLMProvider, why_not: str = "") -> str:
     """Say which counter is in use for a provider and how far off it has been, as the end of a sentence."""
     tokens = provider.tokens
     if tokens.counter:
-        fits = provider.tables_fit or provider.model.startswith("openai/")
-        how = f"{'counted' if fits else 'estimated'} with tiktoken and {tokens.counter}"
+        how = f"{'counted' if provider.tables_fit() else 'estimated'} with tiktoken and {tokens.counter}"
     else:
         how = f"estimated from {tokens.bytes_per_token:.1f} bytes a token"
         how += f" ({why_not})" if why_not and provider.token_tables else ""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from llm.embedded.fetching.models import DEFAULT_MODEL, QWEN_CODER_BETTER, ModelFile, default_data_dir, pinned_path
-from llm.embedded.machine import BETTER_BYTES, BETTER_CORES, FAST_CORES, Machine, measured
+from llm.embedded.machine import BETTER_BYTES, BETTER_CORES, FAST_CORES, Machine, measure_machine
 
 _GB = 1_000_000_000
 SMALL, BETTER = "small", "better"
@@ -40,7 +40,7 @@ def there(folder: Path | None = None) -> list[str]:
 def needed(now: Callable[[], float]) -> tuple[list[str], Machine | None]:
     """Return the models that are there, and the measured machine when there are none and a choice is needed. Blocks."""
     names = there()
-    return names, None if names else measured(now)
+    return names, None if names else measure_machine(now)
 
 
 def kept(names: list[str]) -> Path | None:

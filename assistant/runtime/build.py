@@ -234,10 +234,11 @@ def _rules(
 
     A player whose request needs an approval is told so at once.
     """
+    notify = around.notify
 
     def tell(pending: Pending) -> None:
         if pending.requester is not None:
-            around.notify(pending.requester, request_text(settings.name, pending))
+            notify(pending.requester, request_text(settings.name, pending))
 
     return PolicyConfig(
         grant,

@@ -20,8 +20,8 @@ from assistant.loop.unasked.following import Homing, walking_after
 from assistant.loop.unasked.granting import tell_void, why_void
 from assistant.memory.compaction import Compactor
 from assistant.memory.rights import Rights
+from assistant.runtime import inbox
 from assistant.runtime.company import Company
-from assistant.runtime.inbox import Inbox
 from resilience import Launcher
 from tools import Declined, Denied, Given, Kind, Pending, Principal
 from tools.policy.approvals import ENDS
@@ -56,7 +56,6 @@ class Assistant:
         self._bot_exchanges = 0
         self._company = Company(context, manners)
         self._cooldown = Cooldown(context.clock, settings.wake_seconds)
-        self._inbox = Inbox(self._write_down, manners, lambda: rights.muted, self._begin_fallback_line)
         #: The number of events being recorded, and those who wait until there are none.
         self._on_the_way_in = 0
         self._waiting: list[Deferred[None]] = []
@@ -92,9 +91,11 @@ class Assistant:
         """
         talk = self.context.talk
         goes_on, is_rested = talk.goes_on(event), self._cooldown.is_over(event)
-        attention = self._inbox.judge(event, self._bot_exchanges, goes_on=goes_on, is_rested=is_rested)
+        attention = inbox.judge(
+            event, self._manners, self.rights.muted, self._bot_exchanges, goes_on=goes_on, is_rested=is_rested
+        )
         if attention.verdict is Classification.IGNORE:
-            return await self._inbox.take(event, attention)
+            return attention
         event, attention = walking_after(self.context, event, attention)
         self._count_bots(event, attention)
         talk.heard(event, attention)
@@ -111,7 +112,9 @@ class Assistant:
         try:
             if is_left_open := self._company.is_for_one_of_many(event, attention):
                 self.context.talk.held[event.id] = None
-            attention = await self._inbox.take(event, attention)
+            attention = await inbox.take(
+                event, attention, self.context.journal, self._manners.name, self._begin_fallback_line
+            )
         except Fenced:
             self.tick.halt()
             raise
@@ -262,9 +265,6 @@ class Assistant:
         if self._on_failure is not None:
             self._on_failure(failed)
         return failed
-
-    async def _write_down(self, event: Event, attention: Attention) -> None:
-        await self.context.journal.accept(event, attention)
 
     async def _say_fallback_line(self) -> None:
         await self.context.fallback_line.make()

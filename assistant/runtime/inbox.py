@@ -1,4 +1,7 @@
-"""The one way in for what a character hears: judge it, leave out who is muted, write it down, or say why not."""
+"""The one way in for what a character hears: judge it, leave out who is muted, write it down, or show why not.
+
+Every world and every state of an assistant goes this way: with a model, and before there is one.
+"""
 
 from __future__ import annotations
 
@@ -8,56 +11,47 @@ from twisted.logger import Logger
 
 from assistant.events.classify import Attention, Classification, Manners, classify
 from assistant.events.events import Event
-from assistant.journal import Fenced, InboxFullError, JournalUnwritable
+from assistant.journal import Fenced, InboxFullError, Journal, JournalUnwritable
 
 _log = Logger()
 
 
-class Inbox:
-    """The durable queue of one assistant, in every world, with a model or before there is one.
+def judge(
+    event: Event,
+    manners: Manners,
+    muted: Container[str],
+    bot_exchanges: int = 0,
+    *,
+    goes_on: bool = False,
+    is_rested: bool = False,
+) -> Attention:
+    """Return the attention an event gets, as `classify` does: IGNORE when its cause is among the ids of the `muted`."""
+    attention = classify(event, manners, bot_exchanges, goes_on=goes_on, is_rested=is_rested)
+    if attention.verdict is Classification.IGNORE or event.who.id in muted:
+        return Attention(Classification.IGNORE, attention.importance)
+    return attention
 
-    `accept` writes an event into the journal. `muted` returns the ids of those who are not heard. `refuse` shows a
-    player that no answer comes, when what they said could not be written down.
+
+async def take(
+    event: Event, attention: Attention, journal: Journal, name: str, refuse: Callable[[], Awaitable[object]]
+) -> Attention:
+    """Write the event into the journal of the assistant `name`; return the attention it got in the end.
+
+    When this returns, an event that was not ignored is in the journal. When the inbox is full, or the disk takes no
+    more, an overheard event is ignored instead. A trigger then calls `refuse`, which shows the player that no answer
+    comes, and raises InboxFullError or JournalUnwritable. Raises Fenced when another process lives as this character by
+    now.
     """
-
-    def __init__(
-        self,
-        accept: Callable[[Event, Attention], Awaitable[None]],
-        manners: Manners,
-        muted: Callable[[], Container[str]],
-        refuse: Callable[[], Awaitable[object]],
-    ) -> None:
-        self._accept = accept
-        self._manners = manners
-        self._muted = muted
-        self._refuse = refuse
-
-    def judge(
-        self, event: Event, bot_exchanges: int = 0, *, goes_on: bool = False, is_rested: bool = False
-    ) -> Attention:
-        """Return the attention an event gets: IGNORE also for what a muted person said. See `classify`."""
-        attention = classify(event, self._manners, bot_exchanges, goes_on=goes_on, is_rested=is_rested)
-        if event.who.id in self._muted():
-            return Attention(Classification.IGNORE, attention.importance)
+    if attention.verdict is Classification.IGNORE:
         return attention
-
-    async def take(self, event: Event, attention: Attention) -> Attention:
-        """Write the event down and return the attention it got in the end. An ignored event is not written.
-
-        When this returns, an event that was not ignored is in the journal. When the inbox is full, or the disk takes no
-        more, a trigger raises InboxFullError or JournalUnwritable after the player was shown so, and an overheard event
-        is ignored instead. Raises Fenced when another process lives as this character by now.
-        """
-        if attention.verdict is Classification.IGNORE:
+    try:
+        await journal.accept(event, attention)
+    except Fenced:
+        raise
+    except (InboxFullError, JournalUnwritable) as refused:
+        _log.warn("{name} cannot take in more: {why}", name=name, why=str(refused))
+        if attention.verdict is not Classification.TRIGGER or event.by_rule is not None:
             return Attention(Classification.IGNORE, attention.importance)
-        try:
-            await self._accept(event, attention)
-        except Fenced:
-            raise
-        except (InboxFullError, JournalUnwritable) as refused:
-            _log.warn("{name} cannot take in more: {why}", name=self._manners.name, why=str(refused))
-            if attention.verdict is not Classification.TRIGGER or event.by_rule is not None:
-                return Attention(Classification.IGNORE, attention.importance)
-            await self._refuse()
-            raise
-        return attention
+        await refuse()
+        raise
+    return attention

@@ -14,7 +14,7 @@ from assistant.events.trace import StepTrace
 from assistant.journal import Journal, JournalError
 from assistant.loop.billing import TOTAL
 from assistant.runtime.character import Assistant
-from assistant.runtime.troubles import Trouble, TroubleKind, Troubles
+from assistant.service.troubles import Trouble, TroubleKind, Troubles
 from assistant.service.wording.status import key_refusals
 from llm import LLMError
 from resilience import Pipeline

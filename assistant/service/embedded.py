@@ -14,7 +14,7 @@ from assistant.models.choose import EMBEDDED_CONTEXT
 from assistant.models.chosen import Served
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.fetching.models import default_data_dir, pinned_name
-from llm.embedded.progress import Endpoint, Phase, Progress
+from llm.embedded.progress import Endpoint, FetchProgress, Phase
 from llm.embedded.supervisor import EmbeddedModel
 
 _log = Logger()
@@ -31,7 +31,7 @@ def embedded_model(
     path: Path | None,
     moved: Callable[[Endpoint], None],
     *,
-    show: Callable[[Progress], None],
+    show: Callable[[FetchProgress], None],
     lost: Callable[[EmbeddedUnavailable], None],
 ) -> EmbeddedModel:
     """Return the embedded model of a file (None for the usual one), not started. A pinned file is fetched."""
@@ -55,7 +55,7 @@ def told_to_the_log(reactor: Any, environment: Mapping[str, str]) -> MakeServed:
     """Return a function that makes the real embedded model of a file. The model reports to the log."""
     told: list[Phase] = []
 
-    def show(step: Progress) -> None:
+    def show(step: FetchProgress) -> None:
         if step.phase not in told:  # a download reports every piece
             told.append(step.phase)
             _log.info("the embedded model: {phase} {note}", phase=step.phase, note=step.note)

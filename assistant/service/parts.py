@@ -14,19 +14,19 @@ from assistant.config.schema import Config
 from assistant.events.floor import Floor
 from assistant.events.scheduler import Scheduler
 from assistant.journal import JournalError, JournalRefused, Opened, OpeningRefused, Sound
-from assistant.keys.reference import anchored, key_sources
+from assistant.keys.reference import anchor, key_sources
 from assistant.loop.billing import MinuteCounts
 from assistant.models.bound_keys import BoundKeys, bindings_of
 from assistant.models.choose import Chooser
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies
 from assistant.runtime.storage import JournalFile, MemoryFile, Storage
-from assistant.runtime.troubles import Troubles
 from assistant.runtime.warming import Warmer
 from assistant.service.alarms import Lookout
 from assistant.service.config import ServiceConfig, ServiceHooks
 from assistant.service.embedded import EmbeddedPool, told_to_the_log
 from assistant.service.embodiment import Embodiment, Observers
+from assistant.service.troubles import Troubles
 from assistant.service.usage_store import UsageStore
 from assistant.web.shared import SharedWeb
 from llm import Capabilities
@@ -214,4 +214,4 @@ class SharedParts:
             waiter.callback(None)
 
     def _anchored(self, entered: str) -> set[str]:
-        return {anchored(entered, self.home.folder)} if entered else set()
+        return {anchor(entered, self.home.folder)} if entered else set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assistant.events.classify import Attention, Classification, Manners
 from assistant.events.events import Event
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
-from assistant.runtime.inbox import Inbox
+from assistant.runtime import inbox
 from assistant.runtime.storage import Storage
 
 
@@ -18,7 +18,9 @@ class PendingInbox:
     def __init__(
         self, storage: Storage, manners: Manners, muted: frozenset[str], fallback_line: FallbackLine, waking: Waking
     ) -> None:
-        self._inbox = Inbox(storage.journal.accept, manners, lambda: muted, fallback_line.make)
+        self._journal = storage.journal
+        self._muted = muted
+        self._manners = manners
         self._fallback_line = fallback_line
         self._waking = waking
         self._is_unavailable = False
@@ -36,7 +38,8 @@ class PendingInbox:
 
         Raises InboxFullError or JournalUnwritable when a trigger cannot be written. Raises Fenced.
         """
-        attention = await self._inbox.take(event, self._inbox.judge(event))  # a mere pose wakes nobody yet
+        attention = inbox.judge(event, self._manners, self._muted)  # a mere pose wakes nobody yet
+        attention = await inbox.take(event, attention, self._journal, self._manners.name, self._fallback_line.make)
         if attention.verdict is Classification.TRIGGER:
             self._somebody_waits = True
             if self._is_unavailable:

@@ -9,8 +9,8 @@ from typing import Any
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.checks.asking import asked
+from assistant.checks.doctor import DoctorRequest, examine
 from assistant.checks.finding import Finding
-from assistant.checks.run import DoctorRequest, examine
 from assistant.config.schema import Config, ModelConfig
 from assistant.config.web import WebConfig
 from assistant.errors import NoModelError
@@ -121,7 +121,7 @@ class AssistantService:
         runners, parts = list(self.runners.values()), self.parts
         tell_who_waits(runners, parts.approvals)
         await within(self.clock, ASSISTANTS_SECONDS, [runner.stop() for runner in runners], "stopping the assistants")
-        rest = [self.pipeline.kept(), self._launcher.stop(), parts.exchange.close(), self.web.stop()]
+        rest = [self.pipeline.write_ledger(), self._launcher.stop(), parts.exchange.close(), self.web.stop()]
         await within(self.clock, REST_SECONDS / 2, rest, "ending connections")
         await within(self.clock, REST_SECONDS / 2, [parts.journal.close()], "closing the journal")
 
@@ -129,7 +129,7 @@ class AssistantService:
         """Stop everything and wait for all of it, however long it takes, as a program that ends for good may do."""
         for runner in list(self.runners.values()):
             await runner.stop()
-        await self.pipeline.kept()
+        await self.pipeline.write_ledger()
         await self.web.stop()
         await self._launcher.stop()
         await self.parts.journal.close()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from assistant.config.web import WebConfig
 from tools import Tool
 from tools.web import open_page, web_search
-from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
+from tools.web.fetch.url import UrlOrigin, UrlPolicy
 from tools.web.open_page import open_page_tool
 from tools.web.source.answers import Hits, WebPage
 from tools.web.source.protocol import SearchQuery, WebSource

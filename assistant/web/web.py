@@ -117,7 +117,9 @@ class Web:
     def status(self) -> str:
         """Return for the owner what went wrong lately, with a line for each provider; empty when nothing did."""
         now = self._now()
-        return "\n".join([*self._searches.troubles("search", now), *self._reads.troubles("reading", now)])
+        return "\n".join(
+            [*self._searches.describe_failures("search", now), *self._reads.describe_failures("reading", now)]
+        )
 
     async def _has_new_key(self, name: str) -> bool:
         """Read the key of this provider again, and use it from now on. Return True when it has changed."""

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Callable, Mapping
 
 from twisted.internet.defer import Deferred, succeed
-from twisted.internet.error import ProcessDone, ProcessExitedAlready, ProcessTerminated
-from twisted.internet.interfaces import IDelayedCall, IReactorProcess, IReactorTime
-from twisted.internet.protocol import ProcessProtocol
+from twisted.internet.error import ProcessDone, ProcessTerminated
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.python.failure import Failure
 
 from llm.messages import JSONObject
+from resilience.child import ChildProcess, with_our_packages
 
-#: How many bytes of stderr are kept.
-TAIL_BYTES = 4096
 #: How many bytes one line may have. A longer one is dropped.
 MAX_LINE_BYTES = 64 * 1024
 #: Seconds between asking a child to end and killing it.
@@ -30,28 +25,20 @@ _KILLED = 9
 _STDOUT, _STDERR = 1, 2
 
 
-def module_command(python: str, module: str) -> tuple[str, ...]:
-    """Return the command that runs one of our modules. -P keeps a game's own `llm` or `tools` folder off the path."""
-    return (python, "-P", "-m", module)
-
-
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a child, without obvious secrets and with our packages on the path."""
     kept = {name: value for name, value in environment.items() if not name.upper().endswith(_SECRET_ENDINGS)}
-    ours = str(Path(__file__).parents[2])
-    rest = kept.get("PYTHONPATH", "")
-    kept["PYTHONPATH"] = os.pathsep.join(part for part in (ours, rest) if part)
-    return kept
+    return with_our_packages(kept)
 
 
-class Child(ProcessProtocol):
+class Child(ChildProcess):
     """A child process. `on_record` gets each JSON object it writes; `on_end` is called once, when it is gone."""
 
     def __init__(self, clock: IReactorTime, on_record: Callable[[JSONObject], None]) -> None:
+        super().__init__()
         self.on_record = on_record
         self.on_end: Callable[[], None] = _nothing
         self.ended = False
-        self.tail = b""
         self.how = ""
         self._clock = clock
         self._line = b""
@@ -59,10 +46,6 @@ class Child(ProcessProtocol):
         self._waiting: list[Deferred[None]] = []
         self._deadline: IDelayedCall | None = None
         self._stopping = False
-
-    def spawn(self, processes: IReactorProcess, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start the child. Raises OSError when the system cannot start one."""
-        processes.spawnProcess(self, command[0], tuple(command), dict(environment))
 
     def stop(self) -> Deferred[None]:
         """End the child: close its stdin and send SIGTERM, and kill it after 3 s. Fires when the child is gone."""
@@ -72,15 +55,15 @@ class Child(ProcessProtocol):
         self._waiting.append(gone)
         if not self._stopping:
             self._stopping = True
-            self._close_stdin()
-            self._signal("TERM")
+            self.close_stdin()
+            self.signal("TERM")
             if not self.how:
-                self._limit(GRACE_SECONDS, lambda: self._signal("KILL"))
+                self._limit(GRACE_SECONDS, lambda: self.signal("KILL"))
         return gone
 
     def last_words(self) -> str:
         """Return the most telling line of stderr: the library's first error, else the last line, empty without one."""
-        lines = [line.strip() for line in self.tail.decode(errors="replace").splitlines() if line.strip()]
+        lines = self.last_lines()
         errors = [line.partition(" E ")[2].strip() for line in lines if " E " in line]
         return (errors or lines[-1:] or [""])[0]
 
@@ -91,10 +74,6 @@ class Child(ProcessProtocol):
         for piece in rest:
             self._finish_line()
             self._gather(piece)
-
-    def errReceived(self, data: bytes) -> None:
-        """Keep the end of what the child writes to stderr."""
-        self.tail = (self.tail + data)[-TAIL_BYTES:]
 
     def processExited(self, reason: Failure) -> None:
         """Note how the child ended. Its last output may still be in the pipes."""
@@ -135,19 +114,10 @@ class Child(ProcessProtocol):
             self._deadline.cancel()
         self._deadline = self._clock.callLater(seconds, act)
 
-    def _close_stdin(self) -> None:
-        if self.transport is not None:
-            self.transport.closeStdin()
-
     def _close_pipes(self) -> None:
         if self.transport is not None:
             for number in (_STDOUT, _STDERR):
                 self.transport.closeChildFD(number)
-
-    def _signal(self, name: str) -> None:
-        if self.transport is not None:
-            with suppress(ProcessExitedAlready):
-                self.transport.signalProcess(name)
 
 
 def _nothing() -> None:

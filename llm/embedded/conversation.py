@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from llm.embedded.child import Child
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import Progress
+from llm.embedded.progress import FetchProgress
 from llm.messages import JSONObject
 
 #: Seconds without an answer or progress after which a child is given up.
@@ -29,11 +29,11 @@ class Conversation(Generic[Answer]):
         self._listen = listen
         self._error = ""
         self._see_stderr = False
-        self._latest: Progress | None = None
+        self._latest: FetchProgress | None = None
         self._answer: Deferred[Answer] = Deferred()
         self._patience = clock.callLater(PATIENCE_SECONDS, self._give_up)
 
-    def keep_waiting(self, progress: Progress) -> None:
+    def keep_waiting(self, progress: FetchProgress) -> None:
         """Restart the time limit when this progress is new."""
         if progress != self._latest and self._patience.active():
             self._latest = progress

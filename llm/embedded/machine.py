@@ -32,7 +32,7 @@ class Machine:
         return (self.free_bytes or 0) >= BETTER_BYTES and (self.cores >= BETTER_CORES or is_fast)
 
 
-def measured(now: Callable[[], float]) -> Machine:
+def measure_machine(now: Callable[[], float]) -> Machine:
     """Measure this machine. `now` gives seconds. Blocks for about a third of a second."""
     return Machine(free_bytes(), usable_cores(), calculating_seconds(now))
 

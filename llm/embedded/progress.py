@@ -14,14 +14,14 @@ class Phase(StrEnum):
     DOWNLOAD = "download"
     VERIFY = "verify"
     JOIN = "join"
-    #: Something happened that a person should see; `Progress.note` says what.
+    #: Something happened that a person should see; `FetchProgress.note` says what.
     NOTE = "note"
     #: The model is being loaded.
     START = "start"
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class FetchProgress:
     """How far the embedded model is. Sizes are bytes, 0 where they mean nothing."""
 
     phase: Phase
@@ -55,15 +55,15 @@ class Endpoint:
         return int(self.url.rpartition(":")[2])
 
 
-def told_progress(record: JSONObject) -> Progress | None:
+def read_progress(record: JSONObject) -> FetchProgress | None:
     """Return the progress that a line of the fetching process reports, or None for any other line."""
     note = record.get("note")
     if isinstance(note, str):
-        return Progress(Phase.NOTE, note=note)
+        return FetchProgress(Phase.NOTE, note=note)
     done, total, source = record.get("done_bytes"), record.get("total_bytes"), record.get("source")
     if isinstance(done, int) and isinstance(total, int) and isinstance(source, str):
         try:
-            return Progress(Phase(str(record.get("progress"))), done, total, source)
+            return FetchProgress(Phase(str(record.get("progress"))), done, total, source)
         except ValueError:
             return None
     return None

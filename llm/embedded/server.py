@@ -23,8 +23,8 @@ from urllib.request import ProxyHandler, build_opener
 from llm.embedded.errors import BadModelFile, EmbeddedError, UnknownTemplate
 from llm.embedded.gguf import CHAT_TEMPLATE, read_file_strings, tool_template
 from llm.embedded.json_lines import Reporter
-from llm.embedded.lifeline import die_with_parent, wait_for_parent_to_go
 from llm.embedded.machine import free_bytes, usable_cores
+from resilience.child import die_with_parent, wait_for_parent_to_go
 
 KEY_VARIABLE = "MUD_ASSISTANT_EMBEDDED_KEY"
 #: Without this, idle threads spin, and on a shared machine the model falls to a tenth of its speed.

@@ -21,12 +21,13 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from llm.embedded.child import Child, child_environment, module_command
+from llm.embedded.child import Child, child_environment
 from llm.embedded.conversation import Answer, Conversation, ending
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import Endpoint, Phase, Progress, told_progress
+from llm.embedded.progress import Endpoint, FetchProgress, Phase, read_progress
 from llm.embedded.server import KEY_VARIABLE, PASSIVE_WAITING, default_threads
 from llm.messages import JSONObject
+from resilience.child import module_command
 
 #: The time in which restarts are counted, in seconds.
 WINDOW_SECONDS = 600.0
@@ -95,7 +96,7 @@ class EmbeddedModel:
         model_name: str = "",
         threads: int | None = None,
         context_tokens: int = 4096,
-        on_progress: Callable[[Progress], None] = _ignore,
+        on_progress: Callable[[FetchProgress], None] = _ignore,
         on_restart: Callable[[Endpoint], None] = _ignore,
         on_lost: Callable[[EmbeddedUnavailable], None] = _ignore,
         commands: Commands | None = None,
@@ -143,7 +144,7 @@ class EmbeddedModel:
     async def _start(self) -> Endpoint:
         try:
             path = self._model_file or await self._fetch()
-            self._on_progress(Progress(Phase.START))
+            self._on_progress(FetchProgress(Phase.START))
             return await self._serve(path, 0)
         except (EmbeddedUnavailable, CancelledError):
             self._running = False
@@ -151,7 +152,7 @@ class EmbeddedModel:
 
     async def _fetch(self) -> Path:
         def listen(record: JSONObject) -> Path | None:
-            if progress := told_progress(record):
+            if progress := read_progress(record):
                 talk.keep_waiting(progress)
                 self._on_progress(progress)
             model = record.get("model")

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Protocol
 
 from llm.fallback.tool_names import match_name
-from llm.fallback.typed import typed
+from llm.fallback.typed import convert_text
 from llm.loose_json.repair import UnreadableJSON, clean_text, parse_value
 from llm.loose_json.tokens import WorkBudget
 from llm.messages import JSON, ToolSpec
@@ -54,7 +54,7 @@ class Reading:
     cut: int | None = None
 
 
-def merged(readings: Iterable[Reading], length: int) -> Reading:
+def merge_readings(readings: Iterable[Reading], length: int) -> Reading:
     """Merge what several readers found in one text of `length`. Of two that overlap, keep the one that begins first."""
     marks: list[tuple[int, int, Candidate | None]] = []
     for reading in readings:
@@ -95,11 +95,11 @@ class Offer:
         properties = self._tools[name].parameters.get("properties")
         return dict(properties) if isinstance(properties, Mapping) else {}
 
-    def typed(self, name: str, texts: Mapping[str, str]) -> dict[str, JSON]:
+    def convert(self, name: str, texts: Mapping[str, str]) -> dict[str, JSON]:
         """Convert texts to the types of a tool's parameters. For an unknown tool they stay as they are."""
         known = self.match(name)
         schemas = self.properties(known) if known else {}
-        return {clean_text(key): typed(clean_text(text), schemas.get(key)) for key, text in texts.items()}
+        return {clean_text(key): convert_text(clean_text(text), schemas.get(key)) for key, text in texts.items()}
 
     @property
     def names(self) -> Collection[str]:
@@ -119,7 +119,7 @@ class Offer:
     def _arguments(self, name: str, given: JSON | Absent) -> tuple[dict[str, JSON], str]:
         """Read the arguments in any form small models use. Return them and what is wrong with them."""
         if isinstance(given, str):
-            given = _decoded(clean_text(given))
+            given = _decode(clean_text(given))
         if given is ABSENT or given is None or isinstance(given, list) or given == "":
             return {}, ""
         if isinstance(given, dict):
@@ -139,7 +139,7 @@ class Reader(Protocol):
         """Read the text. `complete` is False when the token limit ended it; `budget` counts the effort."""
 
 
-def _decoded(text: str) -> JSON:
+def _decode(text: str) -> JSON:
     """Return the object (or null) that the text holds as JSON, else the text."""
     try:
         value = parse_value(text, complete=True).value

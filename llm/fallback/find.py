@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from llm.fallback.drafts import Candidate, Offer, Reader, Reading, merged
+from llm.fallback.drafts import Candidate, Offer, Reader, Reading, merge_readings
 from llm.fallback.formats.elements import read_elements
 from llm.fallback.formats.gemma import read_gemma
 from llm.fallback.formats.headed import read_headed
@@ -20,7 +20,7 @@ from llm.fallback.formats.json_calls import read_json
 from llm.fallback.formats.pythonic import read_pythonic
 from llm.fallback.formats.react import read_react
 from llm.fallback.formats.tags import read_tags
-from llm.fallback.judge import accepted, reasoning_round
+from llm.fallback.judge import reasoning_round, select_meant
 from llm.fallback.quotes import Quotes, inputs_of, may_hold_call
 from llm.loose_json.repair import MAX_CHARS
 from llm.messages import Block, Message, Reasoning, Role, ToolCall, ToolSpec
@@ -92,7 +92,7 @@ def find_calls(
     own = [quotes.without(found, answer) for found in reading.candidates]
     quoted = _count(reading.candidates) - _count(own)
     end = len(answer) if reading.cut is None else reading.cut
-    meant = accepted(answer, own, end)
+    meant = select_meant(answer, own, end)
     if not meant:
         return Found(reasoning=thoughts, text=answer, quoted=quoted)
     around = reasoning_round(answer, meant, end)
@@ -126,7 +126,7 @@ def with_calls_from_text(response: LLMResponse, request: ChatRequest, new_id: Ca
 
 
 def _read(text: str, offer: Offer, complete: bool) -> Reading:
-    return merged((reader(text, offer, complete) for reader in READERS), len(text))
+    return merge_readings((reader(text, offer, complete) for reader in READERS), len(text))
 
 
 def _count(candidates: Sequence[Candidate]) -> int:

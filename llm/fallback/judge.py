@@ -39,7 +39,7 @@ def gaps(text: str, candidates: Sequence[Candidate], end: int) -> list[str]:
     return [text[start:stop] for start, stop in zip(borders[::2], borders[1::2], strict=True)]
 
 
-def accepted(text: str, candidates: Sequence[Candidate], end: int) -> list[Candidate]:
+def select_meant(text: str, candidates: Sequence[Candidate], end: int) -> list[Candidate]:
     """Return the candidates whose calls are meant, in order. `end` is where the answer ends.
 
     A call introduced or quoted as an example is not meant. The others are meant when nothing of substance follows the

@@ -46,7 +46,7 @@ class Quotes:
         """Return the candidate without calls that an input holds: verbatim, in another spelling, or hidden in junk."""
         if not found.drafts or not self._inputs:
             return found
-        if any(_squeezed(text[found.start : found.end]) in known for known in self._texts):
+        if any(_squeeze(text[found.start : found.end]) in known for known in self._texts):
             return Candidate(found.start, found.end, (), found.repaired)
         own = tuple(draft for draft in found.drafts if not self._holds(draft))
         return Candidate(found.start, found.end, own, found.repaired)
@@ -64,7 +64,7 @@ class Quotes:
 
     @cached_property
     def _texts(self) -> list[str]:
-        return [_squeezed(text) for text in self._inputs]
+        return [_squeeze(text) for text in self._inputs]
 
     @cached_property
     def _traces(self) -> list[Traces]:
@@ -124,7 +124,7 @@ def _spellings(text: str) -> Iterator[str]:
         yield text.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
 
 
-def _squeezed(text: str) -> str:
+def _squeeze(text: str) -> str:
     return _SPELLING.sub("", text)
 
 

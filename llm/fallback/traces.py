@@ -94,12 +94,12 @@ def _plain(text: str) -> str:
     """Return the text with all escapes undone, however deep, in lower case and ordinary letters."""
     if "\\" in text:
         names = iter(range(_MOST_NAMED))
-        text = _ESCAPE.sub(lambda match: _unescaped(match, names), text)
+        text = _ESCAPE.sub(lambda match: _unescape(match, names), text)
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text.casefold() if text.isascii() else text.translate(_NARROW).casefold()
 
 
-def _unescaped(match: re.Match[str], names: Iterator[int]) -> str:
+def _unescape(match: re.Match[str], names: Iterator[int]) -> str:
     """Return the character of one escape. `names` runs out when enough characters were looked up by name."""
     if match["blank"] is not None:
         return "\n"

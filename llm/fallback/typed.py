@@ -15,24 +15,24 @@ _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d
 _FEW_LEVELS = 4
 
 
-def typed(text: str, schema: JSON) -> JSON:
+def convert_text(text: str, schema: JSON) -> JSON:
     """Return the value that the text stands for by the schema of one property, or the text when it fits no type."""
     types = set(_types(schema, _FEW_LEVELS))
     bare = text.strip()
     if "null" in types and bare.lower() in _NULLS:
         return None
     if not types or "string" in types:
-        return unwrapped(text)
+        return strip_line_breaks(text)
     if "integer" in types and _INTEGER.fullmatch(bare):
         return int(bare.partition(".")[0])
     if "number" in types and _NUMBER.fullmatch(bare):
         return int(bare) if _INTEGER.fullmatch(bare) and "." not in bare else float(bare)
     if "boolean" in types and bare.lower() in _WORDS:
         return _WORDS[bare.lower()]
-    return _container(bare, types) if types & {"array", "object"} else unwrapped(text)
+    return _container(bare, types) if types & {"array", "object"} else strip_line_breaks(text)
 
 
-def unwrapped(text: str) -> str:
+def strip_line_breaks(text: str) -> str:
     """Return the text without one line break at its start and one at its end, where the tags are."""
     return text.removeprefix("\r").removeprefix("\n").removesuffix("\n").removesuffix("\r")
 

@@ -166,7 +166,7 @@ def clean_json(value: Any, depth: int = 0) -> JSON:
         case bool() | None:
             return value
         case int():
-            return _bounded(value)
+            return _bound(value)
         case float() if math.isfinite(value):
             return value
         case Mapping():
@@ -177,7 +177,7 @@ def clean_json(value: Any, depth: int = 0) -> JSON:
             raise UnreadableJSON(f"a {type(value).__name__} that JSON does not have")
 
 
-def _bounded(number: int) -> int:
+def _bound(number: int) -> int:
     if not _SMALLEST <= number <= _BIGGEST:
         raise UnreadableJSON("a number is too big")
     return number
@@ -186,7 +186,7 @@ def _bounded(number: int) -> int:
 def _integer(digits: str) -> int:
     if len(digits) > _MAX_DIGITS:
         raise UnreadableJSON("a number is too big")
-    return _bounded(int(digits))
+    return _bound(int(digits))
 
 
 def _real(digits: str) -> float:

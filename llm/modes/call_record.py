@@ -15,12 +15,12 @@ from enum import StrEnum
 
 #: How many answers the record remembers.
 WINDOW = 50
-#: How many answers in a row without a readable call change the way of asking.
+#: How many answers in a row without a readable call change the style.
 MISSES = 3
 #: How many answers the fallback is used for before native calls are tried again: the first time, and at most.
 TRIAL = 20
 LONGEST_TRIAL = 320
-#: A way of offering tools is useless for a model when less than this share of its answers can be read.
+#: A style of offering tools is useless for a model when less than this share of its answers can be read.
 HOPELESS_SHARE = 0.5
 
 
@@ -45,34 +45,34 @@ class CallOutcome(StrEnum):
 class CallRecord:
     """The last answers of one model, oldest first, and how to ask it next.
 
-    `misses`: answers in a row without a readable call though one was required. `tried`: answers since the way was
+    `misses`: answers in a row without a readable call though one was required. `tried`: answers since the style was
     chosen. `trial`: how many answers the fallback is given. `doubted`: native calls failed before, so one miss is
     enough.
     """
 
     recent: tuple[tuple[CallStyle, CallOutcome], ...] = ()
-    way: CallStyle = CallStyle.NATIVE
+    style: CallStyle = CallStyle.NATIVE
     misses: int = 0
     tried: int = 0
     trial: int = TRIAL
     doubted: bool = False
 
-    def count(self, outcome: CallOutcome, way: CallStyle | None = None) -> int:
-        """Count the remembered answers with this outcome, of one way or of both."""
-        return sum(seen is outcome and way in {None, asked} for asked, seen in self.recent)
+    def count(self, outcome: CallOutcome, style: CallStyle | None = None) -> int:
+        """Count the remembered answers with this outcome, of one style or of both."""
+        return sum(seen is outcome and style in {None, asked} for asked, seen in self.recent)
 
-    def share_readable(self, way: CallStyle) -> float | None:
+    def share_readable(self, style: CallStyle) -> float | None:
         """Return the share of readable answers among those that had or needed a call. None when there were none."""
-        readable = self.count(CallOutcome.VALID, way) + self.count(CallOutcome.REPAIRED, way)
-        judged = readable + self.count(CallOutcome.FAILED, way)
+        readable = self.count(CallOutcome.VALID, style) + self.count(CallOutcome.REPAIRED, style)
+        judged = readable + self.count(CallOutcome.FAILED, style)
         return readable / judged if judged else None
 
 
 def is_hopeless(record: CallRecord) -> bool:
-    """Tell whether both ways of offering tools were tried and few calls could be read in either."""
-    if record.way is CallStyle.NATIVE and not record.doubted:
+    """Tell whether both styles of offering tools were tried and few calls could be read in either."""
+    if record.style is CallStyle.NATIVE and not record.doubted:
         return False
-    tried = sum(way is CallStyle.FALLBACK for way, _ in record.recent)
+    tried = sum(style is CallStyle.FALLBACK for style, _ in record.recent)
     native, fallback = record.share_readable(CallStyle.NATIVE), record.share_readable(CallStyle.FALLBACK)
     if native is None or tried < MISSES:
         return False
@@ -88,18 +88,19 @@ def outcome_of(*, calls: int, problems: int, repaired: bool, required: bool) -> 
     return CallOutcome.REPAIRED if repaired or problems else CallOutcome.VALID
 
 
-def recorded(record: CallRecord, outcome: CallOutcome, *, way: CallStyle) -> CallRecord:
+def record_answer(record: CallRecord, outcome: CallOutcome, *, style: CallStyle) -> CallRecord:
     """Return the record with one more answer.
 
-    `way` is how that answer was requested. An answer of the way not in use is counted and changes nothing else.
+    `style` is how that answer was requested. An answer in the style that is not in use is counted and changes nothing
+    else.
     """
-    recent = (*record.recent, (way, outcome))[-WINDOW:]
-    if way is not record.way:
+    recent = (*record.recent, (style, outcome))[-WINDOW:]
+    if style is not record.style:
         return replace(record, recent=recent)
     misses = {CallOutcome.FAILED: record.misses + 1, CallOutcome.NONE: record.misses}.get(outcome, 0)
     doubted = record.doubted and outcome not in {CallOutcome.VALID, CallOutcome.REPAIRED}
-    seen = CallRecord(recent, record.way, misses, record.tried + 1, record.trial, doubted)
-    return _to_fallback(seen) if record.way is CallStyle.NATIVE else _to_native(seen)
+    seen = CallRecord(recent, record.style, misses, record.tried + 1, record.trial, doubted)
+    return _to_fallback(seen) if record.style is CallStyle.NATIVE else _to_native(seen)
 
 
 def _to_fallback(record: CallRecord) -> CallRecord:
@@ -107,11 +108,11 @@ def _to_fallback(record: CallRecord) -> CallRecord:
     if record.misses < (1 if record.doubted else MISSES):
         return record
     trial = min(2 * record.trial, LONGEST_TRIAL) if record.doubted else TRIAL
-    return replace(record, way=CallStyle.FALLBACK, misses=0, tried=0, trial=trial)
+    return replace(record, style=CallStyle.FALLBACK, misses=0, tried=0, trial=trial)
 
 
 def _to_native(record: CallRecord) -> CallRecord:
     """Return the record, switched to native calls when the fallback does no better or has had its trial."""
     if record.misses < MISSES and record.tried < record.trial:
         return record
-    return replace(record, way=CallStyle.NATIVE, misses=0, tried=0, doubted=True)
+    return replace(record, style=CallStyle.NATIVE, misses=0, tried=0, doubted=True)

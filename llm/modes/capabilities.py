@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from llm.modes.call_record import CallRecord, CallStyle, outcome_of, recorded
+from llm.modes.call_record import CallRecord, CallStyle, outcome_of, record_answer
 from llm.modes.mode import FieldOverride, RequestMode
 from llm.request import ChatRequest
 from llm.response import FinishReason, LLMResponse
@@ -20,7 +20,7 @@ class ModelRecord:
     #: The context length in tokens, as an error named it.
     context_tokens: int | None = None
     #: The fields that a request to this model must leave out, rename or set to another value.
-    amendments: tuple[FieldOverride, ...] = ()
+    overrides: tuple[FieldOverride, ...] = ()
     #: Whether its text was always the whole answer when tools were offered. False once it came with calls or reasoning.
     text_alone: bool | None = None
     #: How its recent calls came out, and so how to offer it tools.
@@ -29,7 +29,7 @@ class ModelRecord:
     @property
     def as_text(self) -> bool:
         """Whether tools are described and called as text: the model refuses them, or its native calls fail."""
-        return self.native_tools is False or self.calls.way is CallStyle.FALLBACK
+        return self.native_tools is False or self.calls.style is CallStyle.FALLBACK
 
 
 class Capabilities:
@@ -46,23 +46,23 @@ class Capabilities:
         return self._records[key]
 
 
-def learn_from_answer(response: LLMResponse, ask: ChatRequest, way: RequestMode, record: ModelRecord) -> None:
+def learn_from_answer(response: LLMResponse, request: ChatRequest, mode: RequestMode, record: ModelRecord) -> None:
     """Record how the calls of an answer came out, and whether its text stood alone, for later answers.
 
     An answer that was cut off says nothing about what the model can do. Neither does one to a call that gives way to
     others.
     """
-    if not ask.tools or ask.caller.gives_way or response.finish_reason is FinishReason.LENGTH:
+    if not request.tools or request.caller.gives_way or response.finish_reason is FinishReason.LENGTH:
         return
     calls = response.tool_calls
     outcome = outcome_of(
         calls=len(calls),
         problems=sum(bool(call.problem) for call in calls),
-        repaired=response.repaired or (way.native and response.from_fallback),
-        required=ask.tool_choice not in {None, "auto", "none"},
+        repaired=response.repaired or (mode.native and response.from_fallback),
+        required=request.tool_choice not in {None, "auto", "none"},
     )
     if response.content.strip() or response.from_fallback:
         is_answer = not calls and not response.reasoning
         record.text_alone = record.text_alone is not False and is_answer
-    asked = CallStyle.NATIVE if way.native else CallStyle.FALLBACK
-    record.calls = recorded(record.calls, outcome, way=asked)
+    style = CallStyle.NATIVE if mode.native else CallStyle.FALLBACK
+    record.calls = record_answer(record.calls, outcome, style=style)

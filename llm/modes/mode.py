@@ -3,14 +3,14 @@
     ToolsUnsupported      asked as text from now on        ModelRecord.native_tools
     OutputUnreadable      asked as text this once
     ThinkingUnsupported   without the thinking option      ModelRecord.thinking
-    Rejected              what the provider makes of it:   ModelRecord.amendments
-                          its hook `adapt` returns the way to ask instead, or None
+    Rejected              what the provider makes of it:   ModelRecord.overrides
+                          its hook `adapt` returns the mode to ask in instead, or None
     Rejected              without a schema that holds the  ModelRecord.schema
                           text, asked for in words instead
     ContextOverflow       not asked again, but the         ModelRecord.context_tokens
                           length of the context is kept
 
-Each refusal changes the way, and no way is tried twice. So a call always ends after a few requests.
+Each refusal changes the mode, and no mode is tried twice. So a call always ends after a few requests.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from llm.errors import (
     ThinkingUnsupported,
     ToolsUnsupported,
 )
-from llm.messages import JSON, JSONObject
+from llm.fallback.prompt import call_schema, with_instructions
+from llm.messages import JSON, JSONObject, Message, ToolSpec
+from llm.modes.structured import with_schema
+from llm.request import CallOptions, ChatRequest
 
 _ABOUT_SCHEMA = re.compile(
     r"response.?format|output_(format|config)|json.?schema|schema|grammar|\bformat\b", re.IGNORECASE
@@ -59,9 +62,9 @@ class FieldOverride:
         return {self.rename: head[self.field], **rest} if self.rename else rest
 
 
-def amend(head: JSONObject, amendments: Sequence[FieldOverride]) -> JSONObject:
-    """Return the fields of a request with every amendment made, in order."""
-    for override in amendments:
+def apply_overrides(head: JSONObject, overrides: Sequence[FieldOverride]) -> JSONObject:
+    """Return the fields of a request with every override applied, in order."""
+    for override in overrides:
         head = override.apply(head)
     return head
 
@@ -74,7 +77,32 @@ class RequestMode:
     as_text: bool
     schema: bool
     thinks: bool
-    amendments: tuple[FieldOverride, ...] = ()
+    overrides: tuple[FieldOverride, ...] = ()
+
+
+def apply_mode(request: ChatRequest, mode: RequestMode) -> tuple[Sequence[Message], Sequence[ToolSpec], CallOptions]:
+    """Return the messages, native tools and options to send. What cannot be requested natively is put into words."""
+    messages, tools, options = request.messages, request.tools, request.options
+    schema = options.json_schema
+    if not mode.thinks and options.think is not None:
+        options = replace(options, think=None)
+    if schema is not None and (mode.as_text or not mode.schema):
+        messages, options = with_schema(messages, schema), replace(options, schema=None)
+    if mode.as_text:
+        messages = with_instructions(messages, tools)
+        if mode.schema and schema is None:
+            options = replace(options, schema=call_schema(tools))
+            return messages, (), _in_json_mode(options) if options.structured == "json" else options
+        tools = ()
+    if options.structured == "json" and (schema := options.json_schema) is not None:
+        messages = with_schema(messages, schema)
+        options = _in_json_mode(options) if schema.get("type", "object") == "object" else replace(options, schema=None)
+    return messages, tools, options
+
+
+def _in_json_mode(options: CallOptions) -> CallOptions:
+    """Return the options with JSON mode (any object) instead of the schema. The schema is put into words."""
+    return replace(options, schema=None, json_object=True)
 
 
 class Record(Protocol):
@@ -84,45 +112,45 @@ class Record(Protocol):
     schema: bool | None
     thinking: bool | None
     context_tokens: int | None
-    amendments: tuple[FieldOverride, ...]
+    overrides: tuple[FieldOverride, ...]
 
 
 class Adapts(Protocol):
     """The part of a provider that knows other ways to ask."""
 
-    def adapt(self, error: Rejected, way: RequestMode) -> RequestMode | None:
-        """Return the way to ask after this refusal, or None when the refusal suggests none."""
+    def adapt(self, error: Rejected, mode: RequestMode) -> RequestMode | None:
+        """Return the mode to ask in after this refusal, or None when the refusal suggests none."""
         ...
 
 
-def learn_from(error: LLMError, way: RequestMode, record: Record, provider: Adapts) -> RequestMode | None:
-    """Record what a refusal teaches and return the way to ask next, or None when it teaches nothing."""
+def learn_from(error: LLMError, mode: RequestMode, record: Record, provider: Adapts) -> RequestMode | None:
+    """Record what a refusal teaches and return the mode to ask in next, or None when it teaches nothing."""
     match error:
-        case ToolsUnsupported() if way.native:
+        case ToolsUnsupported() if mode.native:
             record.native_tools = False
-            return replace(way, native=False, as_text=True)
-        case OutputUnreadable() if way.native:  # only this time: most of its calls can be read
-            return replace(way, native=False, as_text=True)
-        case ThinkingUnsupported() if way.thinks:
+            return replace(mode, native=False, as_text=True)
+        case OutputUnreadable() if mode.native:  # only this time: most of its calls can be read
+            return replace(mode, native=False, as_text=True)
+        case ThinkingUnsupported() if mode.thinks:
             record.thinking = False
-            return replace(way, thinks=False)
+            return replace(mode, thinks=False)
         case ContextOverflow(limit=int(limit)):
             record.context_tokens = limit
             return None
         case Rejected():
-            return _after_rejection(error, way, record, provider)
+            return _after_rejection(error, mode, record, provider)
         case _:
             return None
 
 
-def _after_rejection(error: Rejected, way: RequestMode, record: Record, provider: Adapts) -> RequestMode | None:
-    better = provider.adapt(error, way)
+def _after_rejection(error: Rejected, mode: RequestMode, record: Record, provider: Adapts) -> RequestMode | None:
+    better = provider.adapt(error, mode)
     if better is not None:
-        record.amendments = better.amendments
+        record.overrides = better.overrides
         return better
     said = f"{error.parameter} {error.message}"
-    if not way.schema or not (way.as_text or _ABOUT_SCHEMA.search(said)):
+    if not mode.schema or not (mode.as_text or _ABOUT_SCHEMA.search(said)):
         return None
     if not _BAD_SCHEMA.search(said):
         record.schema = False
-    return replace(way, schema=False)
+    return replace(mode, schema=False)

@@ -1,6 +1,8 @@
 """Answers that must match a JSON Schema: asked for in words where the provider cannot do it, and always checked.
 
-The checker knows the part of JSON Schema that pydantic writes. Keywords it does not know match any value.
+Plain talk needs the check: its model chooses a deed from an `enum`, and a server may ignore the schema. A pydantic
+model validates the value itself. For a schema that is plain JSON no dependency has a checker, so there is one here. It
+knows the part of JSON Schema that pydantic writes; keywords it does not know match any value.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ def with_schema(messages: Sequence[Message], schema: JSONObject) -> Sequence[Mes
     return Joined((Message(Role.SYSTEM, (Text(retry_after),)), *parts_of(messages)))
 
 
-def checked(response: LLMResponse, schema: JSONObject | type[BaseModel]) -> LLMResponse:
+def parse_structured(response: LLMResponse, schema: JSONObject | type[BaseModel]) -> LLMResponse:
     """Return the response with its value in `structured`, or as it is when it calls tools or was filtered.
 
     Raises SchemaMismatch when the text is not JSON, was cut off, or does not match.
@@ -60,7 +62,7 @@ def checked(response: LLMResponse, schema: JSONObject | type[BaseModel]) -> LLMR
     if response.finish_reason is FinishReason.LENGTH:
         raise _mismatch(response, "the answer was cut off by the length limit")
     try:
-        value = _value(text)
+        value = _read_value(text)
     except UnreadableJSON as error:
         raise _mismatch(response, f"the answer is not JSON: {error}") from error
     if isinstance(schema, type):
@@ -69,13 +71,13 @@ def checked(response: LLMResponse, schema: JSONObject | type[BaseModel]) -> LLMR
         try:
             return replace(response, structured=schema.model_validate(value))
         except ValidationError as error:
-            raise _mismatch(response, _first(error)) from None
-    if wrong := problem(value, schema):
+            raise _mismatch(response, _first_problem(error)) from None
+    if wrong := find_problem(value, schema):
         raise _mismatch(response, wrong)
     return replace(response, structured=value)
 
 
-def problem(value: JSON, schema: JSONObject) -> str:
+def find_problem(value: JSON, schema: JSONObject) -> str:
     """Say how and where the value violates this schema. Empty when it matches."""
     return next(_Checker(schema).problems(value, schema, "$", 0), "")
 
@@ -93,7 +95,7 @@ def is_strict(schema: object) -> bool:
     return all(is_strict(part) for part in schema.values())
 
 
-def _value(text: str) -> JSON:
+def _read_value(text: str) -> JSON:
     """Return the one JSON value of an answer. A fence around it and words before an object or list are allowed."""
     fenced = _FENCE.search(text)
     inner = fenced.group(1) if fenced else text
@@ -113,7 +115,7 @@ def _mismatch(response: LLMResponse, why: str) -> SchemaMismatch:
     return SchemaMismatch(why, response.provider, response.model, answer=response.content)
 
 
-def _first(error: ValidationError) -> str:
+def _first_problem(error: ValidationError) -> str:
     """Return the first problem pydantic found, without the value."""
     found = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(["$", *(str(step) for step in found["loc"])])
@@ -152,9 +154,9 @@ class _Checker:
 
     def _of_choices(self, value: JSON, schema: Mapping[str, Any], at: str, depth: int) -> Iterator[str]:
         if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
-            yield f"{at}: not one of {_shown(schema['enum'])}"
+            yield f"{at}: not one of {_show(schema['enum'])}"
         if "const" in schema and not _same(value, schema["const"]):
-            yield f"{at}: not {_shown(schema['const'])}"
+            yield f"{at}: not {_show(schema['const'])}"
         for part in schema.get("allOf", ()):
             yield from self.problems(value, part, at, depth + 1)
         for key in ("anyOf", "oneOf"):
@@ -213,5 +215,5 @@ def _same(one: object, other: object) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     return orjson.dumps(value).decode()[:200]

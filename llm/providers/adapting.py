@@ -30,20 +30,20 @@ _TOOLS = re.compile(r"\b(tools?|functions?)\b", re.IGNORECASE)
 _NO_EFFORT = FieldOverride("reasoning_effort", value="none", with_tools=True)
 
 
-def adapted(error: Rejected, way: RequestMode) -> RequestMode | None:
-    """Return the way without what was refused, or None when no field was refused or that was tried already."""
-    override = _amendment(error, way)
-    if override is None or override in way.amendments:
+def adapt_fields(error: Rejected, mode: RequestMode) -> RequestMode | None:
+    """Return the mode without what was refused, or None when no field was refused or that was tried already."""
+    override = _override_for(error, mode)
+    if override is None or override in mode.overrides:
         return None
-    back = any(earlier.rename == override.field for earlier in way.amendments)
-    return None if back else replace(way, amendments=(*way.amendments, override))
+    back = any(earlier.rename == override.field for earlier in mode.overrides)
+    return None if back else replace(mode, overrides=(*mode.overrides, override))
 
 
-def _amendment(error: Rejected, way: RequestMode) -> FieldOverride | None:
+def _override_for(error: Rejected, mode: RequestMode) -> FieldOverride | None:
     named = _FIELD.search(error.parameter) or _FIELD.search(error.message)
     if named is None or not _REFUSED.search(error.message):
         return None
     field = named.group(1)
-    if field == "reasoning_effort" and way.native and _TOOLS.search(error.message):
+    if field == "reasoning_effort" and mode.native and _TOOLS.search(error.message):
         return _NO_EFFORT
     return FieldOverride(field, rename=_LIMITS.get(field, ""))

@@ -12,7 +12,7 @@ from twisted.web.http_headers import Headers
 from llm.errors import LLMError, Rejected
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.modes.mode import RequestMode
-from llm.providers.adapting import adapted
+from llm.providers.adapting import adapt_fields
 from llm.providers.chat_stream import ChatStream
 from llm.providers.ollama import function_tool
 from llm.providers.provider import NAMELESS, LLMProvider
@@ -71,15 +71,15 @@ class ChatProvider(LLMProvider):
         """Tell whether to request strict mode for this schema. Most servers accept any schema strictly."""
         return True
 
-    def adapt(self, error: Rejected, way: RequestMode) -> RequestMode | None:
-        """Return the way without the field that was refused, or with its other name."""
-        return adapted(error, way)
+    def adapt(self, error: Rejected, mode: RequestMode) -> RequestMode | None:
+        """Return the mode without the field that was refused, or with its other name."""
+        return adapt_fields(error, mode)
 
     def encode_message(self, message: Message) -> list[JSONObject]:
         """Return one wire message, or one per tool result."""
         if message.role is Role.TOOL:
             return [self.format_tool_result(result) for result in message.tool_results]
-        kept = self._kept(message)
+        kept = self._returned_reasoning(message)
         if not message.tool_calls:
             return [{"role": message.role.value, "content": message.text, **kept}]
         calls: list[JSON] = [
@@ -109,7 +109,7 @@ class ChatProvider(LLMProvider):
         request_id = headers.getRawHeaders("x-request-id", [None])[0]
         return typed_error(status, read_error_body(body), provider=self.name, model=self.model, request_id=request_id)
 
-    def _kept(self, message: Message) -> JSONObject:
+    def _returned_reasoning(self, message: Message) -> JSONObject:
         """Return the reasoning this provider wrote in this turn, in the form it wants back.
 
         Plain reasoning goes back only together with calls: DeepSeek requires it there and refuses it elsewhere.

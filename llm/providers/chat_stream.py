@@ -45,7 +45,7 @@ class ChatStream(UntilError):
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """Return the events of the chunks that `data` completes, up to an error. An error completes the stream too."""
-        return self.events(self._events.feed(data), self._sent)
+        return self.events(self._events.feed(data), self._take_event)
 
     def end(self) -> list[StreamEvent]:
         """Return the events of a last chunk without an end.
@@ -53,7 +53,7 @@ class ChatStream(UntilError):
         Raises the error the stream carried; StreamBroken when there was neither a finish reason nor `[DONE]`;
         ProtocolError when the stream ended without an answer.
         """
-        events = self.last_events(self._events.feed(b"", final=True), self._sent)
+        events = self.last_events(self._events.feed(b"", final=True), self._take_event)
         if not self._finished:
             raise StreamBroken("the answer ended before it was done", self._provider, self._model)
         if not self._has_choice:
@@ -72,7 +72,7 @@ class ChatStream(UntilError):
         """Add the events of one chunk or document. Raises the error it carries, or ProtocolError if it is neither."""
         chunk = _loads(data)
         if isinstance(chunk, dict) and "choices" not in chunk:
-            chunk = _unwrapped(chunk)
+            chunk = _unwrap(chunk)
         if not isinstance(chunk, dict):
             raise ProtocolError(f"not an answer: {excerpt(data.encode())}", self._provider, self._model)
         if chunk.get("error") or chunk.get("object") == "error":
@@ -87,7 +87,7 @@ class ChatStream(UntilError):
             if isinstance(choice, dict) and not choice.get("index"):
                 self._choice(choice, events, whole=whole)
 
-    def _sent(self, sent: ServerSentEvent, events: list[StreamEvent]) -> None:
+    def _take_event(self, sent: ServerSentEvent, events: list[StreamEvent]) -> None:
         if sent.data.strip() == "[DONE]":
             self.ended = self._finished = True
         elif sent.field == "error" or sent.event == "error":
@@ -142,7 +142,7 @@ class ChatStream(UntilError):
         return typed_error(body.implied_status, body, provider=self._provider, model=self._model)
 
 
-def _unwrapped(chunk: dict[str, Any]) -> dict[str, Any]:
+def _unwrap(chunk: dict[str, Any]) -> dict[str, Any]:
     """Return the completion that some gateways nest under `provider`."""
     inner = chunk.get("provider")
     return inner if isinstance(inner, dict) and "choices" in inner else chunk

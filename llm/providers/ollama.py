@@ -15,6 +15,7 @@ from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
+from llm.providers.offered import OfferedModel, names_in
 from llm.providers.provider import NAMELESS, LLMProvider
 from llm.providers.until_error import UntilError
 from llm.request import CallOptions, ToolChoice, merge
@@ -22,8 +23,8 @@ from llm.response import FinishReason, Usage
 from llm.stream import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
 from llm.wire.error_bodies import excerpt, read_error, read_error_body, typed_error
 from llm.wire.lines import LineDecoder
+from resilience import Request
 
-DEFAULT_URL = "http://127.0.0.1:11434"
 _FINISH = {"length": FinishReason.LENGTH}
 #: The `done_reason` of a request that only loads or unloads the model. The model was not asked anything.
 _NOT_ASKED = {"load", "unload"}
@@ -38,8 +39,11 @@ class OllamaProvider(LLMProvider):
 
     name = "ollama"
     dialect = "ollama"
+    usual_url = "http://127.0.0.1:11434"
+    server_name = "Ollama"
     about = "an Ollama, here or elsewhere"
     hosted = False
+    always_lists = True
     #: Such a server queues any more requests, and in its queue a player cannot go first.
     in_flight = 4
     start_command = "ollama serve"
@@ -50,14 +54,14 @@ class OllamaProvider(LLMProvider):
 
     def __init__(
         self,
-        api_url: str = DEFAULT_URL,
+        api_url: str = "",
         model: str = "",
         key: str = "",
         *,
         num_ctx: int = 8192,
         keep_alive: str | int = "10m",
     ) -> None:
-        base = (api_url or DEFAULT_URL).rstrip("/")
+        base = (api_url or self.usual_url).rstrip("/")
         super().__init__(base.removesuffix("/v1").removesuffix("/api"), model, key)
         self.num_ctx = num_ctx
         self._keep_alive = keep_alive
@@ -65,6 +69,26 @@ class OllamaProvider(LLMProvider):
     def get_api_url(self) -> str:
         """Return the native chat endpoint."""
         return f"{self.api_url}/api/chat"
+
+    def get_models_url(self) -> str:
+        """Return the URL that lists the models which were pulled."""
+        return f"{self.api_url}/api/tags"
+
+    def parse_models(self, answer: Mapping[str, Any]) -> list[OfferedModel]:
+        """Return the models in the list."""
+        return [OfferedModel(name) for name in names_in(answer.get("models"), ("name", "model"))]
+
+    def model_request(self, name: str) -> Request:
+        """Return the request for the details of one model."""
+        return Request("POST", f"{self.api_url}/api/show", self.build_headers(), orjson.dumps({"model": name}))
+
+    def parse_model(self, name: str, answer: Mapping[str, Any]) -> OfferedModel:
+        """Return the model with its capabilities and the length of its context."""
+        said, info = answer.get("capabilities"), answer.get("model_info")
+        fields = info if isinstance(info, Mapping) else {}
+        lengths = [value for key, value in fields.items() if key.endswith(".context_length")]
+        context = next((length for length in lengths if isinstance(length, int)), None)
+        return OfferedModel(name, frozenset(map(str, said)) if isinstance(said, Sequence) else frozenset(), context)
 
     def request_head(
         self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions

@@ -10,25 +10,23 @@ from llm.modes.structured import is_strict
 from llm.providers.chat import ChatProvider
 from llm.request import CallOptions, ToolChoice, merge
 
-DEFAULT_URL = "https://api.openai.com/v1"
-
 
 class OpenAIProvider(ChatProvider):
     """OpenAI. `organization` and `project` choose the account to bill when the key has several."""
 
     name = "openai"
     dialect = "openai"
+    usual_url = "https://api.openai.com/v1"
     about = "OpenAI, on the internet, with a key"
     lists_without_key = False
     settings = MappingProxyType({"organization": "organization", "project": "project", "token_table": ""})
     token_tables = ("o200k_base", "cl100k_base")
-    tables_fit = True
     limit_field = "max_completion_tokens"
 
     def __init__(
-        self, api_url: str = DEFAULT_URL, model: str = "", key: str = "", *, organization: str = "", project: str = ""
+        self, api_url: str = "", model: str = "", key: str = "", *, organization: str = "", project: str = ""
     ) -> None:
-        super().__init__(api_url or DEFAULT_URL, model, key)
+        super().__init__(api_url, model, key)
         self.more_headers = {"OpenAI-Organization": organization, "OpenAI-Project": project}
 
     def request_head(
@@ -40,6 +38,10 @@ class OpenAIProvider(ChatProvider):
         """
         head = super().request_head(tools, tool_choice, options)
         return merge({"reasoning_effort": "none"}, head) if options.think is False else head
+
+    def tables_fit(self) -> bool:
+        """Tell that the tables are those of OpenAI's models."""
+        return True
 
     def is_strict(self, schema: JSONObject) -> bool:
         """Tell whether to be strict. OpenAI allows it only if every object is closed and every member required."""

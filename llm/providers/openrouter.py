@@ -13,23 +13,22 @@ from llm.modes.structured import is_strict
 from llm.providers.chat import ChatProvider
 from llm.request import CallOptions, ToolChoice, merge
 
-DEFAULT_URL = "https://openrouter.ai/api/v1"
-
 
 class OpenRouterProvider(ChatProvider):
     """OpenRouter. `referer` and `title` name the application in its statistics; both may be left out."""
 
     name = "openrouter"
     dialect = "openrouter"
+    usual_url = "https://openrouter.ai/api/v1"
     about = "OpenRouter: many vendors' models on the internet, with one key"
     reports_cost = True
     settings = MappingProxyType({"referer": "referer", "title": "title", "token_table": ""})
     token_tables = ("o200k_base", "cl100k_base")
 
     def __init__(
-        self, api_url: str = DEFAULT_URL, model: str = "", key: str = "", *, referer: str = "", title: str = ""
+        self, api_url: str = "", model: str = "", key: str = "", *, referer: str = "", title: str = ""
     ) -> None:
-        super().__init__(api_url or DEFAULT_URL, model, key)
+        super().__init__(api_url, model, key)
         self.more_headers = {"HTTP-Referer": referer, "X-OpenRouter-Title": title}
 
     def request_head(
@@ -49,6 +48,10 @@ class OpenRouterProvider(ChatProvider):
         if isinstance(error, QuotaExhausted) and headers.hasHeader("retry-after"):
             return RateLimited(error.message, error.provider, error.model, status, error.request_id)
         return error
+
+    def tables_fit(self) -> bool:
+        """Tell whether this is a model of OpenAI. The tables are only similar to those of other vendors."""
+        return self.model.startswith("openai/")
 
     def is_strict(self, schema: JSONObject) -> bool:
         """Tell whether to be strict. The vendors allow it only if every object is closed and every member required."""

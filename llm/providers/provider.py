@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Protocol
+from typing import Any
 
 import orjson
 from twisted.web.http_headers import Headers
@@ -18,14 +18,15 @@ from twisted.web.http_headers import Headers
 from llm.errors import LLMError, Rejected
 from llm.fallback.prompt import as_text
 from llm.messages import JSON, JSONObject, Message, ToolResult, ToolSpec
-from llm.modes.mode import FieldOverride, RequestMode, amend
+from llm.modes.mode import FieldOverride, RequestMode, apply_overrides
 from llm.packing.packed import parts_of
+from llm.providers.offered import OfferedModel, listed_models
 from llm.request import CallOptions, ToolChoice
 from llm.response import RateLimitInfo
-from llm.stream import StreamEvent
+from llm.stream import StreamEvent, StreamParser
 from llm.tokens.estimate import TokenEstimator
 from llm.wire.rate_limits import Moment, read_rate_limits
-from resilience import host_of, origin_of
+from resilience import Request, host_of, origin_of
 
 #: The name given to a nameless call that is sent back to a provider: no provider accepts an empty name.
 NAMELESS = "unnamed"
@@ -33,29 +34,12 @@ NAMELESS = "unnamed"
 _SALT = secrets.token_bytes(16)
 
 
-def kept_bytes(encoded: Sequence[bytes]) -> bytes:
+def join_bytes(encoded: Sequence[bytes]) -> bytes:
     """Join what orjson returned by commas, in no more memory than the bytes need.
 
     orjson's own bytes objects take 4 KiB however short they are, and joining a single one returns that same object.
     """
     return b"".join((b",".join(encoded), b""))
-
-
-class StreamParser(Protocol):
-    """A parser of the bytes of one streamed body into events."""
-
-    def feed(self, data: bytes) -> list[StreamEvent]:
-        """Return the events these bytes complete. Raises the LLMError that the stream carries."""
-        ...
-
-    def end(self) -> list[StreamEvent]:
-        """Return the last events. Raises StreamBroken when the stream had no end mark."""
-        ...
-
-    @property
-    def complete(self) -> bool:
-        """Whether the stream's own end mark was seen. Nothing after it counts."""
-        ...
 
 
 class LLMProvider(ABC):
@@ -69,10 +53,16 @@ class LLMProvider(ABC):
     dialect = ""
     #: One line for owners who choose a provider.
     about = ""
+    #: The base URL when none is given, empty for a provider that has no usual one.
+    usual_url = ""
+    #: The name of its server in a sentence, empty for "the server".
+    server_name = ""
     #: Whether it is a service on the internet, which needs a key and a model name. Otherwise the owner runs the server.
     hosted = True
     #: Whether it lists its models without a key. Its list then says nothing about the key.
     lists_without_key = True
+    #: Whether every server of this kind lists its models. What answers without a list is then something else.
+    always_lists = False
     #: Whether it reports the cost of a call.
     reports_cost = False
     #: How many requests may be in flight at once, unless the owner sets another number.
@@ -89,14 +79,12 @@ class LLMProvider(ABC):
     server_tools: Mapping[str, JSONObject] = MappingProxyType({})
     #: The public token tables that match its models, exactly or nearly, best first. None: count by bytes.
     token_tables: tuple[str, ...] = ()
-    #: Whether those tables are its models' own, or only similar.
-    tables_fit = False
     #: How its server can constrain an answer: to a JSON Schema, to any JSON object.
     forms: tuple[str, ...] = ("schema", "json")
 
-    def __init__(self, api_url: str, model: str, key: str = "") -> None:
+    def __init__(self, api_url: str = "", model: str = "", key: str = "") -> None:
         self.model = model
-        self.rebind(api_url, key)
+        self.rebind(api_url or self.usual_url, key)
         self.tokens = TokenEstimator()
 
     def rebind(self, api_url: str, key: str) -> None:
@@ -121,11 +109,11 @@ class LLMProvider(ABC):
         """The key for the address in use, empty when it was given for another origin."""
         return self._secret if origin_of(self.get_api_url()) == self._bound_to else ""
 
-    def redacted(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Return the text without the key, which some servers repeat in their errors."""
         return text.replace(self._secret, "[key]") if self._secret else text
 
-    def redacted_body(self, body: bytes) -> bytes:
+    def redact_body(self, body: bytes) -> bytes:
         """Return a body without the key. Do this before an error takes a part of it: half a key could not be found."""
         return body.replace(self._secret.encode(), b"[key]") if self._secret else body
 
@@ -140,6 +128,19 @@ class LLMProvider(ABC):
     def get_models_url(self) -> str:
         """Return the URL that lists the models."""
         return f"{self.api_url}/models"
+
+    # Any: JSON objects of a server.
+    def parse_models(self, answer: Mapping[str, Any]) -> list[OfferedModel]:
+        """Return the models in the answer of `get_models_url`, in the server's own order."""
+        return listed_models(answer)
+
+    def model_request(self, name: str) -> Request | None:
+        """Return the request that asks what the server says of one model. None: the API describes no single models."""
+        return None
+
+    def parse_model(self, name: str, answer: Mapping[str, Any]) -> OfferedModel:
+        """Return the model in the answer to `model_request`."""
+        return OfferedModel(name)
 
     def build_headers(self) -> Headers:
         """Return the request headers, the credential included."""
@@ -176,14 +177,14 @@ class LLMProvider(ABC):
         options: CallOptions,
         *,
         tools_as_text: bool = False,
-        amendments: Sequence[FieldOverride] = (),
+        overrides: Sequence[FieldOverride] = (),
     ) -> bytes:
         """Return the request body. Messages are encoded once and kept.
 
-        With `tools_as_text`, calls and results become text. `amendments` are changes to the request's fields, learned
+        With `tools_as_text`, calls and results become text. `overrides` are changes to the request's fields, learned
         from this model's refusals.
         """
-        head = amend(self.request_head(tools, tool_choice, options), amendments)
+        head = apply_overrides(self.request_head(tools, tool_choice, options), overrides)
         return self.join_body(head, messages, options, tools_as_text=tools_as_text)
 
     def join_body(
@@ -224,8 +225,8 @@ class LLMProvider(ABC):
         """
         return read_rate_limits(headers, moment or Moment())
 
-    def adapt(self, error: Rejected, way: RequestMode) -> RequestMode | None:
-        """Return the way to ask after this refusal, or None when it teaches nothing. Must not return the same way."""
+    def adapt(self, error: Rejected, mode: RequestMode) -> RequestMode | None:
+        """Return another mode to ask in after this refusal, or None when it teaches nothing."""
         return None
 
     @abstractmethod
@@ -249,6 +250,10 @@ class LLMProvider(ABC):
     def missing_model(self) -> str:
         """Say, as part of a sentence, what an owner can do when the server does not have the model."""
         return "choose another model, or have this one enabled for the key"
+
+    def tables_fit(self) -> bool:
+        """Tell whether `token_tables` are this model's own. Otherwise they are only similar."""
+        return False
 
     def supports_tools(self) -> bool:
         """Tell whether the API has native tool calls at all. Single models may still refuse them."""
@@ -275,6 +280,6 @@ class LLMProvider(ABC):
 
     def _encode_once(self, message: Message, key: str, tools_as_text: bool) -> bytes:
         said = as_text(message) if tools_as_text else message
-        encoded = kept_bytes([orjson.dumps(wire) for wire in self.encode_message(said)])
+        encoded = join_bytes([orjson.dumps(wire) for wire in self.encode_message(said)])
         message.wire[key] = encoded
         return encoded

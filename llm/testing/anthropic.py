@@ -100,7 +100,7 @@ class FakeAnthropic(FakeServer):
             "usage": usage(reply, estimate_tokens(request)),
         }
 
-    def _locked(self, request: RecordedRequest) -> bool:
+    def _is_locked(self, request: RecordedRequest) -> bool:
         if self._key is None:
             return False
         given = request.headers.get("x-api-key") or request.authorization.removeprefix("Bearer ")

@@ -42,13 +42,13 @@ class FakeChat(FakeServer):
     @property
     def chats(self) -> list[RecordedRequest]:
         """The requests for a completion."""
-        return self._wanted(CHAT_PATH)
+        return self._requests_to(CHAT_PATH)
 
     def route(self, request: RecordedRequest) -> Answer:
         """Return the answer of the handler for this method and path."""
         match request.method, request.path:
             case "GET", "/v1/models":
-                return self.json({"object": "list", "data": [_listed(name) for name in self._models or ("sage",)]})
+                return self.json({"object": "list", "data": [_list_entry(name) for name in self._models or ("sage",)]})
             case "POST", path if path == CHAT_PATH:
                 return self._chat(request)
             case _:
@@ -110,5 +110,5 @@ _MISSING = "missing_required_parameter"
 _ERROR_TYPES = {429: "rate_limit_error", 500: "server_error", 502: "server_error", 503: "server_error"}
 
 
-def _listed(name: str) -> Mapping[str, JSON]:
+def _list_entry(name: str) -> Mapping[str, JSON]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "mud-assistant"}

@@ -50,14 +50,14 @@ class FakeOllama(FakeServer):
     ) -> None:
         super().__init__(clock, script, key)
         given = {"sage": OllamaModel()} if models is None else models
-        self.models = {_tagged(name): model for name, model in given.items()}
+        self.models = {_with_tag(name): model for name, model in given.items()}
         #: The models in memory, with the context length each was loaded with, as `/api/ps` reports them.
         self.loaded: dict[str, int] = {}
 
     @property
     def chats(self) -> list[RecordedRequest]:
         """The requests to `/api/chat`, including those that only load a model."""
-        return self._wanted("/api/chat")
+        return self._requests_to("/api/chat")
 
     def route(self, request: RecordedRequest) -> Answer:
         """Return the answer of the handler for this method and path."""
@@ -67,11 +67,11 @@ class FakeOllama(FakeServer):
             case "GET" | "HEAD", "/api/version":
                 return self.json({"version": VERSION})
             case "GET" | "HEAD", "/api/tags":
-                return self.json({"models": [self._listed(name) for name in self.models]})
+                return self.json({"models": [self._list_entry(name) for name in self.models]})
             case "GET", "/api/ps":
                 return self.json({"models": [self._running(name) for name in self.loaded]})
             case "POST", "/api/show" | "/api/chat":
-                return self._posted(request)
+                return self._answer_post(request)
             case _:
                 return Answer(404, _PLAIN, (b"404 page not found",))
 
@@ -93,7 +93,7 @@ class FakeOllama(FakeServer):
 
     def refusal(self, request: RecordedRequest) -> str:
         """Return Ollama's words for a model without tools."""
-        return f"registry.ollama.ai/library/{_tagged(request.model)} does not support tools"
+        return f"registry.ollama.ai/library/{_with_tag(request.model)} does not support tools"
 
     def streams(self, request: RecordedRequest) -> bool:
         """Tell whether to stream: Ollama streams unless the request says not to."""
@@ -101,19 +101,23 @@ class FakeOllama(FakeServer):
 
     def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
         """Return one line for each piece, one for each call, and a last one with the counts."""
-        lines = chat_lines(self._silenced(reply, request), request.model, self._now(), self._prompt_tokens(request))
+        lines = chat_lines(
+            self._hide_thinking(reply, request), request.model, self._now(), self._prompt_tokens(request)
+        )
         return [self.encode(line) + b"\n" for line in lines]
 
     def whole(self, reply: Reply, request: RecordedRequest) -> JSON:
         """Return the answer to `stream: false`."""
-        return chat_record(self._silenced(reply, request), request.model, self._now(), self._prompt_tokens(request))
+        return chat_record(
+            self._hide_thinking(reply, request), request.model, self._now(), self._prompt_tokens(request)
+        )
 
-    def _posted(self, request: RecordedRequest) -> Answer:
+    def _answer_post(self, request: RecordedRequest) -> Answer:
         if (problem := _body_problem(request.raw)) is not None:
             return self.error(400, problem)
         if not request.model:
             return self.error(400, "model is required")
-        model = self.models.get(_tagged(request.model))
+        model = self.models.get(_with_tag(request.model))
         if model is None:
             return self.error(404, f"model '{request.model}' not found")
         return self.json(self._shown(model)) if request.path == "/api/show" else self._chat(request, model)
@@ -124,7 +128,7 @@ class FakeOllama(FakeServer):
         if request.body.get("think") and "thinking" not in model.capabilities:
             return self.error(400, f'"{request.model}" does not support thinking')
         num_ctx = min(_num_ctx(request), model.context_length)
-        self.loaded[_tagged(request.model)] = num_ctx
+        self.loaded[_with_tag(request.model)] = num_ctx
         if not request.messages:
             return self.json(self._load_record(request.model))
         if request.body.get("truncate") is False and estimate_tokens(request) > num_ctx:
@@ -133,9 +137,9 @@ class FakeOllama(FakeServer):
 
     def _prompt_tokens(self, request: RecordedRequest) -> int:
         """Return the size of the prompt in tokens, after silent truncation to the context of the loaded model."""
-        return min(estimate_tokens(request), self.loaded[_tagged(request.model)])
+        return min(estimate_tokens(request), self.loaded[_with_tag(request.model)])
 
-    def _silenced(self, reply: Reply, request: RecordedRequest) -> Reply:
+    def _hide_thinking(self, reply: Reply, request: RecordedRequest) -> Reply:
         """Return the reply, without its reasoning when the request forbids thinking."""
         return replace(reply, reasoning="") if request.body.get("think") is False else reply
 
@@ -143,7 +147,7 @@ class FakeOllama(FakeServer):
         message = {"role": "assistant", "content": ""}
         return {"model": model, "created_at": self._now(), "message": message, "done": True, "done_reason": "load"}
 
-    def _listed(self, name: str) -> JSONObject:
+    def _list_entry(self, name: str) -> JSONObject:
         model = self.models[name]
         return {
             "name": name,
@@ -155,7 +159,7 @@ class FakeOllama(FakeServer):
         }
 
     def _running(self, name: str) -> JSONObject:
-        listed = {key: value for key, value in self._listed(name).items() if key != "modified_at"}
+        listed = {key: value for key, value in self._list_entry(name).items() if key != "modified_at"}
         expires = _rfc3339(self.clock.seconds() + 300)
         return {**listed, "expires_at": expires, "size_vram": 0, "context_length": self.loaded[name]}
 
@@ -177,7 +181,7 @@ class FakeOllama(FakeServer):
         return _rfc3339(self.clock.seconds())
 
 
-def _tagged(name: str) -> str:
+def _with_tag(name: str) -> str:
     return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
 
 

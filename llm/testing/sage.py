@@ -21,16 +21,16 @@ def simple_sage(request: RecordedRequest) -> Reply:
     of a call. After a tool's result the sage has nothing to add.
     """
     if not request.tools:
-        call = {"tool": "say", "parameters": {"text": _spoken(request)}, "reasoning": _REASONING}
+        call = {"tool": "say", "parameters": {"text": _last_words(request)}, "reasoning": _REASONING}
         return Reply(orjson.dumps(call).decode())
     if request.messages and _is_result(request.messages[-1]):
         return Reply("Nothing to add.")
     if "say" in map(_tool_name, request.tools):
-        return Reply(calls=(Call("say", {"text": _spoken(request)}, f"call_sage_{len(request.messages)}"),))
-    return Reply(_spoken(request))
+        return Reply(calls=(Call("say", {"text": _last_words(request)}, f"call_sage_{len(request.messages)}"),))
+    return Reply(_last_words(request))
 
 
-def _spoken(request: RecordedRequest) -> str:
+def _last_words(request: RecordedRequest) -> str:
     """Return the quotation, as the sage says it."""
     said = [_text(message) for message in request.messages if message.get("role") == "user"]
     lines = [line.strip() for line in "\n".join(said).splitlines() if line.strip()]

@@ -72,7 +72,7 @@ class FakeServer(Resource, ABC):
         """Record the request and answer it."""
         recorded = self._record(request)
         self.requests.append(recorded)
-        answer = self.unauthorized() if self._locked(recorded) else self.route(recorded)
+        answer = self.unauthorized() if self._is_locked(recorded) else self.route(recorded)
         playing = Playing(self.clock, request, answer, lambda: self.abandoned.append(recorded))
         if self.reader is not None and recorded.messages and answer.status == HTTP_OK:
             leave = self.reader.begin(recorded, playing.start)
@@ -98,7 +98,7 @@ class FakeServer(Resource, ABC):
 
     def json(self, record: JSON, status: int = 200) -> Answer:
         """Return a record as the whole response."""
-        return _sized(status, self.json_type, self.encode(record))
+        return _with_size(status, self.json_type, self.encode(record))
 
     def encode(self, record: JSON) -> bytes:
         """Return the record as the server writes it."""
@@ -148,7 +148,7 @@ class FakeServer(Resource, ABC):
                 ending = Ending.ABORT if step.abort else Ending.FINISH
                 return Answer(step.status, step.headers, tuple(step.chunks), ending)
             case Garbage():
-                return _sized(200, step.content_type, step.body)
+                return _with_size(200, step.content_type, step.body)
             case _:
                 return self._broken(step, request)
 
@@ -187,12 +187,12 @@ class FakeServer(Resource, ABC):
         headers = {"Content-Type": self.stream_type if streams else self.json_type}
         return Answer(200, headers, chunks, delay_seconds=reply.delay_seconds, piece_seconds=reply.piece_seconds)
 
-    def _wanted(self, path: str) -> list[RecordedRequest]:
+    def _requests_to(self, path: str) -> list[RecordedRequest]:
         """Return the requests of this path, except those for a single token."""
         warmings = {id(request) for request in self.warmings}
         return [request for request in self.requests if request.path == path and id(request) not in warmings]
 
-    def _locked(self, request: RecordedRequest) -> bool:
+    def _is_locked(self, request: RecordedRequest) -> bool:
         return self._key is not None and request.authorization != f"Bearer {self._key}"
 
     def _record(self, request: Request) -> RecordedRequest:
@@ -229,5 +229,5 @@ def _object(raw: bytes) -> dict[str, JSON]:
     return record if isinstance(record, dict) else {}
 
 
-def _sized(status: int, content_type: str, body: bytes) -> Answer:
+def _with_size(status: int, content_type: str, body: bytes) -> Answer:
     return Answer(status, {"Content-Type": content_type, "Content-Length": str(len(body))}, (body,))

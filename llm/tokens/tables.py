@@ -47,7 +47,7 @@ class Table:
     sha256: str
     pattern: str
 
-    def cached(self, environment: Mapping[str, str]) -> Path:
+    def cache_path(self, environment: Mapping[str, str]) -> Path:
         """Return the path where tiktoken keeps it."""
         given = (environment.get(name, "") for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"))
         folder = next(filter(None, given), "") or f"{gettempdir()}/data-gym-cache"
@@ -100,7 +100,7 @@ _COUNTERS: dict[tuple[str, str, str], TableCounter] = {}
 _LOADING = Lock()
 
 
-def preferred(names: Sequence[str], model: str) -> list[str]:
+def order_tables(names: Sequence[str], model: str) -> list[str]:
     """Return the names of tables, the one that fits the model first."""
     return sorted(names, key=lambda name: name != "cl100k_base") if _OLDER.search(model) else list(names)
 
@@ -118,7 +118,7 @@ def load_counter(names: Sequence[str], file: Path | None, environment: Mapping[s
         known = next((table for table in TABLES.values() if table.sha256 == digest), None)
         return _counter(data, digest, known.name if known else file.name, known or _alike(file))
     for table in (TABLES[name] for name in names):
-        path = table.cached(environment)
+        path = table.cache_path(environment)
         if not path.is_file():
             continue
         data = _read(path)
@@ -126,7 +126,7 @@ def load_counter(names: Sequence[str], file: Path | None, environment: Mapping[s
             raise TableUnusable(f"{path} is not the table {table.name}: remove it and fetch it anew")
         return _counter(data, digest, table.name, table)
     raise TableUnusable(
-        f"there is no table of tiktoken's in {TABLES[names[0]].cached(environment).parent}; to fetch it: "
+        f"there is no table of tiktoken's in {TABLES[names[0]].cache_path(environment).parent}; to fetch it: "
         f"python -c \"import tiktoken; tiktoken.get_encoding('{names[0]}')\""
     )
 

@@ -133,7 +133,7 @@ class Accumulator:
         """Return the finished message and its finish reason, in the vocabulary shared by all providers."""
         finish = self.finish or FinishReason.STOP
         complete = finish not in {FinishReason.LENGTH, FinishReason.FILTERED}
-        blocks = _joined(self._blocks(complete=complete))
+        blocks = _join_texts(self._blocks(complete=complete))
         if self._real_calls() and complete:
             finish = FinishReason.TOOL_CALLS
         elif finish is FinishReason.TOOL_CALLS:
@@ -260,7 +260,7 @@ def _apart(runs: Sequence[str]) -> list[list[Piece]]:
     return placed
 
 
-def _joined(blocks: Iterable[Block]) -> tuple[Block, ...]:
+def _join_texts(blocks: Iterable[Block]) -> tuple[Block, ...]:
     """Join neighbouring blocks of one kind and drop empty ones. Keep blank text only when there is other text."""
     joined: list[Block] = []
     for block in blocks:

@@ -34,15 +34,15 @@ class Attempt:
         self.used = Amount()
         self.heard = permit.heard
 
-    def told(self, requests: RateLimitSnapshot | None, tokens: RateLimitSnapshot | None) -> None:
+    def note_limits(self, requests: RateLimitSnapshot | None, tokens: RateLimitSnapshot | None) -> None:
         """Note what the response says of the limits."""
-        self.quota.tell(self._reserved, requests, tokens)
+        self.quota.apply(self._reserved, requests, tokens)
 
     def succeeded(self) -> None:
         """End the attempt: the answer is whole and good."""
         self._permit.success()
         self._in_flight.succeeded()
-        self.quota.taken()
+        self.quota.accepted()
         self.quota.ended(self._reserved, well=True)
         self._on_end()
 

@@ -1,12 +1,10 @@
 """A circuit breaker: a pure state machine over an injected clock. It decides and never waits.
 
-    state          a call           success              failure or hang          time
-    closed         gets a permit    counts               too many -> open
-    open           CircuitOpen      late: ignored        late: ignored            reset time over -> half-open
-    half-open      as many permits  enough -> closed     -> open, for longer
-                   as configured
-    forced open    CircuitOpen      ignored              ignored                  until the operator ends it
-    forced closed  gets a permit    ignored              ignored                  until the operator ends it
+    state       a call           success              failure or hang             time
+    closed      gets a permit    ends the row         too many in a row -> open
+    open        CircuitOpen      late: ignored        late: ignored               reset time over -> half-open
+    half-open   as many permits  enough -> closed     -> open, for longer
+                as configured
 
 Every permit ends exactly once: with success, with failure, or given back, which counts as neither (a cancelled call, a
 request that was wrong). A permit from before the last change of state changes nothing when it ends. A call that hears
@@ -20,7 +18,6 @@ from collections import deque
 from collections.abc import Callable
 
 from resilience.admission.circuit import BreakerConfig, Change, CircuitState, PermitEnd
-from resilience.admission.window import Outcomes
 from resilience.errors import CircuitOpen
 
 #: How many outcomes are kept for an operator to read.
@@ -36,12 +33,12 @@ class PermitEndedError(RuntimeError):
 class Permit:
     """The right to make one attempt. End it exactly once, and call `heard` whenever the server sends something."""
 
-    __slots__ = ("_breaker", "ended", "epoch", "heard_at", "is_repeat", "started_at")
+    __slots__ = ("_breaker", "ended", "epoch", "heard_at", "is_repeat")
 
     def __init__(self, breaker: CircuitBreaker, epoch: int, now: float, *, is_repeat: bool) -> None:
         self._breaker = breaker
         self.epoch = epoch
-        self.started_at = self.heard_at = now
+        self.heard_at = now
         self.is_repeat = is_repeat
         self.ended = False
 
@@ -83,7 +80,6 @@ class CircuitBreaker:
         self._random = random
         self._state = CircuitState.CLOSED
         self._epoch = 0
-        self._outcomes = Outcomes(self.config.window)
         self._failures_in_a_row = 0
         self._trips = 0
         self._open_until = 0.0
@@ -117,16 +113,15 @@ class CircuitBreaker:
         self.permits_out += 1
         if self._state is CircuitState.HALF_OPEN:
             self._probes += 1
-        if self._state is not CircuitState.FORCED_CLOSED:
-            self._listening[permit] = None
+        self._listening[permit] = None
         return permit
 
     def room(self) -> int | None:
         """Return how many more permits there are now; None for no limit."""
         self._advance()
-        if self._state in {CircuitState.OPEN, CircuitState.FORCED_OPEN}:
+        if self._state is CircuitState.OPEN:
             return 0
-        if self._state is not CircuitState.HALF_OPEN:
+        if self._state is CircuitState.CLOSED:
             return None
         wanted = self.config.success_threshold - self._probe_successes
         return max(0, min(self.config.half_open_permits, wanted) - self._probes)
@@ -136,8 +131,6 @@ class CircuitBreaker:
         self._advance()
         if self._state is CircuitState.OPEN:
             return self._open_until - self._now()
-        if self._state is CircuitState.FORCED_OPEN:
-            return self.config.reset_timeout
         return PROBE_WAIT if self.room() == 0 else 0.0
 
     def next_change(self) -> float | None:
@@ -159,21 +152,6 @@ class CircuitBreaker:
         self._advance()
         if self._state is CircuitState.CLOSED:
             self._go(CircuitState.OPEN, self._now(), cause)
-
-    def force_open(self) -> None:
-        """Let nothing through until `unforce`."""
-        self._advance()
-        self._go(CircuitState.FORCED_OPEN, self._now(), "forced by the operator")
-
-    def force_closed(self) -> None:
-        """Let everything through, whatever the outcome, until `unforce`."""
-        self._advance()
-        self._go(CircuitState.FORCED_CLOSED, self._now(), "forced by the operator")
-
-    def unforce(self) -> None:
-        """End a forced state: judge again, from closed and with nothing remembered."""
-        self._advance()
-        self._go(CircuitState.CLOSED, self._now(), "the operator's force was ended")
 
     def heard(self, permit: Permit) -> None:
         """Note that the permit's server sent something."""
@@ -199,14 +177,14 @@ class CircuitBreaker:
         is_hung = permit not in self._listening
         self._listening.pop(permit, None)
         self._hanging.discard(permit)
-        if permit.epoch != self._epoch or self._state not in {CircuitState.CLOSED, CircuitState.HALF_OPEN}:
+        if permit.epoch != self._epoch or self._state is CircuitState.OPEN:
             return
         if self._state is CircuitState.HALF_OPEN:
             self._probes -= 1
         if how == "success" and is_hung:
             self._failures_in_a_row = 0  # it counted as a failure when it began to hang, but its success ends the row
         elif how == "success":
-            self._succeeded(now, slow=now - permit.started_at >= self.config.slow_seconds)
+            self._succeeded(now)
         elif how == "failure" and not is_hung:
             self._failed(permit, now, cause)
 
@@ -223,39 +201,20 @@ class CircuitBreaker:
         if self._state is CircuitState.OPEN and now >= self._open_until:
             self._go(CircuitState.HALF_OPEN, self._open_until, "the reset time is over")
 
-    def _succeeded(self, now: float, *, slow: bool) -> None:
+    def _succeeded(self, now: float) -> None:
         self._failures_in_a_row = 0
         if self._state is CircuitState.HALF_OPEN:
             self._probe_successes += 1
             if self._probe_successes >= self.config.success_threshold:
                 self._go(CircuitState.CLOSED, now, f"{self._probe_successes} probes succeeded")
-            return
-        self._outcomes.add(now, failed=False, slow=slow)
-        self._judge(now)
 
     def _failed(self, permit: Permit, now: float, cause: str) -> None:
         if self._state is CircuitState.HALF_OPEN:
             self._go(CircuitState.OPEN, now, cause)
         elif not permit.is_repeat:
             self._failures_in_a_row += 1
-            slow = now - permit.started_at >= self.config.slow_seconds
-            self._outcomes.add(now, failed=True, slow=slow)
-            self._judge(now, cause)
-
-    def _judge(self, now: float, cause: str = "") -> None:
-        """Open the circuit when one of the rules says so."""
-        config = self.config
-        count, failed, slow = self._outcomes.shares(now)
-        if config.failure_threshold is not None and self._failures_in_a_row >= config.failure_threshold:
-            self._go(CircuitState.OPEN, now, f"{self._failures_in_a_row} failures in a row, the last: {cause}")
-        elif count < config.minimum_calls:
-            return
-        elif config.failure_rate is not None and failed >= config.failure_rate:
-            self._go(CircuitState.OPEN, now, f"{failed:.0%} of the last {count} calls failed, the last: {cause}")
-        elif config.slow_rate is not None and slow >= config.slow_rate:
-            self._go(
-                CircuitState.OPEN, now, f"{slow:.0%} of the last {count} calls took {config.slow_seconds:g} s or more"
-            )
+            if self._failures_in_a_row >= self.config.failure_threshold:
+                self._go(CircuitState.OPEN, now, f"{self._failures_in_a_row} failures in a row, the last: {cause}")
 
     def _go(self, after: CircuitState, now: float, cause: str) -> None:
         """Change the state. Permits given before no longer count."""
@@ -263,14 +222,13 @@ class CircuitBreaker:
         self._epoch += 1
         self._listening.clear()
         self._hanging.clear()
-        self._outcomes.clear()
         self._failures_in_a_row = self._probes = self._probe_successes = 0
         seconds = 0.0
         if after is CircuitState.OPEN:
             seconds = self._reset_seconds()
             self._open_until = now + seconds
             self._trips += 1
-        elif after is not CircuitState.HALF_OPEN:
+        elif after is CircuitState.CLOSED:
             self._trips = 0
         if self.on_change is not None:
             self.on_change(Change(self.name, now, before, after, cause, seconds))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-
-from resilience.admission.window import OutcomeWindow
 
 
 class CircuitState(StrEnum):
@@ -14,30 +12,23 @@ class CircuitState(StrEnum):
     CLOSED = "closed"
     OPEN = "open"
     HALF_OPEN = "half_open"
-    FORCED_OPEN = "forced_open"
-    FORCED_CLOSED = "forced_closed"
 
 
 @dataclass(frozen=True, slots=True)
 class BreakerConfig:
-    """When a circuit opens and closes. Times in seconds, rates as shares from 0 to 1; None switches a rule off.
+    """When a circuit opens and closes. Times in seconds.
 
-    It opens at `failure_threshold` failures without a success between them. It also opens when there are at least
-    `minimum_calls` in `window` and the share `failure_rate` of them failed or `slow_rate` took `slow_seconds`. It stays
-    open for `reset_timeout`, and each time that a probe fails `reset_growth` times longer, up to `max_reset_timeout`,
-    plus a share of up to `reset_jitter`. Then `half_open_permits` calls at a time probe, never more than successes are
-    still needed, and `success_threshold` successes close it.
+    It opens at `failure_threshold` failures without a success between them; a call that hears nothing for
+    `hang_seconds` is one of them (None: calls do not hang). It stays open for `reset_timeout`, and each time that a
+    probe fails `reset_growth` times longer, up to `max_reset_timeout`, plus a share of up to `reset_jitter`. Then
+    `half_open_permits` calls at a time probe, never more than successes are still needed, and `success_threshold`
+    successes close it.
     """
 
-    failure_threshold: int | None = 5
+    failure_threshold: int = 5
     reset_timeout: float = 30.0
     success_threshold: int = 2
     half_open_permits: int = 1
-    failure_rate: float | None = None
-    slow_rate: float | None = None
-    slow_seconds: float = 60.0
-    minimum_calls: int = 20
-    window: OutcomeWindow = field(default_factory=OutcomeWindow)
     hang_seconds: float | None = 30.0
     reset_growth: float = 2.0
     max_reset_timeout: float = 120.0

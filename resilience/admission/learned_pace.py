@@ -7,7 +7,7 @@ from collections import deque
 #: The time over which accepted requests are counted, in seconds: most limits are per minute.
 WINDOW_SECONDS = 60.0
 #: Fewer accepted requests than this teach nothing: others used up the limit, or the server is just busy.
-LEAST_TAKEN = 10
+LEAST_ACCEPTED = 10
 #: How long a pace is remembered, in seconds.
 MEMORY_SECONDS = 600.0
 #: The factor by which each success shortens the interval, to find out when more is allowed.
@@ -18,7 +18,7 @@ class LearnedPace:
     """Spaces requests out evenly once one was refused. Times in clock seconds."""
 
     def __init__(self) -> None:
-        self._taken: deque[float] = deque(maxlen=10_000)
+        self._accepted: deque[float] = deque(maxlen=10_000)
         self._interval = 0.0
         self._learned_at = float("-inf")
         self._last_at = float("-inf")
@@ -27,17 +27,17 @@ class LearnedPace:
         """Note that a request goes out."""
         self._last_at = now
 
-    def taken(self, now: float) -> None:
+    def accepted(self, now: float) -> None:
         """Note that the server accepted a request."""
-        self._taken.append(now)
+        self._accepted.append(now)
         self._interval *= _QUICKER
 
     def refused(self, now: float) -> None:
         """Note that the server refused a request for coming too often, and learn the interval from it."""
-        while self._taken and self._taken[0] < now - WINDOW_SECONDS:
-            self._taken.popleft()
-        if len(self._taken) >= LEAST_TAKEN:
-            self._interval = WINDOW_SECONDS / len(self._taken)
+        while self._accepted and self._accepted[0] < now - WINDOW_SECONDS:
+            self._accepted.popleft()
+        if len(self._accepted) >= LEAST_ACCEPTED:
+            self._interval = WINDOW_SECONDS / len(self._accepted)
             self._learned_at = now
 
     def ready_at(self, now: float) -> float:

@@ -30,7 +30,7 @@ class AdmissionRequest:
 
 
 class QueueEntry:
-    """An errand in the queue."""
+    """An admission request in the queue. `entered` fires with the attempt, or fails with the refusal."""
 
     __slots__ = ("entered", "group", "is_urgent", "request")
 
@@ -47,14 +47,14 @@ class QueueEntry:
 
 
 class Ready:
-    """Tells whether a ticket's quota lets it go now. Remembers when the first of those that must wait may go."""
+    """Tells whether an entry's quota lets it go now. Remembers when the first entry that must wait may go."""
 
     def __init__(self, now: float) -> None:
         self._now = now
         self.first_at: float | None = None
 
     def __call__(self, entry: QueueEntry) -> bool:
-        """Tell whether this ticket may go now."""
+        """Tell whether this entry may go now."""
         request = entry.request
         if request.deadline_at <= self._now or request.quota.is_revoked(self._now):
             return False  # its caller will be told soon

@@ -66,7 +66,7 @@ class Quota:
         """Return why a request of so many tokens is refused; None when it may go by `patience_until`, clock seconds."""
         now = self.now()
         if self.is_revoked(now):
-            return self._barred(now)
+            return self._revoked_error(now)
         until = self.ready_at(tokens, now)
         if until <= max(patience_until, now):
             return None
@@ -77,15 +77,15 @@ class Quota:
         """Tell whether nothing may be asked now: the key was refused, or what is asked for is not there."""
         return self.credential.holds(now) or self.missing.holds(now)
 
-    def _barred(self, now: float) -> NotAdmitted:
-        bar = self.credential if self.credential.holds(now) else self.missing
-        wait = max(0.0, bar.until - now)
+    def _revoked_error(self, now: float) -> NotAdmitted:
+        revocation = self.credential if self.credential.holds(now) else self.missing
+        wait = max(0.0, revocation.until - now)
         again = f"it is asked again in {wait:.0f} s" if 0 < wait < float("inf") else "it is asked again just now"
-        if bar is self.credential:
+        if revocation is self.credential:
             if wait == float("inf"):
                 again = "it is not asked again by itself"
-            return Revoked(f"the key was refused and has not changed since; {again}", bar.revoked)
-        return NotThere(f"it was not there; {again}", bar.revoked)
+            return Revoked(f"the key was refused and has not changed since; {again}", revocation.revoked)
+        return NotThere(f"it was not there; {again}", revocation.revoked)
 
     def ready_at(self, tokens: int, now: float) -> float:
         """Return when a request of so many tokens may go; not after `now` when it may go at once."""
@@ -96,28 +96,28 @@ class Quota:
         """Count a request of so many tokens that goes out."""
         now = self.now()
         self.pace.send(now)
-        probed = tuple(bar for bar in (self.credential, self.missing) if bar.revoked and bar.asked())
+        probed = tuple(held for held in (self.credential, self.missing) if held.revoked and held.asked())
         return Reserved(self.requests.send(1, now), self.tokens.send(tokens, now), probed)
 
-    def taken(self) -> None:
+    def accepted(self) -> None:
         """Note that the server answered a request."""
-        self.pace.taken(self.now())
+        self.pace.accepted(self.now())
 
-    def ended(self, sent: Reserved, *, well: bool) -> None:
+    def ended(self, reserved: Reserved, *, well: bool) -> None:
         """Note that a request has ended. When it was answered, the refusals it probed are lifted."""
-        for bar in sent.probed:
+        for revocation in reserved.probed:
             if well:
-                bar.lift()
+                revocation.lift()
             else:
-                bar.undecided()
+                revocation.undecided()
 
     def refused(self) -> None:
         """Note that the server refused a request for coming too often."""
         self.pace.refused(self.now())
 
-    def tell(self, sent: Reserved, requests: RateLimitSnapshot | None, tokens: RateLimitSnapshot | None) -> None:
+    def apply(self, reserved: Reserved, requests: RateLimitSnapshot | None, tokens: RateLimitSnapshot | None) -> None:
         """Note what the response to that request said of the limits."""
         if requests is not None:
-            self.requests.tell(requests, sent.requests)
+            self.requests.apply(requests, reserved.requests)
         if tokens is not None:
-            self.tokens.tell(tokens, sent.tokens)
+            self.tokens.apply(tokens, reserved.tokens)

@@ -91,7 +91,7 @@ class Upstream:
 
         Called when a credential was refused, or the server asked for a wait.
         """
-        self._send_away(QueueEntry.refusal)
+        self._refuse_waiting(QueueEntry.refusal)
         self.let_in()
 
     def let_in(self) -> None:
@@ -119,7 +119,7 @@ class Upstream:
             if self.in_flight.is_full and self.breaker.hanging >= self.in_flight.limit:
                 self.breaker.trip(f"all {self.in_flight.used} requests on their way hang")
             if self._is_open():
-                self._send_away(lambda _: self._open_error())
+                self._refuse_waiting(lambda _: self._open_error())
                 return None
             if self.breaker.room() == 0 or self.in_flight.is_full:
                 return None
@@ -130,7 +130,7 @@ class Upstream:
             if entry is None:
                 return ready.first_at
             try:
-                attempt = self._pass(entry.request, now)
+                attempt = self._admit(entry.request, now)
             except CircuitOpen as refusal:  # the circuit opened after the check for room: real time passes in between
                 entry.entered.errback(refusal)
             else:
@@ -138,14 +138,14 @@ class Upstream:
         return None
 
     def _at_once(self, request: AdmissionRequest) -> Attempt | None:
-        """Return the passage of a call when no other waits before it; None when it must wait too, or is refused."""
+        """Return the attempt of a call when no other waits before it; None when it must wait too, or is refused."""
         now, quota = self._clock.seconds(), request.quota
         if self.in_flight.is_full or quota.is_revoked(now) or request.deadline_at <= now:
             return None
         if self._start_at(now) > now or quota.ready_at(request.tokens, now) > now:
             return None
         try:
-            return self._pass(request, now)
+            return self._admit(request, now)
         except CircuitOpen:
             return None
 
@@ -159,7 +159,7 @@ class Upstream:
         """Tell whether another request needs a new connection: all that were open lately are in use."""
         return self.in_flight.used >= self._connected or now - self._connected_at > CONNECTED_SECONDS
 
-    def _pass(self, request: AdmissionRequest, now: float) -> Attempt:
+    def _admit(self, request: AdmissionRequest, now: float) -> Attempt:
         """Admit an attempt. Raises CircuitOpen."""
         permit = self.breaker.acquire(is_repeat=request.is_repeat)
         is_new = self._needs_connection(now)
@@ -182,7 +182,7 @@ class Upstream:
         last.entered.errback(refusal)
         return None
 
-    def _send_away(self, refusal_of: Callable[[QueueEntry], NotAdmitted | None]) -> None:
+    def _refuse_waiting(self, refusal_of: Callable[[QueueEntry], NotAdmitted | None]) -> None:
         """Remove the refused calls from the queue, and fail each with its refusal."""
         for entry in self.queue:
             refusal = refusal_of(entry)
@@ -196,7 +196,7 @@ class Upstream:
 
     def _is_open(self) -> bool:
         """Tell whether calls are refused. While the circuit probes, they wait for the outcome."""
-        return self.breaker.state in {CircuitState.OPEN, CircuitState.FORCED_OPEN}
+        return self.breaker.state is CircuitState.OPEN
 
     def _open_error(self) -> CircuitOpen:
         seconds = self.breaker.retry_after()

@@ -19,7 +19,7 @@ class ReservationEnded(RuntimeError):
 
 
 @dataclass(slots=True)
-class _Pot:
+class _AccountDay:
     """An account in one day; its sums are changed in place. `allowance` is None when it was only restored."""
 
     spent: Sum = field(default_factory=Sum)
@@ -67,28 +67,28 @@ class Reservation:
     It belongs to the day in which it was made: when it ends after midnight, the new day is not charged.
     """
 
-    def __init__(self, pots: Sequence[_Pot], estimate: Amount) -> None:
-        self._pots = pots
+    def __init__(self, account_days: Sequence[_AccountDay], estimate: Amount) -> None:
+        self._account_days = account_days
         self._estimate = estimate
         self._ended = False
-        for pot in pots:
-            pot.reserve(estimate)
+        for account_day in account_days:
+            account_day.reserve(estimate)
 
     def settle(self, actual: Amount) -> None:
         """Book what was really used instead of the estimate, even if that is not allowed. Raises ReservationEnded."""
         if self._ended:
             raise ReservationEnded("this reservation was settled or released before")
         self._ended = True
-        for pot in self._pots:
-            pot.settle(self._estimate, actual)
+        for account_day in self._account_days:
+            account_day.settle(self._estimate, actual)
 
     def change(self, estimate: Amount) -> None:
         """Reserve this estimate instead, whether there is room for it or not. Raises ReservationEnded."""
         if self._ended:
             raise ReservationEnded("this reservation was settled or released before")
-        for pot in self._pots:
-            pot.settle(self._estimate, NOTHING)
-            pot.reserve(estimate)
+        for account_day in self._account_days:
+            account_day.settle(self._estimate, NOTHING)
+            account_day.reserve(estimate)
         self._estimate = estimate
 
     def release(self) -> None:
@@ -109,7 +109,7 @@ class Ledger:
         self._wall = wall
         self._utc_offset_seconds = utc_offset_seconds
         self._day = self._wall_day()
-        self._pots: dict[str, _Pot] = {}
+        self._account_days: dict[str, _AccountDay] = {}
 
     def reserve(self, accounts: Sequence[Account], estimate: Amount) -> Reservation:
         """Reserve the estimate in every account. When one has no room, raise BudgetSpent and reserve in none.
@@ -120,13 +120,13 @@ class Ledger:
         """
         self._turn()
         refusal = self._refusal(accounts, estimate)
-        pots = {}  # an account that is named twice pays once
+        account_days = {}  # an account that is named twice pays once
         for account in accounts:
-            pot = pots[account.name] = self._pot(account.name)
-            pot.allowance = account.allowance
+            account_day = account_days[account.name] = self._account_day(account.name)
+            account_day.allowance = account.allowance
         if refusal is not None:
             raise refusal
-        return Reservation(tuple(pots.values()), estimate)
+        return Reservation(tuple(account_days.values()), estimate)
 
     def check(self, accounts: Sequence[Account]) -> BudgetSpent | None:
         """Return why even the smallest call would be refused now; None when it would not be.
@@ -144,22 +144,22 @@ class Ledger:
     def spent(self, account_name: str) -> Amount:
         """Return what the account used today."""
         self._turn()
-        pot = self._pots.get(account_name)
-        return NOTHING if pot is None else pot.spent.amount()
+        account_day = self._account_days.get(account_name)
+        return NOTHING if account_day is None else account_day.spent.amount()
 
     def reserved(self, account_name: str) -> Amount:
         """Return what calls in flight have reserved in the account today."""
         self._turn()
-        pot = self._pots.get(account_name)
-        return NOTHING if pot is None else pot.reserved.amount()
+        account_day = self._account_days.get(account_name)
+        return NOTHING if account_day is None else account_day.reserved.amount()
 
     def snapshot(self) -> tuple[AccountState, ...]:
         """Return, by name, every account that was asked for room today (given or not) or restored."""
         self._turn()
         resets_at = self._resets_at()
         return tuple(
-            AccountState(name, pot.spent.amount(), pot.reserved.amount(), pot.allowance, resets_at)
-            for name, pot in sorted(self._pots.items())
+            AccountState(name, day.spent.amount(), day.reserved.amount(), day.allowance, resets_at)
+            for name, day in sorted(self._account_days.items())
         )
 
     @property
@@ -174,7 +174,7 @@ class Ledger:
         An account that has not changed since the last export has the same object in both: callers must not edit them.
         """
         self._turn()
-        spent = {name: most for name, pot in self._pots.items() if (most := pot.export())}
+        spent = {name: most for name, account_day in self._account_days.items() if (most := account_day.export())}
         return {"day": self._day, "spent": spent}
 
     def restore(self, exported: object) -> None:
@@ -189,21 +189,21 @@ class Ledger:
         if day < self._day:
             return
         for name, amount in spent.items():
-            self._pot(name).settle(NOTHING, amount)
+            self._account_day(name).settle(NOTHING, amount)
 
-    def _pot(self, name: str) -> _Pot:
-        """Return the pot of this account today, made at its first use."""
-        pot = self._pots.get(name)
-        if pot is None:
-            pot = self._pots[name] = _Pot()
-        return pot
+    def _account_day(self, name: str) -> _AccountDay:
+        """Return the sums of this account today, made at their first use."""
+        account_day = self._account_days.get(name)
+        if account_day is None:
+            account_day = self._account_days[name] = _AccountDay()
+        return account_day
 
     def _refusal(self, accounts: Sequence[Account], estimate: Amount) -> BudgetSpent | None:
         for account in accounts:
             if not account.allowance.is_limited:
                 continue
-            pot = self._pots.get(account.name)
-            exceeded = account.allowance.exceeded(estimate if pot is None else pot.most() + estimate)
+            account_day = self._account_days.get(account.name)
+            exceeded = account.allowance.exceeded(estimate if account_day is None else account_day.most() + estimate)
             if exceeded is not None:
                 return self._spent(account.name, *exceeded)
         return None
@@ -216,13 +216,13 @@ class Ledger:
         return int((self._wall() + self._utc_offset_seconds) // _DAY_SECONDS)
 
     def _turn(self) -> None:
-        """Begin a new day when the wall clock says so. Reservations of the old day keep its pots."""
+        """Begin a new day when the wall clock says so. Reservations of the old day keep its sums."""
         self._begin(self._wall_day())
 
     def _begin(self, day: int) -> None:
         if day > self._day:
             self._day = day
-            self._pots = {}
+            self._account_days = {}
 
     def _resets_at(self) -> float:
         """Return when the day ends, on the clock of `now`."""

@@ -25,9 +25,9 @@ class CallReservation:
     is not known well are made at once, and one is stopped when a dearer answer shows that nothing is left.
     """
 
-    def __init__(self, ledger: Ledger, keeping: LedgerWriter | None, call: Call, learned: LearnedCost) -> None:
+    def __init__(self, ledger: Ledger, writer: LedgerWriter | None, call: Call, learned: LearnedCost) -> None:
         self._ledger = ledger
-        self._keeping = keeping
+        self._writer = writer
         self._accounts = call.caller.accounts
         self._is_urgent = call.caller.is_urgent
         self._estimate = call.estimate
@@ -59,8 +59,8 @@ class CallReservation:
             if self._reservation is not None:
                 self._learned.under_way[self] = None
             self._learned.let_in()
-        if self._keeping is not None:
-            await self._keeping.kept()
+        if self._writer is not None:
+            await self._writer.write()
         self.check()
 
     def check(self) -> None:
@@ -86,8 +86,8 @@ class CallReservation:
     def end(self, used: Amount) -> None:
         """Book what the attempts used and give the rest back. It is written down soon."""
         self._book(used)
-        if self._keeping is not None:
-            self._keeping.soon()
+        if self._writer is not None:
+            self._writer.write_soon()
 
     def put_back(self) -> None:
         """Give back the reservation, so that `review` can make it anew."""

@@ -32,17 +32,17 @@ class LedgerWriter:
         self._kept: Mapping[str, Any] | None = None
         self._is_failing = False
 
-    def kept(self) -> Deferred[None]:
+    def write(self) -> Deferred[None]:
         """Wait until the ledger, as it is now or later, is written down. Cancelling does not stop the write.
 
         Fails with BudgetUnkept, a separate one for each waiting caller.
         """
         waiter: Deferred[None] = Deferred()
         self._waiting.append(waiter)
-        self.soon()
+        self.write_soon()
         return waiter
 
-    def soon(self) -> None:
+    def write_soon(self) -> None:
         """Have the ledger written down without waiting for it. A failure is logged; the next write includes it all."""
         self._wanted = True
         if not self._is_running:

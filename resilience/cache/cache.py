@@ -43,9 +43,8 @@ class Cache(Generic[K, V]):
     def __init__(self, clock: IReactorTime, max_bytes: int, ttl_seconds: float, size_of: Callable[[V], int]) -> None:
         self._ttl_seconds = ttl_seconds
         self._size_of = size_of
-        self._shelf: TtlStore[K, V] = TtlStore(clock.seconds, max_bytes)
-        self._joinable: dict[K, SharedWork[V]] = {}
-        self._in_flight: dict[SharedWork[V], None] = {}
+        self._store: TtlStore[K, V] = TtlStore(clock.seconds, max_bytes)
+        self._works: dict[K, SharedWork[V]] = {}
         self._hits = self._misses = self._shared = 0
 
     def get(
@@ -58,57 +57,51 @@ class Cache(Generic[K, V]):
         caller; when none is left the work is cancelled, and the next caller starts anew. `make` must not await its own
         key.
         """
-        kept = self._shelf.find(key)
+        kept = self._store.find(key)
         if kept is not None:
             self._hits += 1
             return succeed(kept.value)
-        work = self._joinable.get(key)
+        work = self._works.get(key)
         if work is not None:
             self._shared += 1
             return work.join()
         self._misses += 1
         return self._start(key, make, self._ttl_seconds if ttl_seconds is None else ttl_seconds)
 
-    def invalidate(self, key: K) -> None:
-        """Forget the value of `key`. Work under way still answers the callers that wait for it, but is not stored."""
-        self._shelf.drop(key)
-        self._joinable.pop(key, None)
-
     def clear(self) -> None:
         """Forget all values and cancel all work; waiting callers get CancelledError."""
-        self._shelf.clear()
-        self._joinable.clear()
-        for work in list(self._in_flight):
+        self._store.clear()
+        works = list(self._works.values())
+        self._works.clear()
+        for work in works:
             work.stop()
 
     @property
     def stats(self) -> CacheStats:
         """The present contents of the cache and its counts so far."""
         return CacheStats(
-            entries=len(self._shelf),
-            bytes=self._shelf.bytes,
+            entries=len(self._store),
+            bytes=self._store.bytes,
             hits=self._hits,
             misses=self._misses,
             shared=self._shared,
-            evicted=self._shelf.evicted,
-            in_flight=len(self._in_flight),
+            evicted=self._store.evicted,
+            in_flight=len(self._works),
         )
 
     def _start(self, key: K, make: Callable[[], Coroutine[Deferred[Any], Any, V]], ttl_seconds: float) -> Deferred[V]:
         def forget(work: SharedWork[V]) -> None:
-            self._in_flight.pop(work)
-            if self._joinable.get(key) is work:
-                del self._joinable[key]
+            if self._works.get(key) is work:
+                del self._works[key]
 
         async def fill() -> V:
             value = await make()
-            if self._joinable.get(key) is work:
-                self._shelf.put(key, value, self._size_of(value), ttl_seconds)
+            if self._works.get(key) is work:
+                self._store.put(key, value, self._size_of(value), ttl_seconds)
             return value
 
         work = SharedWork(forget)
-        self._in_flight[work] = None
-        self._joinable[key] = work
+        self._works[key] = work
         waiter = work.join()  # before the start, so that work which ends at once has a waiter
         work.start(fill())
         return waiter

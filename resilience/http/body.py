@@ -13,7 +13,7 @@ from twisted.web.http import PotentialDataLoss
 from twisted.web.iweb import IResponse
 
 from resilience.errors import BodyTooLarge, ConnectionLost, TimedOut
-from resilience.http.header_guard import HeadGuard
+from resilience.http.header_guard import HeaderGuard
 from resilience.http.request import Limits, Sink
 
 #: Seconds the server has to end the body once the reader has all it needs; then we hang up.
@@ -75,7 +75,7 @@ class BodyReceiver(Protocol):
         self._error: Exception | None = None
         self._waiting: Deferred[bool] | None = None
         self._held: list[bytes] = []
-        self._guard: HeadGuard | None = None
+        self._guard: HeaderGuard | None = None
         self._lost: Failure | None = None
         self.done: Deferred[None] = Deferred(lambda _: self._end(CancelledError()))
 
@@ -98,7 +98,7 @@ class BodyReceiver(Protocol):
             return
         self._timer = self._clock.callLater(self._limits.idle_seconds, self._idle)
         connection = self._connection
-        self._guard = connection if isinstance(connection, HeadGuard) else None
+        self._guard = connection if isinstance(connection, HeaderGuard) else None
 
     def dataReceived(self, data: bytes) -> None:
         """Hand the bytes to the sink. An error the sink raises ends the exchange."""

@@ -28,7 +28,7 @@ from zope.interface import implementer
 
 from resilience.errors import BodyTooLarge, ConnectFailed, ConnectionLost, TimedOut
 from resilience.http.body import BodyReceiver, HeadWatch
-from resilience.http.header_guard import MAX_HEAD_BYTES, HeadGuards, HeadTooLongError
+from resilience.http.header_guard import MAX_HEAD_BYTES, HeaderGuardFactory, HeadTooLongError
 from resilience.http.request import Limits, Request, Sink, origin_of
 
 
@@ -43,7 +43,7 @@ class _Counted:
     def connect(self, protocolFactory: IProtocolFactory) -> Deferred[IProtocol]:  # noqa: N803  (Twisted's name)
         """Connect, with a guard on the size of response heads, and count it."""
         self.connects += 1
-        guards: Any = HeadGuards(protocolFactory)  # type: ignore[no-untyped-call]  # WrappingFactory has no types
+        guards: Any = HeaderGuardFactory(protocolFactory)  # type: ignore[no-untyped-call]  # WrappingFactory has no types
         guarded: Deferred[Any] = self._endpoint.connect(guards)
         return guarded.addCallback(lambda guard: guard.wrappedProtocol)
 

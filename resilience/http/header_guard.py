@@ -22,7 +22,7 @@ class HeadTooLongError(Exception):
     """A server sent a head of more than MAX_HEAD_BYTES."""
 
 
-class HeadGuard(ProtocolWrapper):
+class HeaderGuard(ProtocolWrapper):
     """Counts from each request to the blank line that ends its response's head; hangs up when there is too much."""
 
     def __init__(self, factory: Any, wrapped: Any) -> None:  # Any: Twisted's wrappers have no useful types
@@ -84,8 +84,8 @@ class HeadGuard(ProtocolWrapper):
             super().connectionLost(reason)  # type: ignore[no-untyped-call]  # as above
 
 
-class HeadGuards(WrappingFactory):
+class HeaderGuardFactory(WrappingFactory):
     """Puts a guard around every connection."""
 
-    protocol = HeadGuard
+    protocol = HeaderGuard
     noisy = False

@@ -18,9 +18,7 @@ from resilience.testing.faults.answers import (
     throttled,
 )
 from resilience.testing.faults.combined import PASS, Fault, Faults
-from resilience.testing.faults.names import describe, fault_named
-from resilience.testing.faults.plans import Plan, always, at_random, every, sequence
-from resilience.testing.faults.toxics import (
+from resilience.testing.faults.connection_faults import (
     Bandwidth,
     Hang,
     HangAfter,
@@ -31,6 +29,8 @@ from resilience.testing.faults.toxics import (
     SlowClose,
     Truncate,
 )
+from resilience.testing.faults.names import describe, fault_named
+from resilience.testing.faults.plans import Plan, always, at_random, every, sequence
 from resilience.testing.proxy import FaultProxy, proxied
 from resilience.testing.proxy_state import Record
 

@@ -18,7 +18,7 @@ HIGH_WATER_BYTES = 1024 * 1024
 
 
 @implementer(IPullProducer)
-class Outlet:
+class FaultWriter:
     """Writes one answer to its client. The answer is fed in from a server, or poured from pieces on demand.
 
     `transport` is the client's: it calls `resumeProducing` when all it was given is on its way, and only then gets

@@ -12,10 +12,10 @@ from twisted.internet.endpoints import TCP4ServerEndpoint
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Factory
 
-from resilience.testing.connection import Connection
+from resilience.testing.client_connection import ClientConnection
 from resilience.testing.faults.combined import PASS
 from resilience.testing.faults.plans import Plan
-from resilience.testing.proxy_state import Census, Record
+from resilience.testing.proxy_state import ConnectionCounter, Record
 
 #: How many clients may connect within one turn of the reactor; further ones try again after a second.
 _BACKLOG = 1024
@@ -51,8 +51,8 @@ class FaultProxy:
         self.random = random
         self.requests: list[Record] = []
         self.url = ""
-        self.clients = Census()
-        self.servers = Census()
+        self.clients = ConnectionCounter()
+        self.servers = ConnectionCounter()
         self._path = path
         self._on_request = on_request
         self._plan = plan
@@ -76,7 +76,7 @@ class FaultProxy:
 
     async def listen(self, port: int = 0) -> None:
         """Open a loopback port; 0 takes a free one. Raises CannotListenError."""
-        factory = Factory.forProtocol(lambda: Connection(self))
+        factory = Factory.forProtocol(lambda: ClientConnection(self))
         factory.noisy = False
         endpoint = TCP4ServerEndpoint(self.reactor, port, backlog=_BACKLOG, interface="127.0.0.1")
         self._listening = await endpoint.listen(factory)

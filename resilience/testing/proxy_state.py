@@ -36,7 +36,7 @@ class Connected(Protocol):
         ...
 
 
-class Census:
+class ConnectionCounter:
     """Counts open connections, and can end them all."""
 
     def __init__(self) -> None:
@@ -76,8 +76,8 @@ class ProxyState(Protocol):
     host: str
     port: int
     random: Random
-    clients: Census
-    servers: Census
+    clients: ConnectionCounter
+    servers: ConnectionCounter
 
     def begin(self, head: bytes) -> Record:
         """Return the record of a new request, with its fault."""

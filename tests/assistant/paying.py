@@ -88,6 +88,6 @@ async def paying(
     try:
         yield Payer(client, pipeline, Caller("sage", accounts=(Account(ACCOUNT, allowance),)))
     finally:
-        await pipeline.kept()
+        await pipeline.write_ledger()
         await store.close()
         await exchange.close()

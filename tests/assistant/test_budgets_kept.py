@@ -139,7 +139,7 @@ async def test_the_event_is_kept_for_when_the_journal_can_be_written_again(react
 
     async with living(lambda _: Reply("Hello."), budget={"player": {"calls": 1}}) as life:
         assert life.pipeline.ledger is not None
-        life.pipeline._keeping = LedgerWriter(life.pipeline.ledger, keep)
+        life.pipeline._writer = LedgerWriter(life.pipeline.ledger, keep)
         await life.ann.say("Sage, hello")
         while not life.witness.outcomes:
             await deferLater(reactor, 0.001)

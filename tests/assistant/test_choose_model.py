@@ -17,11 +17,11 @@ from twisted.web.server import Request
 from assistant.config.schema import ModelConfig
 from assistant.errors import NoModelError
 from assistant.keys.reference import KeySources
-from assistant.models import choose as choose_model
 from assistant.models.choose import Chooser
 from assistant.models.chosen import ChosenModel, Served
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import Commands, EmbeddedModel
+from llm.providers import OllamaProvider
 from llm.testing import FakeAnthropic, FakeChat, FakeOllama, OllamaModel, serve
 from llm.testing.server import FakeServer
 from resilience import HttpExchange
@@ -39,7 +39,7 @@ sys.stdin.read()
 @pytest.fixture
 def no_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing listens where an Ollama usually does, also when this machine has one."""
-    monkeypatch.setattr(choose_model, "OLLAMA_URL", "http://127.0.0.1:1")
+    monkeypatch.setattr(OllamaProvider, "usual_url", "http://127.0.0.1:1")
 
 
 @asynccontextmanager
@@ -81,7 +81,7 @@ async def refusal(tmp_path: Path, fake: FakeServer, make: Callable[[str], ModelC
 async def test_an_ollama_at_the_usual_place_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeOllama(reactor, [])
     async with serve(fake, reactor) as url, chooser(tmp_path) as chooses:
-        monkeypatch.setattr(choose_model, "OLLAMA_URL", url)
+        monkeypatch.setattr(OllamaProvider, "usual_url", url)
         chosen = await chooses.choose(ModelConfig())
     assert chosen.provider.name == "ollama"
     assert chosen.provider.model == "sage:latest"
@@ -118,7 +118,7 @@ async def test_without_an_ollama_the_embedded_model_is_started(tmp_path: Path) -
 
 async def test_an_ollama_without_models_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with serve(FakeOllama(reactor, [], {}), reactor) as url, chooser(tmp_path) as chooses:
-        monkeypatch.setattr(choose_model, "OLLAMA_URL", url)
+        monkeypatch.setattr(OllamaProvider, "usual_url", url)
         chosen = await chooses.choose(ModelConfig())
         assert chosen.embedded is not None
         await chosen.embedded.stop()

@@ -14,7 +14,6 @@ from tests.assistant.living import Life, living, reactor
 from tools import Kind, Principal, Registry, Status, Tool, ToolContext, ToolFailed
 from tools.verbs import WORLD_TOOLS
 from tools.verbs.say import SAY
-from tools.web.cite import turn_of
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 
@@ -278,6 +277,7 @@ def looking_it_up() -> Registry:
     """The tools, of which `look` names a source."""
 
     async def execute(_: Any, context: ToolContext) -> str:
-        return f"[{turn_of(context).citations.number('https://wells.example/')}]"
+        web: Any = context.web
+        return f"[{web.citations.number('https://wells.example/')}]"
 
     return Registry([replace(known, execute=execute) if known.name == "look" else known for known in WORLD_TOOLS])

@@ -51,7 +51,7 @@ def test_a_server_that_failed_says_so_with_its_cause_in_one_line() -> None:
 
 
 def test_a_key_that_was_refused_and_a_wish_to_wait_are_told_in_one_line() -> None:
-    assert shown(quotas=(replace(QUOTA, revoked="who are you?", barred_for=299.6),)) == [
+    assert shown(quotas=(replace(QUOTA, revoked="who are you?", revoked_for=299.6),)) == [
         f"{HERE}: left alone for 5 min, or until its key or settings change: refused the key (who are you?)"
     ]
     assert shown(quotas=(replace(QUOTA, missing="no such model"),)) == [

@@ -7,7 +7,7 @@ from twisted.internet.task import deferLater
 
 from assistant.journal import JournalUnwritable
 from assistant.runtime.storage import JournalFile
-from assistant.runtime.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
+from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
 from tests.assistant.living import reactor
 from tests.assistant.service.home import village
 

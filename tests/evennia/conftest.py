@@ -75,9 +75,12 @@ def db(_tables: None) -> Iterator[None]:
     from evennia.commands import cmdhandler  # noqa: PLC0415
     from evennia.utils.idmapper.models import flush_cache  # noqa: PLC0415
 
+    from assistant.worlds.evennia.identity.subjects import LIVING  # noqa: PLC0415
+
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
     evennia.SESSION_HANDLER.clear()
     flush_cache()
+    LIVING.clear()
     cmdhandler._CMDSET_MERGE_CACHE.clear()  # it knows commands by the numbers of objects, which come again

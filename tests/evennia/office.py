@@ -1,4 +1,4 @@
-"""An admin at work in the village: a real household with its journal on disk, and the commands as players have them."""
+"""An admin at work in the village: a real service with its journal on disk, and the commands as players have them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def ollama(brain: Any = None) -> FakeOllama:
 
 @dataclass
 class Office:
-    """The village with a household in it, and an admin in the hall."""
+    """The village with a service in it, and an admin in the hall."""
 
     service: AssistantService
     village: Village
@@ -113,7 +113,7 @@ async def office(
     )
     service = AssistantService(reactor, home, Random(1))  # noqa: S311  (jitter)
     service.open()
-    server._Door.service = service
+    server._Running.service = service
     alerts.attach()
     village = Village()
     try:
@@ -122,6 +122,6 @@ async def office(
         yield Office(service, village, admin)
     finally:
         await WORK.stop()
-        server._Door.service = None
+        server._Running.service = None
         await service.close()
-        runners.let_everybody_go()
+        runners.detach_all()

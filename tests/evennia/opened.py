@@ -1,4 +1,4 @@
-"""The household as the Server opens it, for tests of the installation: a game's folder with its settings in it."""
+"""The service as the Server opens it, for tests of the installation: a game's folder with its settings in it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def hello() -> FakeOllama:
 
 @asynccontextmanager
 async def opened(folder: Path, toml: str = NO_MODEL) -> AsyncIterator[Village]:
-    """A village in a Server whose household is open, with these game-wide settings; all is closed at the end."""
+    """A village in a Server whose service is open, with these game-wide settings; all is closed at the end."""
     conf = folder / "server/conf"
     conf.mkdir(parents=True, exist_ok=True)
     (conf / "assistant.toml").write_text(toml)

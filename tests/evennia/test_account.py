@@ -31,7 +31,7 @@ def answering(request: RecordedRequest) -> Step:
 
 
 class Heard:
-    """What a member was told, instead of the member."""
+    """What a runner was told, instead of the runner."""
 
     def __init__(self, runner: AssistantRunner) -> None:
         self.events: list[Event] = []

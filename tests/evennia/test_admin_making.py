@@ -125,21 +125,21 @@ async def test_nobody_below_an_admin_has_the_command(tmp_path: Path) -> None:
         assert creation.assistants() == []
 
 
-async def test_without_a_household_the_reason_is_told(tmp_path: Path) -> None:
+async def test_without_a_service_the_reason_is_told(tmp_path: Path) -> None:
     async with office(tmp_path) as here:
         await here.orders("assistant/create Sage")
         (sage,) = creation.assistants()
         await creation.stop_assistant(sage)
-        open_, server._Door.service = server._Door.service, None
+        open_, server._Running.service = server._Running.service, None
         try:
-            assert "household is not open" in await here.orders("assistant/start Sage")
+            assert "service of the assistants is not running" in await here.orders("assistant/start Sage")
             assert "Sage" in await here.orders("assistant/list")
-            assert "No assistant can live now: the assistants' household is not open" in await here.orders(
+            assert "No assistant can live now: the service of the assistants is not running" in await here.orders(
                 "assistant/status"
             )
-            assert "household is not open" in await here.orders("assistant/usage")
+            assert "service of the assistants is not running" in await here.orders("assistant/usage")
         finally:
-            server._Door.service = open_
+            server._Running.service = open_
 
 
 async def test_everything_of_ours_can_be_taken_out_of_the_game(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ async def test_usage_is_shown_by_day_by_assistant_and_by_player_with_names(tmp_p
         runner = await here.sage(url)
         anna = here.player("Anna")
         await here.says(anna, runner, "Sage, hello")
-        await here.service.pipeline.kept()
+        await here.service.pipeline.write_ledger()
         shown = await here.orders("assistant/usage")
         day, by_assistant, by_player = shown.split("\n\n")
         assert day.splitlines()[-1].split()[:2] == ["1970-01-12", "1"]

@@ -9,7 +9,7 @@ import pytest
 
 from assistant.config.schema import ModelConfig
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands.thinking import ModelChange, changed, parsed
+from assistant.worlds.evennia.commands.thinking import ModelChange, apply_change, parse_change
 from assistant.worlds.evennia.console.typed_command import CommandRefused
 from llm.testing import Call, FakeChat, HttpError, Reply, serve
 from tests.evennia.office import Office, office, ollama, reactor
@@ -35,7 +35,7 @@ def model_of(name: str = "Sage") -> ModelConfig:
     ],
 )  # fmt: skip
 def test_provider_model_address_and_key_are_told_apart_in_any_order(text: str, wanted: ModelChange) -> None:
-    assert parsed(text) == wanted
+    assert parse_change(text) == wanted
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_provider_model_address_and_key_are_told_apart_in_any_order(text: str, w
 )
 def test_what_cannot_be_meant_is_told_with_the_choices(text: str, told: str) -> None:
     with pytest.raises(CommandRefused, match=told) as refused:
-        parsed(text)
+        parse_change(text)
     assert KEY not in str(refused.value)
 
 
@@ -72,7 +72,7 @@ def test_what_cannot_be_meant_is_told_with_the_choices(text: str, told: str) -> 
 )  # fmt: skip
 def test_a_key_does_not_go_to_another_server_by_itself(now: dict[str, str], wanted: ModelChange, key: str) -> None:
     config = ModelConfig.model_validate(now)
-    after = changed({"model": dict(now)}, config, wanted)["model"]
+    after = apply_change({"model": dict(now)}, config, wanted)["model"]
     assert after.get("key", config.key) == key
 
 

@@ -12,8 +12,8 @@ from evennia.server.models import ServerConfig
 from assistant.events.events import Said
 from assistant.events.tick import MAX_CRASHES
 from assistant.runtime.storage import JournalFile
-from assistant.runtime.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
 from assistant.service.runner import AssistantRunner
+from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
 from assistant.worlds.evennia import creation, hooks, server
 from assistant.worlds.evennia.identity.principals import principal_of
 from assistant.worlds.evennia.stored import KEPT_ALERTS

@@ -9,7 +9,7 @@ import pytest
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands import tracing
-from assistant.worlds.evennia.upkeep.doctor import whole_house
+from assistant.worlds.evennia.upkeep.doctor import service_in_use
 from llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import office, ollama, reactor
 
@@ -54,10 +54,10 @@ async def test_a_trouble_of_all_is_told_in_the_status_and_by_the_doctor_until_it
         assert "Trouble: The journal could not be written: the disk is full" in await here.orders(
             "assistant/status Sage"
         )
-        assert "the disk is full" in whole_house().sentence
+        assert "the disk is full" in service_in_use().sentence
         here.service.troubles.of_journal("")
         assert "Trouble" not in await here.orders("assistant/status Sage")
-        assert whole_house().sentence.startswith("open")
+        assert service_in_use().sentence.startswith("open")
 
 
 async def _turn() -> None:
@@ -139,7 +139,7 @@ async def test_the_doctor_tells_what_is_wrong_with_the_game_and_with_the_model(t
         await here.sage(url)
         told = await here.orders("assistant/doctor")
         assert told.startswith("Looking ...")
-        assert "household: open" in told
+        assert "service: open" in told
         assert "model name: " in told
         assert "tokens: those of sage are estimated from " in told
         assert told.splitlines()[-1].endswith(("wrong.", "see above."))

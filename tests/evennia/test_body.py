@@ -140,7 +140,7 @@ def test_what_is_left_to_answer_waits_for_somebody_but_not_for_ever(village: Vil
     over: list[str] = []
 
     def waits(body: EvenniaBody, name: str) -> None:
-        Deferred.fromCoroutine(body.gathered(10.0)).addCallback(lambda _: over.append(name))
+        Deferred.fromCoroutine(body.wait_for_listener(10.0)).addCallback(lambda _: over.append(name))
 
     body = EvenniaBody(sage, clock)
     waits(body, "nobody yet")

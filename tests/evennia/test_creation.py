@@ -164,16 +164,16 @@ async def test_a_character_that_a_builder_destroys_takes_its_assistant_along(tmp
         assert (runner.state, creation.assistants()) == (RunnerState.STOPPED, [])
 
 
-async def test_without_a_household_one_is_made_all_the_same_and_lives_when_the_server_has_started(
+async def test_without_a_service_one_is_made_all_the_same_and_lives_when_the_server_has_started(
     tmp_path: Path,
 ) -> None:
     async with opened(tmp_path) as village:
-        await server.close_house()
+        await server.close_service()
         sage = creation.create_assistant("Sage", village.hall)
         assert server.runner_of(sage) is None
         with pytest.raises(ServiceNotRunning):
             creation.start_assistant(sage)
-        server.open_house()
+        server.open_service()
         _server_starts(sage)
         assert server.runner_of(sage) is not None
 

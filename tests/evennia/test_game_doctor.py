@@ -20,9 +20,9 @@ async def test_a_sound_game_has_nothing_wrong(tmp_path: Path) -> None:
     async with opened(tmp_path):
         found = {finding.check: finding for finding in await doctor.findings()}
     assert {check: finding.state for check, finding in found.items() if finding.check != pragmas.CHECK} == {
-        "packages": FindingState.OK, "household": FindingState.OK, "reactor": FindingState.OK,
+        "packages": FindingState.OK, "service": FindingState.OK, "reactor": FindingState.OK,
     }  # fmt: skip
-    assert str(tmp_path / "server/assistants.sqlite3") in found["household"].sentence
+    assert str(tmp_path / "server/assistants.sqlite3") in found["service"].sentence
 
 
 async def test_settings_of_the_version_before_are_named_as_they_are_called_now(tmp_path: Path) -> None:
@@ -33,9 +33,9 @@ async def test_settings_of_the_version_before_are_named_as_they_are_called_now(t
     assert [(finding.state, finding.sentence) for finding in found] == [(FindingState.OK, sentence)]
 
 
-async def test_a_household_that_is_not_open_is_told() -> None:
-    (found,) = [finding for finding in await doctor.findings() if finding.check == "household"]
-    assert (found.state, "not open" in found.sentence) == (FindingState.WRONG, True)
+async def test_a_service_that_is_not_running_is_told() -> None:
+    (found,) = [finding for finding in await doctor.findings() if finding.check == "service"]
+    assert (found.state, "not running" in found.sentence) == (FindingState.WRONG, True)
 
 
 def test_ports_that_other_machines_reach_are_named_with_the_setting() -> None:
@@ -49,7 +49,7 @@ def test_ports_that_other_machines_reach_are_named_with_the_setting() -> None:
     ("level", "state"), [("FULL", FindingState.WRONG), ("NORMAL", FindingState.OK), ("OFF", FindingState.OK)]
 )
 def test_the_pragma_that_is_in_force_is_what_counts(level: str, state: FindingState) -> None:
-    found = pragmas.judged("wal", ("OFF", "NORMAL", "FULL").index(level))
+    found = pragmas.judge("wal", ("OFF", "NORMAL", "FULL").index(level))
     assert found.state is state
     assert f"synchronous={level.lower()}" in found.sentence
     assert (pragmas.CURE in found.sentence) is (state is FindingState.WRONG)

@@ -29,9 +29,9 @@ async def test_a_script_that_a_builder_puts_on_a_character_lives_in_the_next_tur
 
 async def test_evennias_start_of_all_scripts_starts_each_assistant_once(tmp_path: Path) -> None:
     async with opened(tmp_path) as village:
-        await server.close_house()
+        await server.close_service()
         sage, iris = (creation.create_assistant(name, village.hall) for name in ("Sage", "Iris"))
-        server.open_house()
+        server.open_service()
         ScriptDB.objects.update_scripts_after_server_start()
         first = server.runner_of(sage)
         assert first is not None

@@ -15,7 +15,7 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
 from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.speech import MAX_PIECE, escaped, spoken_pieces
+from assistant.worlds.evennia.body.speech import MAX_PIECE, escape, split_speech
 from tests.evennia.village import Village
 from tools.testing import now
 from tools.text.clean import clean_speech
@@ -83,7 +83,7 @@ SCREEN_READERS: dict[str, Callable[[str], str]] = {
 
 
 def shown_by(way: Callable[[str], str], text: str) -> str:
-    return way(escaped(text)).replace("\u200b", "")
+    return way(escape(text)).replace("\u200b", "")
 
 
 @pytest.mark.parametrize("way", list(WAYS_OUT.values()), ids=list(WAYS_OUT))
@@ -113,7 +113,7 @@ def test_inline_functions_of_everything_sent_are_not_run(enabled: bool) -> None:
 
     parser = FuncParser(["evennia.utils.funcparser"], raise_errors=True)
     for text in TRAPS:
-        sent = escaped(text, inline_functions=enabled)
+        sent = escape(text, inline_functions=enabled)
         shown = parser.parse(sent) if enabled else sent
         assert parse_ansi(str(shown), strip_ansi=True).replace("\u200b", "") == text
 
@@ -151,27 +151,27 @@ def test_control_characters_are_gone_before_they_leave() -> None:
 
 def test_pieces_end_where_sentences_do() -> None:
     sentence = "This is a sentence of some forty letters."
-    pieces = spoken_pieces(" ".join([sentence] * 30))
+    pieces = split_speech(" ".join([sentence] * 30))
     assert all(len(piece) <= MAX_PIECE and piece.endswith(".") for piece in pieces)
     assert " ".join(pieces) == " ".join([sentence] * 30)
 
 
 def test_a_sentence_without_end_is_cut_after_words_and_a_word_anywhere() -> None:
-    assert spoken_pieces("word " * 200) == [("word " * 80).strip()] * 2 + [("word " * 40).strip()]
-    assert [len(piece) for piece in spoken_pieces("x" * 1000)] == [400, 400, 200]
-    assert spoken_pieces("道。" * 300)[0].endswith("。")
+    assert split_speech("word " * 200) == [("word " * 80).strip()] * 2 + [("word " * 40).strip()]
+    assert [len(piece) for piece in split_speech("x" * 1000)] == [400, 400, 200]
+    assert split_speech("道。" * 300)[0].endswith("。")
 
 
 @given(st.text(max_size=1500))
 @settings(max_examples=200, deadline=None)
 def test_pieces_lose_nothing_and_are_one_line_each(text: str) -> None:
-    pieces = spoken_pieces(text)
+    pieces = split_speech(text)
     assert "".join("".join(pieces).split()) == "".join(text.split())
     assert all(0 < len(piece) <= MAX_PIECE and piece == " ".join(piece.split()) for piece in pieces)
 
 
 def test_nothing_is_no_piece() -> None:
-    assert spoken_pieces(" \n ") == []
+    assert split_speech(" \n ") == []
 
 
 def test_the_game_parser_is_the_one_the_tests_use() -> None:
@@ -179,7 +179,7 @@ def test_the_game_parser_is_the_one_the_tests_use() -> None:
 
 
 def test_no_piece_leaves_an_isolate_open() -> None:
-    pieces = spoken_pieces("\u2067" + "\u05d0\u05d1 " * 30 + "\u2069 and \u2068b\u2069", 40)
+    pieces = split_speech("\u2067" + "\u05d0\u05d1 " * 30 + "\u2069 and \u2068b\u2069", 40)
     assert len(pieces) > 2
     assert not {"\u2067"} & set("".join(pieces))
     assert pieces[-1].endswith("\u2068b\u2069")

@@ -34,7 +34,7 @@ NOT_AGAIN = Verdict("", is_failure=True)
 BUSY = Verdict("", may_retry=True)
 THROTTLED = Verdict("", may_retry=True, throttled=True)
 EMPTY = Verdict("", not_before=NOW + QUOTA_COOL_SECONDS)
-BAD_KEY = Verdict("", bars=True)
+BAD_KEY = Verdict("", revokes=True)
 OURS = Verdict("")
 
 
@@ -50,7 +50,7 @@ def judged(error: Exception) -> Verdict:
         verdict.most_attempts,
         verdict.throttled,
         verdict.not_before,
-        verdict.bars,
+        verdict.revokes,
     )
 
 

@@ -39,9 +39,6 @@ CIRCUIT: dict[str, Callable[[DrivenCircuit], None]] = {
     "a call hangs": lambda driven: driven.call("hang"),
     "every call hangs": lambda driven: driven.breaker.trip("all hang"),
     "the reset time is over": lambda driven: driven.clock.advance(10.0),
-    "an operator opens it": lambda driven: driven.breaker.force_open(),
-    "an operator closes it": lambda driven: driven.breaker.force_closed(),
-    "the operator ends that": lambda driven: driven.breaker.unforce(),
 }
 
 

@@ -10,23 +10,17 @@ from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from math import inf
 from random import Random
-from statistics import fmean
 
 from resilience.admission.breaker import PROBE_WAIT
 from resilience.admission.circuit import BreakerConfig, CircuitState
 
-FORCES = {
-    "force_open": CircuitState.FORCED_OPEN,
-    "force_closed": CircuitState.FORCED_CLOSED,
-    "unforce": CircuitState.CLOSED,
-}
 NO_CALL = -1
 ENDS = {"success", "failure", "give_back"}
 
 
 @dataclass(frozen=True)
 class Fact:
-    """`what` is a force, "acquire", "heard", "hang" or one of the ends; all but a force are of one call."""
+    """`what` is "trip", "acquire", "heard", "hang" or one of the ends; all but a trip are of one call."""
 
     at: float
     what: str
@@ -38,9 +32,7 @@ class Fact:
 class Told:
     """What a call told of the server. `is_more`: it had told of itself before, by hanging."""
 
-    at: float
     is_failed: bool
-    is_slow: bool
     is_more: bool = False
 
 
@@ -83,12 +75,10 @@ class Model:
         if stretch.state is CircuitState.HALF_OPEN:
             wanted = self.config.success_threshold - len(stretch.told)
             return max(0, min(wanted, self.config.half_open_permits) - len(stretch.begun.keys() - stretch.over))
-        return 0 if stretch.state in {CircuitState.OPEN, CircuitState.FORCED_OPEN} else None
+        return 0 if stretch.state is CircuitState.OPEN else None
 
     def retry_after(self, stretch: Stretch, now: float) -> float:
         """Seconds until it may be worth asking."""
-        if stretch.state is CircuitState.FORCED_OPEN:
-            return self.config.reset_timeout
         return stretch.until - now if stretch.state is CircuitState.OPEN else PROBE_WAIT * (self.room(stretch) == 0)
 
     def out(self) -> list[int]:
@@ -109,16 +99,16 @@ class Model:
 
     def _next(self, stretch: Stretch, fact: Fact, chance: Random) -> Stretch | None:
         """The stretch that a fact begins, if it does."""
-        if fact.what in FORCES:
-            return Stretch(FORCES[fact.what], fact.at)
+        if fact.what == "trip":
+            return self._open(fact.at, 0, chance) if stretch.state is CircuitState.CLOSED else None
         if fact.what == "acquire":
             stretch.begun[fact.call] = fact
         begun = stretch.begun.get(fact.call)
         if begun is None or fact.what in {"acquire", "heard"}:
             return None
-        is_slow, is_more = fact.at - begun.at >= self.config.slow_seconds, fact.call in stretch.hung
+        is_more = fact.call in stretch.hung
         (stretch.hung if fact.what == "hang" else stretch.over).add(fact.call)
-        told = Told(fact.at, fact.what != "success", is_slow, is_more)
+        told = Told(fact.what != "success", is_more)
         if fact.what == "give_back" or (told.is_failed and is_more):
             return None
         if stretch.state is CircuitState.HALF_OPEN:
@@ -128,7 +118,8 @@ class Model:
             return Stretch(CircuitState.CLOSED, fact.at) if len(stretch.told) == self.config.success_threshold else None
         if stretch.state is CircuitState.CLOSED and not (told.is_failed and begun.is_repeat):
             stretch.told.append(told)
-            return self._open(fact.at, 0, chance) if not is_more and self._is_bad(stretch.told) else None
+            is_bad = row(stretch.told) >= self.config.failure_threshold
+            return self._open(fact.at, 0, chance) if is_bad else None
         return None
 
     def _open(self, at: float, trips: int, chance: Random) -> Stretch:
@@ -137,19 +128,6 @@ class Model:
             seconds = min(seconds * config.reset_growth, config.max_reset_timeout)
         seconds *= 1.0 + chance.uniform(0.0, config.reset_jitter) if trips else 1.0
         return Stretch(CircuitState.OPEN, at, at + seconds, trips + 1)
-
-    def _is_bad(self, told: list[Told]) -> bool:
-        """Whether what was told last opens a closed circuit."""
-        config, window = self.config, self.config.window
-        since = told[-1].at - (window.seconds or 0)
-        calls = [one for one in told if not one.is_more]
-        calls = calls[-window.calls :] if window.seconds is None else [one for one in calls if one.at > since]
-        if config.failure_threshold is not None and row(told) >= config.failure_threshold:
-            return True
-        if len(calls) < config.minimum_calls:
-            return False
-        failed, slow = fmean(one.is_failed for one in calls), fmean(one.is_slow for one in calls)
-        return failed >= (config.failure_rate or inf) or slow >= (config.slow_rate or inf)
 
 
 def row(told: list[Told]) -> int:

@@ -9,7 +9,7 @@ from resilience.admission.rate_limit_window import RateLimitSnapshot, RateLimitW
 def told(remaining: int, limit: int | None = 100, reset_at: float | None = 10.0) -> RateLimitWindow:
     """An allowance of which a response has said this at second 0."""
     allowance = RateLimitWindow()
-    allowance.tell(RateLimitSnapshot(remaining, limit, reset_at), allowance.send(1, 0.0))
+    allowance.apply(RateLimitSnapshot(remaining, limit, reset_at), allowance.send(1, 0.0))
     return allowance
 
 
@@ -72,15 +72,15 @@ def test_what_was_sent_after_the_response_counts_off() -> None:
     allowance = RateLimitWindow()
     first = allowance.send(10, 0.0)
     allowance.send(5, 0.1)
-    allowance.tell(RateLimitSnapshot(80, 100, 10.0), first)
+    allowance.apply(RateLimitSnapshot(80, 100, 10.0), first)
     assert allowance.left == 75
 
 
 def test_an_older_response_is_no_news() -> None:
     allowance = RateLimitWindow()
     first, second = allowance.send(1, 0.0), allowance.send(1, 0.0)
-    allowance.tell(RateLimitSnapshot(50, 100, 10.0), second)
-    allowance.tell(RateLimitSnapshot(90, 100, 10.0), first)
+    allowance.apply(RateLimitSnapshot(50, 100, 10.0), second)
+    allowance.apply(RateLimitSnapshot(90, 100, 10.0), first)
     assert allowance.left == 50
 
 

@@ -83,7 +83,7 @@ class Server:
 @pytest.mark.parametrize(
     ("verdict", "refusal", "pauses"),
     [
-        (Verdict("bad key", bars=True), Revoked, (300, 600, 1200)),
+        (Verdict("bad key", revokes=True), Revoked, (300, 600, 1200)),
         (Verdict("no such model", is_missing=True), NotThere, (60, 120, 240)),
     ],
 )
@@ -111,7 +111,7 @@ def test_one_request_for_each_cool_down_however_many_call(
 
 def test_a_refused_key_is_of_every_model_and_a_missing_model_of_itself() -> None:
     server = Server()
-    server.verdict = Verdict("bad key", bars=True)
+    server.verdict = Verdict("bad key", revokes=True)
     server.call("sage")
     assert isinstance(server.call("other")[0], Revoked)
     assert isinstance(server.call(key="another")[0], Refused)
@@ -126,7 +126,7 @@ def test_a_refused_key_is_of_every_model_and_a_missing_model_of_itself() -> None
 
 def test_new_settings_lift_both_at_once_for_one_server_or_for_all() -> None:
     for origin in (ORIGIN, None):
-        for verdict in (Verdict("bad key", bars=True), Verdict("no such model", is_missing=True)):
+        for verdict in (Verdict("bad key", revokes=True), Verdict("no such model", is_missing=True)):
             server = Server()
             server.verdict = verdict
             server.call()
@@ -138,7 +138,7 @@ def test_new_settings_lift_both_at_once_for_one_server_or_for_all() -> None:
 
 def test_what_fails_otherwise_lets_the_next_one_find_out() -> None:
     server = Server()
-    server.verdict = Verdict("bad key", bars=True)
+    server.verdict = Verdict("bad key", revokes=True)
     server.call()
     server.clock.advance(300)
     server.verdict = Verdict("broken", is_failure=True)

@@ -1,4 +1,4 @@
-"""The circuit breaker: what opens and closes it, what its permits do, what it tells. Its rates are tested elsewhere."""
+"""The circuit breaker: what opens and closes it, what its permits do, what it tells."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TestDefaults:
         circuit.succeeds()
         assert circuit.state == CircuitState.CLOSED
 
-    def test_no_rate_opens_it(self) -> None:
+    def test_no_share_of_failed_or_slow_calls_opens_it(self) -> None:
         circuit = Circuit()
         for _ in range(50):
             circuit.fails(4, after=20.0)
@@ -203,78 +203,29 @@ class TestHalfOpen:
         assert circuit.breaker.retry_after() == 30.0
 
 
-class TestForced:
-    def test_open_lets_nothing_through_for_however_long(self) -> None:
-        circuit = Circuit()
-        circuit.breaker.force_open()
-        circuit.clock.advance(1e6)
-        assert circuit.state == CircuitState.FORCED_OPEN
-        assert circuit.breaker.room() == 0
-        assert circuit.refuses() == circuit.breaker.retry_after() == 30.0
-        assert circuit.breaker.next_change() is None
-
-    def test_closed_lets_everything_through_whatever_comes_of_it(self) -> None:
-        circuit = Circuit(BreakerConfig(failure_rate=0.1, minimum_calls=1))
-        circuit.breaker.force_closed()
-        circuit.fails(100, after=40.0)
-        circuit.begins(3)
-        circuit.clock.advance(1000.0)
-        assert circuit.state == CircuitState.FORCED_CLOSED
-        assert (circuit.breaker.room(), circuit.breaker.retry_after()) == (None, 0.0)
-        assert circuit.breaker.failures_in_a_row == 0
-        assert circuit.breaker.next_change() is None
-
-    @pytest.mark.parametrize("end", ENDS)
-    def test_what_began_before_or_meanwhile_is_released_and_ignored(self, end: End) -> None:
-        circuit = Circuit(BreakerConfig(failure_threshold=1))
-        before = circuit.breaker.acquire()
-        circuit.breaker.force_closed()
-        meanwhile = circuit.breaker.acquire()
-        end(before)
-        circuit.breaker.unforce()
-        end(meanwhile)
-        assert circuit.state == CircuitState.CLOSED
-        assert circuit.breaker.permits_out == 0
-
-    def test_its_end_begins_from_closed_with_nothing_remembered(self) -> None:
-        circuit = Circuit()
-        circuit.fails(4)
-        circuit.opens()
-        circuit.probes().failure("still broken")
-        circuit.breaker.force_open()
-        circuit.breaker.unforce()
-        assert circuit.state == CircuitState.CLOSED
-        circuit.fails(4)
-        assert circuit.state == CircuitState.CLOSED
-        circuit.fails()
-        assert circuit.breaker.retry_after() == 30.0
-
-
 class TestTold:
     def test_every_change_is_told_with_its_cause(self) -> None:
         circuit = Circuit()
         circuit.fails(5, after=1.0)
         circuit.clock.advance(100.0)
         circuit.succeeds(2, after=1.0)
-        circuit.breaker.force_open()
-        circuit.breaker.unforce()
+        circuit.breaker.trip("all hang")
         assert circuit.changes == [
             Change(NAME, 5.0, CircuitState.CLOSED, CircuitState.OPEN, "5 failures in a row, the last: it broke", 30.0),
             Change(NAME, 35.0, CircuitState.OPEN, CircuitState.HALF_OPEN, "the reset time is over"),
             Change(NAME, 107.0, CircuitState.HALF_OPEN, CircuitState.CLOSED, "2 probes succeeded"),
-            Change(NAME, 107.0, CircuitState.CLOSED, CircuitState.FORCED_OPEN, "forced by the operator"),
-            Change(NAME, 107.0, CircuitState.FORCED_OPEN, CircuitState.CLOSED, "the operator's force was ended"),
+            Change(NAME, 107.0, CircuitState.CLOSED, CircuitState.OPEN, "all hang", 30.0),
         ]
 
-    def test_a_force_is_told_with_the_state_it_found(self) -> None:
+    def test_only_a_closed_circuit_is_opened_from_outside(self) -> None:
         circuit = Circuit()
         circuit.opens()
-        circuit.clock.advance(30.0)
-        circuit.breaker.force_open()
-        assert [(change.before, change.after) for change in circuit.changes[1:]] == [
-            (CircuitState.OPEN, CircuitState.HALF_OPEN),
-            (CircuitState.HALF_OPEN, CircuitState.FORCED_OPEN),
-        ]
+        circuit.clock.advance(10.0)
+        circuit.breaker.trip("all hang")
+        assert circuit.breaker.retry_after() == 20.0
+        circuit.clock.advance(20.0)
+        circuit.breaker.trip("all hang")
+        assert circuit.states == [CircuitState.OPEN, CircuitState.HALF_OPEN]
 
     def test_a_change_is_told_when_it_is_done(self) -> None:
         circuit = Circuit(BreakerConfig(failure_threshold=1))

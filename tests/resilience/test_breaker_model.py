@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
 from typing import ClassVar
 
@@ -21,7 +20,6 @@ from hypothesis.stateful import (
 
 from resilience.admission.breaker import Permit
 from resilience.admission.circuit import BreakerConfig, CircuitState
-from resilience.admission.window import OutcomeWindow
 from resilience.errors import CircuitOpen
 from tests.resilience.breaker_model import Fact, Model, row
 from tests.resilience.circuits import Circuit
@@ -29,18 +27,13 @@ from tests.resilience.circuits import Circuit
 STEPS = 20_000
 RUNS = 600
 STEPS_EACH = 50
-RATES = BreakerConfig(failure_threshold=None, failure_rate=0.5, slow_rate=0.75, slow_seconds=5.0, minimum_calls=4)
 CONFIGS = [
     BreakerConfig(),
     BreakerConfig(failure_threshold=2, reset_jitter=0.5, hang_seconds=20.0),
     BreakerConfig(failure_threshold=2, success_threshold=5, half_open_permits=3),
     BreakerConfig(failure_threshold=3, success_threshold=2, half_open_permits=3, hang_seconds=None),
-    replace(RATES, window=OutcomeWindow(calls=6), hang_seconds=10.0),
-    replace(RATES, window=OutcomeWindow(seconds=45.0)),
-    replace(RATES, failure_threshold=3, failure_rate=0.34, window=OutcomeWindow(seconds=12.0), hang_seconds=11.0),
-    replace(RATES, failure_rate=None, slow_rate=0.5, window=OutcomeWindow(calls=8), hang_seconds=None),
-    replace(RATES, failure_rate=None, slow_rate=0.5, slow_seconds=25.0, hang_seconds=20.0),
-    replace(RATES, failure_rate=0.75, slow_rate=0.5, window=OutcomeWindow(seconds=40.0)),
+    BreakerConfig(failure_threshold=4, hang_seconds=10.0, reset_timeout=5.0),
+    BreakerConfig(failure_threshold=1, reset_growth=3.0, max_reset_timeout=100.0, hang_seconds=11.0),
 ]
 
 picks = st.integers(0, 11)
@@ -102,14 +95,14 @@ class BreakerAgainstModel(RuleBasedStateMachine):
         if moments:
             self._pass(moments[pick % len(moments)] - now)
 
-    @rule(after=after, force=st.sampled_from(["force_open", "force_closed", "unforce", "unforce"]), luck=picks)
-    def force(self, after: float, force: str, luck: int) -> None:
-        """Seldom, as everything is forgotten then; it ends soon."""
-        if luck and self.breaker.state not in {CircuitState.FORCED_CLOSED, CircuitState.FORCED_OPEN}:
+    @rule(after=after, luck=picks)
+    def trip(self, after: float, luck: int) -> None:
+        """Seldom, as everything is forgotten then."""
+        if luck:
             return
         self._pass(after)
-        getattr(self.breaker, force)()
-        self.model.facts.append(Fact(self.circuit.clock.seconds(), force))
+        self.breaker.trip("tripped")
+        self.model.facts.append(Fact(self.circuit.clock.seconds(), "trip"))
 
     @invariant()
     def both_say_the_same(self) -> None:
@@ -154,16 +147,12 @@ class BreakerAgainstModel(RuleBasedStateMachine):
             getattr(permit, what)()
 
     def _moments(self) -> set[float]:
-        """The end of the open time, and of silences, of quick answers and of places in the window."""
-        config = self.model.config
+        """The end of the open time, and of silences."""
         last = self.model.history(self.circuit.clock.seconds())[-1]
         silent = {fact.call: fact.at for fact in self.model.facts if fact.call in self.permits}
-        begun = [fact.at for call, fact in last.begun.items() if call in self.permits]
         return {
             *([last.until] if last.state is CircuitState.OPEN else []),
-            *(at + (config.hang_seconds or 0.0) for at in silent.values()),
-            *(at + config.slow_seconds for at in begun if config.slow_rate is not None),
-            *(told.at + (config.window.seconds or 0.0) for told in last.told),
+            *(at + (self.model.config.hang_seconds or 0.0) for at in silent.values()),
         }
 
 

@@ -253,7 +253,7 @@ def test_a_clean_stop_waits_for_the_last_spending(desk: Desk) -> None:
     desk.call(FREE)  # while the first is being written
     desk.attempts[1].callback("fine")
     desk.attempts[2].callback("fine")
-    Deferred.fromCoroutine(desk.pipeline.kept()).addCallback(stopped.append)
+    Deferred.fromCoroutine(desk.pipeline.write_ledger()).addCallback(stopped.append)
     desk.disk.done()
     assert (stopped, desk.disk.calls_written()) == ([], [2, 3])
     desk.disk.done()
@@ -264,7 +264,7 @@ def test_a_clean_stop_does_not_fail_with_the_disk(desk: Desk) -> None:
     desk.call(FREE)
     desk.attempts[0].callback("fine")
     stopped: list[None] = []
-    Deferred.fromCoroutine(desk.pipeline.kept()).addCallback(stopped.append)
+    Deferred.fromCoroutine(desk.pipeline.write_ledger()).addCallback(stopped.append)
     desk.disk.full()
     desk.disk.full()
     assert stopped == [None]

@@ -196,7 +196,7 @@ class KilledAtAnyPoint(RuleBasedStateMachine):
             call.cancel()
         for request in self._open():
             request.paid = Amount()
-        stopped = Deferred.fromCoroutine(self.pipeline.kept())
+        stopped = Deferred.fromCoroutine(self.pipeline.write_ledger())
         while self.writing is not None:
             self.write(is_kept=True)
         assert stopped.called

@@ -99,13 +99,6 @@ def test_what_expired_goes_before_what_is_fresh(cache: Cache[str, str], clock: C
     assert (cache.stats.entries, cache.stats.evicted) == (2, 0)
 
 
-def test_an_invalid_value_is_made_anew(cache: Cache[str, str]) -> None:
-    put(cache, "k", "old")
-    cache.invalidate("k")
-    cache.invalidate("unknown")
-    put(cache, "k", "new")
-
-
 def test_the_numbers_tell_what_happened(cache: Cache[str, str], source: Source) -> None:
     put(cache, "a", "123")
     put(cache, "a", "123")

@@ -143,12 +143,6 @@ class CacheAgainstModel(RuleBasedStateMachine):
     def advance(self, seconds: int) -> None:
         self.clock.advance(seconds)
 
-    @rule(key=keys)
-    def invalidate(self, key: str) -> None:
-        self.held.pop(key, None)
-        self.joinable.pop(key, None)
-        self.cache.invalidate(key)
-
     @rule()
     def clear(self) -> None:
         works = list(self.works)

@@ -219,32 +219,9 @@ def test_work_may_make_its_own_caller_leave_before_it_first_waits(source: Source
     assert cache.stats.in_flight == 0
 
 
-def test_a_value_that_became_invalid_on_its_way_is_not_kept(cache: Cache[str, str], source: Source) -> None:
-    before = Outcome(cache.get("k", source.make))
-    cache.invalidate("k")
-    after = Outcome(cache.get("k", source.make))
-    assert cache.stats.in_flight == 2
-    source.gates[1].callback("new")
-    source.gates[0].callback("old")
-    assert (before.results, after.results) == (["old"], ["new"])
-    assert Outcome(cache.get("k", source.make)).results == ["new"]
-
-
-def test_the_end_of_such_a_value_does_not_touch_its_successor(cache: Cache[str, str], source: Source) -> None:
-    cache.get("k", source.make)
-    cache.invalidate("k")
-    outcomes = [Outcome(cache.get("k", source.make))]
-    source.gates[0].callback("old")
-    outcomes.append(Outcome(cache.get("k", source.make)))
-    source.gates[1].callback("new")
-    assert [outcome.results for outcome in outcomes] == [["new"], ["new"]]
-    assert holds(cache, "k")
-
-
 def test_clear_forgets_values_and_ends_work(cache: Cache[str, str], source: Source) -> None:
     put(cache, "kept", "v")
     outcomes = [Outcome(cache.get(key, source.make)) for key in ("a", "a", "b", "c")]
-    cache.invalidate("c")
     cache.clear()
     assert [type(error) for outcome in outcomes for error in outcome.errors] == [CancelledError] * 4
     assert source.cancelled == 3

@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from resilience.testing import PASS, Fault, Faults, HangAfter, Latency, Reset, Slicer
-from resilience.testing.fault_writer import HIGH_WATER_BYTES, Outlet
+from resilience.testing.fault_writer import HIGH_WATER_BYTES, FaultWriter
 from resilience.testing.faults.answers import EndlessEvents, GzipBomb
 from resilience.testing.faults.canned import pieces
 from resilience.testing.faults.combined import Ending, shape_of
@@ -49,7 +49,7 @@ class Rig:
         self.rooms = 0
         self.record = Record(0, 0.0, fault)
         schedule = Schedule(shape_of(fault), Random(1))  # noqa: S311  (no secret)
-        self.outlet = Outlet(
+        self.outlet = FaultWriter(
             self.clock, self.client, schedule, self.record, over=self.endings.append, has_room=self._room
         )
         self.outlet.start()

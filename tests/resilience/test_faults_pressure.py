@@ -66,7 +66,7 @@ def narrow(proxy: FaultProxy, bare: Any) -> None:
 def waiting_bytes(proxy: FaultProxy) -> int:
     """How much the proxy itself holds for its only client."""
     (connection,) = _connections(proxy)
-    transport, outlet = connection.transport, connection._outlet
+    transport, outlet = connection.transport, connection._writer
     return int(len(transport.dataBuffer) + transport._tempDataLen + (outlet._queued if outlet else 0))
 
 

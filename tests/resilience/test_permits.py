@@ -170,7 +170,7 @@ class World:
                 Verdict("too many", throttled=True, may_retry=True, not_before=now + 2.0),
                 Verdict("far too many", throttled=True, may_retry=True, not_before=now + 500.0),
                 Verdict("no such model"),
-                Verdict("no such key", bars=True),
+                Verdict("no such key", revokes=True),
             ]
         )
 
@@ -183,22 +183,17 @@ class World:
             _, attempt = self.random.choice(self.gates)
             attempt.heard()
             if self.is_paced:
-                attempt.told(RateLimitSnapshot(self.random.randrange(4), 4, self.clock.seconds() + 3.0), None)
+                attempt.note_limits(RateLimitSnapshot(self.random.randrange(4), 4, self.clock.seconds() + 3.0), None)
 
     def wait(self) -> None:
         self.clock.advance(self.random.choice([0.0, 0.5, 1.0, PROBE_WAIT, 3.0, 4.0, 12.0]))
 
     def meddle(self) -> None:
-        """Force the circuit one way or the other, end that, or mend the credentials."""
-        match self.random.randrange(7):
-            case 0:
-                self.upstream.breaker.force_open()
-            case 1:
-                self.upstream.breaker.force_closed()
-            case 2 | 3:
-                self.upstream.breaker.unforce()
-            case _:
-                self.pipeline.configuration_changed(ORIGIN)
+        """Open the circuit, or mend the credentials."""
+        if self.random.randrange(7) == 0:
+            self.upstream.breaker.trip("meddled with")
+        else:
+            self.pipeline.configuration_changed(ORIGIN)
 
     def see_that_nobody_is_forgotten(self) -> None:
         """Another look at the queue finds nobody who could go, and no earlier time to look again."""

@@ -59,7 +59,7 @@ def test_only_a_longer_wish_is_news(quota: Quota) -> None:
 @pytest.mark.parametrize("which", ["requests", "tokens"])
 def test_a_limit_that_is_used_up_is_a_refusal_too(quota: Quota, which: str) -> None:
     empty = RateLimitSnapshot(0, 100, 300.0)
-    quota.tell(quota.send(50), empty if which == "requests" else None, empty if which == "tokens" else None)
+    quota.apply(quota.send(50), empty if which == "requests" else None, empty if which == "tokens" else None)
     refusal = quota.refusal(50, 60.0)
     assert isinstance(refusal, CoolingDown)
     assert refusal.until == 300.0
@@ -68,7 +68,7 @@ def test_a_limit_that_is_used_up_is_a_refusal_too(quota: Quota, which: str) -> N
 
 
 def test_the_longest_of_all_waits_counts(quota: Quota) -> None:
-    quota.tell(quota.send(1), RateLimitSnapshot(0, 100, 5.0), RateLimitSnapshot(0, 100, 9.0))
+    quota.apply(quota.send(1), RateLimitSnapshot(0, 100, 5.0), RateLimitSnapshot(0, 100, 9.0))
     quota.cool(7.0, "slow down")
     assert quota.ready_at(1, 0.0) == 9.0
 
@@ -76,7 +76,7 @@ def test_the_longest_of_all_waits_counts(quota: Quota) -> None:
 def test_forgiving_forgets_everything(quota: Quota) -> None:
     quota.credential.revoked = "who are you?"
     quota.cool(60.0, "slow down")
-    quota.tell(quota.send(1), RateLimitSnapshot(0, 100, 5.0), RateLimitSnapshot(0, 100, 9.0))
+    quota.apply(quota.send(1), RateLimitSnapshot(0, 100, 5.0), RateLimitSnapshot(0, 100, 9.0))
     quota.forgive()
     assert quota.refusal(1, 0.0) is None
     assert (quota.cool_why, quota.requests.left, quota.tokens.left) == ("", None, None)
@@ -85,5 +85,5 @@ def test_forgiving_forgets_everything(quota: Quota) -> None:
 def test_each_response_is_matched_with_what_its_request_took(quota: Quota) -> None:
     first = quota.send(100)
     quota.send(40)
-    quota.tell(first, RateLimitSnapshot(9, 10, 60.0), RateLimitSnapshot(900, 1000, 60.0))
+    quota.apply(first, RateLimitSnapshot(9, 10, 60.0), RateLimitSnapshot(900, 1000, 60.0))
     assert (quota.requests.left, quota.tokens.left) == (8, 860)

@@ -90,7 +90,7 @@ def test_a_circuit_that_opens_in_between_stops_it_with_what_had_happened(calls: 
         raise made[-1]
 
     calls.start(attempt)
-    calls.upstream.breaker.force_open()
+    calls.upstream.breaker.trip("other calls failed")
     calls.clock.pump([1, 1, 1])
     assert calls.results == made
     assert len(made) == 1

@@ -31,7 +31,7 @@ from tests.resilience.quotas import Bucket, FixedWindow, Server
 TARGET = CallTarget("https://model.example", "key", "model")
 #: Nothing but the retries themselves: no breaker, no cap, no budget of retries, no spacing of starts.
 BARE = UpstreamConfig(
-    BreakerConfig(failure_threshold=None, hang_seconds=None),
+    BreakerConfig(failure_threshold=1_000_000, hang_seconds=None),
     InFlightConfig(most=100_000, first=100_000),
     RetryBudgetConfig(most=1_000_000),
     queue=100_000,
@@ -178,7 +178,7 @@ def demand(kind: Callable[[Clock], Server], minutes: int, *, tells: bool) -> tup
         counted[answered.taken] += 1
         await deferLater(clock, chance.uniform(0.5, 1.5))
         if tells:
-            attempt.told(RateLimitSnapshot(answered.left, server.per_minute, answered.reset_at), None)
+            attempt.note_limits(RateLimitSnapshot(answered.left, server.per_minute, answered.reset_at), None)
         if not answered.taken:
             raise Throttled(answered.reset_at)
 

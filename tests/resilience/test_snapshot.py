@@ -70,7 +70,7 @@ def test_a_limit_as_it_is() -> None:
 def test_what_is_left_is_never_less_than_nothing() -> None:
     """A prompt may be larger than a whole limit, and limits without a reset are not waited for."""
     door = Door()
-    door.quota.tell(door.quota.send(1), RateLimitSnapshot(0, 100, None), RateLimitSnapshot(100, 100, 60.0))
+    door.quota.apply(door.quota.send(1), RateLimitSnapshot(0, 100, None), RateLimitSnapshot(100, 100, 60.0))
     door.quota.send(500)
     state = quota_state("http://a:1", door.quota)
     assert (state.requests_left, state.tokens_left) == (0, 0)
@@ -79,7 +79,7 @@ def test_what_is_left_is_never_less_than_nothing() -> None:
 def test_what_is_left_is_of_now() -> None:
     """Nobody asked since the reset: the limit is full again all the same."""
     door = Door()
-    door.quota.tell(door.quota.send(1), RateLimitSnapshot(0, 100, 60.0), RateLimitSnapshot(0, None, 60.0))
+    door.quota.apply(door.quota.send(1), RateLimitSnapshot(0, 100, 60.0), RateLimitSnapshot(0, None, 60.0))
     door.clock.advance(60)
     state = quota_state("http://a:1", door.quota)
     assert (state.requests_left, state.tokens_left) == (100, None)

@@ -125,7 +125,7 @@ def test_starts_that_find_a_connection_are_not_paced() -> None:
 def test_calls_of_one_model_are_paced_by_what_is_left_and_those_of_another_are_not() -> None:
     door = Door(cap=100)
     door.ask("a")
-    door.passages["a"].told(RateLimitSnapshot(remaining=10, limit=100, reset_at=10.0), None)
+    door.passages["a"].note_limits(RateLimitSnapshot(remaining=10, limit=100, reset_at=10.0), None)
     other = door.new_quota("other")
     for name in "bcd":
         door.ask(name)

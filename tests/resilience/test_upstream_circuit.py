@@ -43,14 +43,14 @@ def test_those_who_wait_are_told_at_once_when_a_call_hangs_though_nothing_else_h
     assert door.is_idle
 
 
-def test_those_who_wait_are_told_when_an_operator_closes_the_door() -> None:
+def test_those_who_wait_are_told_when_the_circuit_opens() -> None:
     door = Door()
     door.ask("a")
     door.ask("b")
-    door.upstream.breaker.force_open()
+    door.upstream.breaker.trip("it broke")
     assert isinstance(door.refused["b"], CircuitOpen)
     door.end("a")
-    assert door.upstream.breaker.state is CircuitState.FORCED_OPEN
+    assert door.upstream.breaker.state is CircuitState.OPEN
 
 
 def test_an_open_circuit_lets_one_probe_in_when_its_time_is_over_and_the_others_wait_for_it() -> None:

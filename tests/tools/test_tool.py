@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+import tools
 from tools.policy.decide import base_permission
 from tools.testing import WaitingTool
 from tools.tool import Category, NoArguments, Tool
@@ -36,3 +37,11 @@ def test_a_copy_of_a_tool_keeps_what_it_requires_and_warns_of_nothing() -> None:
     assert replace(STAY, name="wait").required_permission == 0
     assert replace(MOVE, name="walk").required_permission is None
     assert WaitingTool("wait").tool.required_permission is None
+
+
+def test_a_public_name_of_the_version_before_is_understood_with_the_present_one() -> None:
+    with pytest.warns(DeprecationWarning, match="tools.spoken is now called tools.strip_speech_label"):
+        assert tools.spoken is tools.strip_speech_label
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = tools.nothing
+    assert "spoken" not in tools.__all__

@@ -33,7 +33,7 @@ def test_no_label_is_off_the_ladder(kind: Kind, permission: int, world_text: int
 
 
 @given(st.lists(st.integers(0, TOP)))
-def test_a_sight_only_ever_falls_to_the_lowest_it_read(levels: list[int]) -> None:
+def test_what_is_in_view_only_ever_falls_to_the_lowest_it_read(levels: list[int]) -> None:
     trust = ContextTrust()
     for level in levels:
         before = trust.min_level

@@ -19,7 +19,7 @@ T = TypeVar("T")
 _log = Logger()
 
 
-async def within(
+async def run_within(
     limit: Callable[[], Deadline],
     work: Callable[[], Awaitable[T]],
     call: ToolCall,
@@ -30,7 +30,7 @@ async def within(
 
     Raises CancelledError only when `is_stopped` says that the cancellation is ours.
     """
-    begun = Deferred.fromCoroutine(_awaited(work))
+    begun = Deferred.fromCoroutine(_await(work))
     if not begun.called:
         begun = limit().bound(begun)
     try:
@@ -50,23 +50,23 @@ async def within(
     return NoAnswer(Status.CRASHED, f"{call.name} did not work because of an internal problem.")
 
 
-def text_of(answer: Answer | Labelled) -> str:
+def answer_text(answer: Answer | Labelled) -> str:
     """Return the answer as the model reads it."""
     bare = answer.answer if isinstance(answer, Labelled) else answer
     return bare if isinstance(bare, str) else bare.model_dump_json()
 
 
-def level_told(answer: Answer | Labelled) -> int | None:
+def answer_level(answer: Answer | Labelled) -> int | None:
     """Return the level the tool itself gives its answer, None when it gives none."""
     return answer.authority if isinstance(answer, Labelled | Written) else None
 
 
-def sources_told(answer: Answer | Labelled) -> tuple[str, ...]:
+def answer_sources(answer: Answer | Labelled) -> tuple[str, ...]:
     """Return the ids of those whose words the answer holds, as far as the tool says so."""
     return tuple(sorted(answer.sources)) if isinstance(answer, Labelled) else ()
 
 
-async def _awaited(work: Callable[[], Awaitable[T]]) -> T:
+async def _await(work: Callable[[], Awaitable[T]]) -> T:
     """Await `work()` in a coroutine, so that an error before its first await is handled like any other."""
     return await work()
 

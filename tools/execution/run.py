@@ -50,5 +50,5 @@ class RunState:
             call = with_checked(executed.call, parse_arguments(tool, executed.call))
         except ToolRetry:  # the tool takes other arguments by now
             call = executed.call
-        self.session.began(tool)
-        self.session.ended(call, tool, executed.status)
+        self.session.count_begun(tool)
+        self.session.count_ended(call, tool, executed.status)

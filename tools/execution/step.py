@@ -17,12 +17,12 @@ from llm.messages import ToolCall, ToolResult
 from tools.arguments import parse_arguments, with_checked
 from tools.context import ToolContext
 from tools.errors import NoAnswer, Status, ToolRetry
-from tools.execution.guarded import level_told, sources_told, text_of, within
+from tools.execution.guarded import answer_level, answer_sources, answer_text, run_within
 from tools.execution.run import RunState
-from tools.policy.binding import bound, check_unchanged, requirement_now
+from tools.policy.binding import bind, check_unchanged, find_requirement
 from tools.policy.decide import Refused, not_granted
-from tools.policy.explain import told_by
-from tools.policy.private import told_to_others
+from tools.policy.explain import name_source
+from tools.policy.private import keep_private
 from tools.requirement import Requirement
 from tools.result import EffectLog, Executed, Past
 from tools.text.clean import clean_heard, one_line
@@ -134,7 +134,7 @@ class Step:
             executed = self._no_such_tool(call)
         else:
             executed = await self._checked(index, call, tool)
-        self._run.session.trust.lower(executed.authority, told_by(call))  # the model sees it from now on
+        self._run.session.trust.lower(executed.authority, name_source(call))  # the model sees it from now on
         if self._on_executed is not None:
             self._on_executed(executed)
         return executed
@@ -149,7 +149,7 @@ class Step:
         except ToolRetry as wrong:
             return self._executed(call, tool, Status.FORMAT_ERROR, str(wrong))
         meant = with_checked(call, arguments)
-        if (kept := told_to_others(tool, meant, self._context, changed=session.has_changed)) is not None:
+        if (kept := keep_private(tool, meant, self._context, changed=session.has_changed)) is not None:
             return self._executed(call, tool, kept.status, kept.text)
         needed = await self._needed(index, meant, tool, arguments)
         if isinstance(needed, NoAnswer):
@@ -165,25 +165,25 @@ class Step:
         if self._stopped:
             raise CancelledError
         executed = await self._run_tool(call, tool, arguments, needed)
-        session.ended(meant, tool, executed.status)
+        session.count_ended(meant, tool, executed.status)
         if self._effects is not None:
             await self._effects.done(index, executed)
         return executed
 
     async def _needed(self, index: int, call: ToolCall, tool: Tool, arguments: Arguments) -> Requirement | NoAnswer:
         """Return what this call needs, as the tool found it out, and what it acts on when it must be approved."""
-        resolve, needed = tool.resolve, self._run.session.needed(tool)
+        resolve, needed = tool.resolve, self._run.session.requirement_of(tool)
         if resolve is not None:
             found = await self._within(call, tool, lambda: resolve(arguments, self._context))
             if self._stopped:
                 raise CancelledError
             if isinstance(found, NoAnswer):
                 return found
-            needed = self._run.session.needed(tool, found)
+            needed = self._run.session.requirement_of(tool, found)
         is_granted = self._context.granted is not None
         if not (self._run.session.needs_approval(index, call, tool, needed, self._context) or is_granted):
             return needed
-        covered = await self._within(call, tool, lambda: bound(tool, arguments, needed, self._context))
+        covered = await self._within(call, tool, lambda: bind(tool, arguments, needed, self._context))
         if self._stopped:
             raise CancelledError
         return covered
@@ -201,7 +201,7 @@ class Step:
         answer = await self._within(call, tool, lambda: reconcile(arguments, self._context))
         if isinstance(answer, NoAnswer):
             return unknown
-        executed = self._executed(call, tool, Status.DONE, text_of(answer), told=level_told(answer))
+        executed = self._executed(call, tool, Status.DONE, answer_text(answer), told=answer_level(answer))
         if self._effects is not None:
             await self._effects.done(index, executed)
         return executed
@@ -223,7 +223,7 @@ class Step:
 
         async def execute() -> Answer | Labelled:
             if needed.covers:  # it was approved; look again, because the intent was written down since then
-                check_unchanged(needed, await requirement_now(tool, with_checked(call, arguments), context))
+                check_unchanged(needed, await find_requirement(tool, with_checked(call, arguments), context))
             return await tool.execute(arguments, context)
 
         answer = await self._within(call, tool, execute)
@@ -232,13 +232,13 @@ class Step:
             sure = tool.category.reads or answer.status in {Status.FAILED, Status.UNHEARD}
             text = answer.text if sure else f"{answer.text} It may or may not have happened."
             return self._executed(call, tool, answer.status, text, seconds=seconds, told=answer.authority)
-        text, told = text_of(answer), level_told(answer)
-        sources = sources_told(answer)
+        text, told = answer_text(answer), answer_level(answer)
+        sources = answer_sources(answer)
         return self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told, sources=sources)
 
     async def _within(self, call: ToolCall, tool: Tool, work: Callable[[], Awaitable[T]]) -> T | NoAnswer:
         """Return what a tool's work gives in the time the tool has."""
-        return await within(
+        return await run_within(
             lambda: self._run.limit_for(tool),
             work,
             call,

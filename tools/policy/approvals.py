@@ -18,7 +18,7 @@ from llm.messages import ToolCall
 from tools.policy.binding import difference
 from tools.policy.repetition import canonical
 from tools.requirement import Pending, Requirement
-from tools.trust import Kind, Principal, bounded, label_of, rank
+from tools.trust import Kind, Principal, clamp_level, label_of, rank
 
 #: How long a request waits for a decision, and an approval for its use, in seconds (docs/policy.md, Approvals).
 SECONDS = 300.0
@@ -68,9 +68,9 @@ class Approvals:
         self, call: ToolCall, requirement: Requirement, requester: Principal | None, because: str = ""
     ) -> Pending:
         """Return the request for exactly this call. Asked again in time, it keeps its number and waits anew."""
-        return self.asked(call, requirement, requester, because)[1]
+        return self.ask(call, requirement, requester, because)[1]
 
-    def asked(
+    def ask(
         self, call: ToolCall, requirement: Requirement, requester: Principal | None, because: str = ""
     ) -> tuple[bool, Pending]:
         """Return whether the request is new, and the request as `request` gives it."""
@@ -81,7 +81,7 @@ class Approvals:
         if known is None:
             self._last_number += 1
             shown = requirement.shown or f"{call.name} {canonical(call.arguments)}"
-            permission = bounded(requirement.permission)
+            permission = clamp_level(requirement.permission)
             known = Pending(self._last_number, call.name, call.arguments, shown, requester, permission, 0.0)
             known = replace(known, commands=requirement.commands, covers=requirement.covers)
         if known.approved_by is None:

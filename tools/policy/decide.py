@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tools.policy.config import USUAL_LIMITS, EffectLimits
 from tools.requirement import Requirement
 from tools.tool import Category, Tool
-from tools.trust import Kind, Principal, bounded, label_of, rank
+from tools.trust import Kind, Principal, clamp_level, label_of, rank
 
 #: Commands that nobody can allow an assistant, by the names of Evennia 6.1 and similar ones elsewhere: code, passwords,
 #: permissions, the server, accounts and sessions, acting through another person, and what rewrites later commands
@@ -109,7 +109,7 @@ def decide(
 
 def authority_of(actor: Principal, requester: Principal | None, trust: int, world_text: int = 1) -> Authority:
     """Return what a call by `actor` for `requester` may draw on, with `trust` as the lowest level in view."""
-    return Authority(bounded(actor.permission), level_of(requester, world_text), trust)
+    return Authority(clamp_level(actor.permission), level_of(requester, world_text), trust)
 
 
 def level_of(requester: Principal | None, world_text: int = 1) -> int:
@@ -117,7 +117,7 @@ def level_of(requester: Principal | None, world_text: int = 1) -> int:
     if requester is None:
         return 0
     level = label_of(requester, world_text).authority
-    return min(level, bounded(requester.permission)) if requester.kind is Kind.WORLD else level
+    return min(level, clamp_level(requester.permission)) if requester.kind is Kind.WORLD else level
 
 
 def base_permission(tool: Tool, settings: Mapping[str, int]) -> int:

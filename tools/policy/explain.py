@@ -27,7 +27,7 @@ class Lack:
     for_people: str = ""
 
 
-def lack_of(
+def explain_lack(
     authority: Authority, requirement: Requirement, requester: Principal | None, trust: ContextTrust, tool: Tool
 ) -> Lack:
     """Say which of the three levels is too low, whose words lowered it, and how to lift that."""
@@ -52,7 +52,7 @@ def lack_of(
     return Lack(for_model, ". ".join([f"Why: {'; '.join(reasons)}", *lifts]) + ".")
 
 
-def told_by(call: ToolCall) -> str:
+def name_source(call: ToolCall) -> str:
     """Name the source of a call's answer: the tool, and what it was asked for."""
     asked = next((value for value in call.arguments.values() if isinstance(value, str)), "")
     about = f" of {one_line(asked, max_chars=_MAX_NAME)!r}" if asked else ""

@@ -17,7 +17,7 @@ from tools.tool import Reach, Tool
 from tools.trust import Principal, channel_id
 
 
-def told_to_others(tool: Tool, call: ToolCall, context: ToolContext, *, changed: bool = False) -> NoAnswer | None:
+def keep_private(tool: Tool, call: ToolCall, context: ToolContext, *, changed: bool = False) -> NoAnswer | None:
     """Return the result of a call that would reveal private words to others, None for a call that may go on.
 
     `call` has its checked arguments. `changed` says that the run has changed the game: it may be on an errand.
@@ -37,10 +37,10 @@ def told_to_others(tool: Tool, call: ToolCall, context: ToolContext, *, changed:
                 return None
         case _:
             pass
-    return _kept(context, changed=changed or context.has_changed)
+    return _refuse(context, changed=changed or context.has_changed)
 
 
-def _kept(context: ToolContext, *, changed: bool) -> NoAnswer:
+def _refuse(context: ToolContext, *, changed: bool) -> NoAnswer:
     """Return how a call that is not made ends, and what the model reads."""
     requester = context.requester
     if requester is None:

@@ -11,12 +11,12 @@ from tools.context import ToolContext
 from tools.errors import Status
 from tools.policy.config import PolicyConfig
 from tools.policy.decide import Allowed, Decision, NeedsApproval, Refused, SoFar, authority_of, base_permission, decide
-from tools.policy.explain import lack_of
+from tools.policy.explain import explain_lack
 from tools.policy.repetition import act_of
 from tools.requirement import Requirement
 from tools.text.clean import one_line
 from tools.tool import Category, Tool
-from tools.trust import TOP, ContextTrust, Kind, Principal, Source, bounded
+from tools.trust import TOP, ContextTrust, Kind, Principal, Source, clamp_level
 
 #: What the model is told when an approval no longer covers what it was given for.
 VOID = "Not done: the approval is void, because {why}. {tell}."
@@ -55,7 +55,7 @@ class PolicySession:
                     return Refused(void)
             case _:
                 assert_never(decision)
-        self.began(tool)
+        self.count_begun(tool)
         return Allowed()
 
     def needs_approval(
@@ -66,13 +66,13 @@ class PolicySession:
         self._calls += needs
         return needs
 
-    def began(self, tool: Tool) -> None:
+    def count_begun(self, tool: Tool) -> None:
         """Count an allowed call that begins."""
         self._calls += 1
         if tool.category is Category.ASYNC_REQUIRED:
             self._by_category[tool.category] += 1
 
-    def ended(self, call: ToolCall, tool: Tool, status: Status) -> None:
+    def count_ended(self, call: ToolCall, tool: Tool, status: Status) -> None:
         """Count an allowed call that is over, if its effect happened or may have."""
         if not _counts(tool) or status not in _MAYBE:
             return
@@ -96,9 +96,9 @@ class PolicySession:
         if not self.config.repetition.has(act := act_of(call.name, call.arguments)):
             self.config.repetition.note(act)
 
-    def needed(self, tool: Tool, found: Requirement | None = None) -> Requirement:
+    def requirement_of(self, tool: Tool, found: Requirement | None = None) -> Requirement:
         """Return what a call of the tool needs at least, with what was found out about this one."""
-        least = bounded(base_permission(tool, self.config.required_permission))
+        least = clamp_level(base_permission(tool, self.config.required_permission))
         return Requirement(least) if found is None else replace(found, permission=max(found.permission, least))
 
     def level(self, tool: Tool | None, status: Status, told: int | None) -> int:
@@ -112,13 +112,15 @@ class PolicySession:
         if tool.category is Category.ASYNC_REQUIRED:
             return 0  # the author of the answer is unknown here
         if status is Status.FAILED:
-            names = TOP if told is None else bounded(told)
+            names = TOP if told is None else clamp_level(told)
             return min(self._level_of(tool.source), self._level_of(Source.WORLD), names)
         if status is not Status.DONE:
             return TOP
         if told is None:
             return self._level_of(tool.source)
-        return min(bounded(told), self._level_of(Source.WORLD)) if tool.source is Source.WORLD else bounded(told)
+        return (
+            min(clamp_level(told), self._level_of(Source.WORLD)) if tool.source is Source.WORLD else clamp_level(told)
+        )
 
     def _level_of(self, source: Source) -> int:
         """Return the level of the answers of a tool with this source."""
@@ -126,7 +128,7 @@ class PolicySession:
             case Source.OPERATOR:
                 return TOP
             case Source.WORLD:
-                return bounded(self.config.world_text)
+                return clamp_level(self.config.world_text)
             case Source.WEB | Source.MEMORY | Source.ASSISTANT | Source.PLAYER:
                 return 0
             case _:
@@ -162,14 +164,14 @@ class PolicySession:
         """Use up the call's approval, or ask for one. Return what the model is told when there is none, else ""."""
         approvals, requester = self.config.approvals, context.requester
         authority = authority_of(context.actor, requester, self.trust.min_level, self.config.world_text)
-        lack = lack_of(authority, requirement, requester, self.trust, tool)
+        lack = explain_lack(authority, requirement, requester, self.trust, tool)
         if approvals is None:
             return f"You may not do this now. {_tell(requester)} that {reason}. {lack.for_model}".rstrip()
         if context.granted is not None or approvals.use(call, requirement, requester):
             return self._void(requirement, context)
         if void := approvals.why_not(call, requirement, requester):
             return VOID.format(why=void, tell=_tell(requester))
-        is_new, pending = approvals.asked(call, requirement, requester, lack.for_people)
+        is_new, pending = approvals.ask(call, requirement, requester, lack.for_people)
         if is_new:
             self.config.on_request(pending)
         number = f"approval number {pending.number}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from tools.text.invisible import few_marks, only_in_place, paired_isolates
+from tools.text.invisible import keep_in_place, keep_paired_isolates, limit_marks
 
 MAX_SPEECH_CHARS = 1200
 MAX_SPEECH_LINES = 12
@@ -92,11 +92,11 @@ def _visible(text: str) -> str:
     text = unicodedata.normalize("NFC", _DROPPED.sub("", text))
     for _ in range(_MAX_PASSES):
         # Dropping one character may join a letter and its accent, or leave another character without effect.
-        kept = unicodedata.normalize("NFC", paired_isolates(only_in_place(few_marks(text))))
+        kept = unicodedata.normalize("NFC", keep_paired_isolates(keep_in_place(limit_marks(text))))
         if kept == text:
             return text
         text = kept
-    return unicodedata.normalize("NFC", few_marks(_UNSEEN.sub("", text)))
+    return unicodedata.normalize("NFC", limit_marks(_UNSEEN.sub("", text)))
 
 
 def _tidy(text: str) -> str:

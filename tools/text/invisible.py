@@ -70,12 +70,12 @@ _CLOSE = "\u2069"
 _RUN = re.compile(r"[^\w\s]{3,}")
 
 
-def only_in_place(text: str) -> str:
+def keep_in_place(text: str) -> str:
     """Drop joiners, variation selectors and tags that do nothing where they stand."""
     return _IN_PLACE.sub(lambda found: "" if found["out"] else found[0], text)
 
 
-def paired_isolates(text: str) -> str:
+def keep_paired_isolates(text: str) -> str:
     """Drop isolates that have no other half on their line, nothing to isolate, or too many around them.
 
     An isolate that is left open turns the direction of all that follows, whoever wrote that.
@@ -97,12 +97,12 @@ def paired_isolates(text: str) -> str:
     return _ISOLATE.sub(lambda found: found[0] if found[0] == "\n" or found.start() in kept else "", text)
 
 
-def few_marks(text: str) -> str:
+def limit_marks(text: str) -> str:
     """Drop the marks of which a letter has too many."""
-    return _RUN.sub(_bearable, text)
+    return _RUN.sub(_limit_run, text)
 
 
-def _bearable(run: re.Match[str]) -> str:
+def _limit_run(run: re.Match[str]) -> str:
     kept: list[str] = []
     accents = marks = same = 0
     for char in run[0]:

@@ -17,24 +17,24 @@ _QUOTES = (('"', '"'), ("“", "”"), ("«", "»"), ("„", "“"))
 _SPEAKS = r"(?:says?|said|asks?|asked|replies|replied|answers?|answered)"
 
 
-def spoken(text: str, speaker_name: str) -> str:
+def strip_speech_label(text: str, speaker_name: str) -> str:
     """Return the bare words: 'Sage: Hello', 'Sage says, "Hello"' and '"Hello"' are all 'Hello'.
 
     Quotation marks are removed only when they hold everything and none stands inside.
     """
-    while (bare := _unquoted(_unnamed(text.strip(), speaker_name))) != text:
+    while (bare := _strip_quotes(_strip_name(text.strip(), speaker_name))) != text:
         text = bare
     return text
 
 
-def acted(text: str, actor_name: str) -> str:
+def strip_actor_name(text: str, actor_name: str) -> str:
     """Return the bare act, as it follows the actor's name: 'Sage smiles' and '*smiles*' are both 'smiles'."""
-    while (bare := _nameless(_unstarred(text.strip()), actor_name)) != text:
+    while (bare := _strip_actor(_strip_stars(text.strip()), actor_name)) != text:
         text = bare
     return text
 
 
-def _unnamed(text: str, name: str) -> str:
+def _strip_name(text: str, name: str) -> str:
     """Return `text` without a leading `name:`, or a `name says` before a quotation that runs to its end."""
     if not name:
         return text
@@ -43,12 +43,12 @@ def _unnamed(text: str, name: str) -> str:
     if label:
         return text[label.end() :]
     says = re.match(rf"{own}\s+{_SPEAKS}\s*[,:]?\s*(?=[\"“«„])", text, re.IGNORECASE)
-    if says and _unquoted(text[says.end() :]) != text[says.end() :]:
+    if says and _strip_quotes(text[says.end() :]) != text[says.end() :]:
         return text[says.end() :]
     return text
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     """Return `text` without the one pair of quotation marks that holds all of it."""
     for opening, closing in _QUOTES:
         inner = text[1:-1]
@@ -57,13 +57,13 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _unstarred(text: str) -> str:
+def _strip_stars(text: str) -> str:
     """Return `text` without the asterisks that hold all of it."""
     held = re.fullmatch(r"(\*+)([^*]+)\1", text)
     return held.group(2).strip() if held else text
 
 
-def _nameless(text: str, name: str) -> str:
+def _strip_actor(text: str, name: str) -> str:
     """Return `text` without the leading name, when words follow it."""
     own = re.match(rf"{re.escape(name)}\s+(?=\S)", text, re.IGNORECASE) if name else None
     return text[own.end() :] if own else text

@@ -7,7 +7,7 @@ from pydantic import Field
 from tools.context import ToolContext
 from tools.errors import ToolRetry
 from tools.text.clean import one_line
-from tools.text.wrapping import acted
+from tools.text.wrapping import strip_actor_name
 from tools.tool import Arguments, Category, Tool
 from tools.trust import Source
 
@@ -20,7 +20,7 @@ class EmoteArguments(Arguments):
 
 async def emote(arguments: EmoteArguments, context: ToolContext) -> str:
     """Act visibly and confirm it. Raises ToolRetry when nothing is left after cleaning."""
-    act = one_line(acted(arguments.text, context.actor.name))
+    act = one_line(strip_actor_name(arguments.text, context.actor.name))
     if not act:
         raise ToolRetry("There was no act in 'text'. Say what you do.")
     await context.world.emote(act)

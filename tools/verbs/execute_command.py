@@ -35,9 +35,9 @@ async def execute_command(arguments: ExecuteCommandArguments, context: ToolConte
 
     Raises ToolFailed when the line has become another command since it was allowed.
     """
-    command = await _resolved(arguments, context)
+    command = await _resolve(arguments, context)
     allowed = context.allowed
-    if allowed is None or (allowed.commands, allowed.shown) != (_names(command), command.line):
+    if allowed is None or (allowed.commands, allowed.shown) != ((command.full_name,), command.line):
         raise ToolFailed("This command means something else now. It was not done.")
     if command.permission > allowed.permission:
         raise ToolFailed("This command needs more permission now. It was not done.")
@@ -48,11 +48,11 @@ async def execute_command(arguments: ExecuteCommandArguments, context: ToolConte
 
 async def requirement(arguments: ExecuteCommandArguments, context: ToolContext) -> Requirement:
     """Return what the game requires for the command that this line is."""
-    command = await _resolved(arguments, context)
-    return Requirement(command.permission, _names(command), command.line, affects=command.affects)
+    command = await _resolve(arguments, context)
+    return Requirement(command.permission, (command.full_name,), command.line, affects=command.affects)
 
 
-async def _resolved(arguments: ExecuteCommandArguments, context: ToolContext) -> GameCommand:
+async def _resolve(arguments: ExecuteCommandArguments, context: ToolContext) -> GameCommand:
     """Return the command that the line is. Raises ToolRetry when it is more than one line or empty."""
     lines = arguments.command.strip().splitlines()
     if len(lines) > 1:
@@ -61,11 +61,6 @@ async def _resolved(arguments: ExecuteCommandArguments, context: ToolContext) ->
     if not line:
         raise ToolRetry("There was no command in 'command'. Write one line.")
     return await context.world.resolve(line)
-
-
-def _names(command: GameCommand) -> tuple[str, ...]:
-    """Return the command with its switches, as policy compares it."""
-    return ("/".join((command.name, *command.switches)),)
 
 
 EXECUTE_COMMAND = Tool(

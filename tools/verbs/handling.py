@@ -19,9 +19,7 @@ from tools.requirement import Requirement
 from tools.text.clean import clean_heard, one_line
 from tools.text.names import candidates, pick
 from tools.tool import Arguments, Category, Labelled, Reach, Tool
-
-#: What a command prints is trusted at most as a player's words: it may show what any player wrote.
-MOST_TRUST = 1
+from tools.verbs.execute_command import MOST_TRUST
 
 
 class ThingArguments(Arguments):
@@ -54,7 +52,7 @@ class _Handling:
         """What the game requires for all of the commands together."""
         return Requirement(
             max(command.permission for command in self.commands),
-            tuple("/".join((command.name, *command.switches)) for command in self.commands),
+            tuple(command.full_name for command in self.commands),
             "; ".join(command.line for command in self.commands),
             affects=self._affected if all(command.affects for command in self.commands) else None,
         )
@@ -66,24 +64,24 @@ class _Handling:
 
 async def _take(arguments: ThingArguments, context: ToolContext) -> _Handling:
     scene = await context.world.look()
-    if not _meant(arguments.thing, scene.things) and (held := _meant(arguments.thing, scene.carried)):
+    if not _find_meant(arguments.thing, scene.things) and (held := _find_meant(arguments.thing, scene.carried)):
         raise ToolFailed(f"You carry the {one_line(held[0].name)} already.", scene.min_level)
-    thing = await _found(arguments.thing, scene.things, scene, context, verb="get", what="Things here")
+    thing = await _find(arguments.thing, scene.things, scene, context, verb="get", what="Things here")
     return _Handling(thing, (await context.world.resolve(f"get {one_line(thing.name)}"),))
 
 
 async def _drop(arguments: ThingArguments, context: ToolContext) -> _Handling:
     scene = await context.world.look()
-    thing = await _found(arguments.thing, scene.carried, scene, context, verb="drop", what="You carry")
+    thing = await _find(arguments.thing, scene.carried, scene, context, verb="drop", what="You carry")
     return _Handling(thing, (await context.world.resolve(f"drop {one_line(thing.name)}"),))
 
 
 async def _give(arguments: GiveArguments, context: ToolContext) -> _Handling:
     """Prepare to give what is carried; a thing that only lies in the room is taken first."""
     scene = await context.world.look()
-    person = person_meant(arguments.person, scene)
+    person = find_person(arguments.person, scene)
     things = (*scene.carried, *scene.things)
-    thing = await _found(arguments.thing, things, scene, context, verb="get", what="Here are")
+    thing = await _find(arguments.thing, things, scene, context, verb="get", what="Here are")
     lines = [f"give {one_line(thing.name)} to {one_line(person.name)}"]
     if thing not in scene.carried:
         lines.insert(0, f"get {one_line(thing.name)}")
@@ -92,17 +90,17 @@ async def _give(arguments: GiveArguments, context: ToolContext) -> _Handling:
 
 async def take(arguments: ThingArguments, context: ToolContext) -> Labelled:
     """Take the thing and return what the game printed. Raises ToolFailed when the character does not have it then."""
-    return await _done(await _take(arguments, context), context)
+    return await _carry_out(await _take(arguments, context), context)
 
 
 async def drop(arguments: ThingArguments, context: ToolContext) -> Labelled:
     """Drop the thing and return what the game printed. Raises ToolFailed when the character still has it."""
-    return await _done(await _drop(arguments, context), context)
+    return await _carry_out(await _drop(arguments, context), context)
 
 
 async def give(arguments: GiveArguments, context: ToolContext) -> Labelled:
     """Give the thing and return what the game printed. Raises ToolFailed when the person did not get it."""
-    return await _done(await _give(arguments, context), context)
+    return await _carry_out(await _give(arguments, context), context)
 
 
 async def _take_needs(arguments: ThingArguments, context: ToolContext) -> Requirement:
@@ -124,7 +122,7 @@ async def _reconcile(_: ThingArguments, context: ToolContext) -> str:
     return f"You were interrupted. Now this is what you have:\n{has.model_dump_json()}"
 
 
-async def _done(handling: _Handling, context: ToolContext) -> Labelled:
+async def _carry_out(handling: _Handling, context: ToolContext) -> Labelled:
     """Run the commands in order. Raises ToolFailed when the first changes nothing; a later failure is only told."""
     now, allowed = handling.requirement, context.allowed
     if allowed is None or (allowed.commands, allowed.shown) != (now.commands, now.shown):
@@ -156,11 +154,11 @@ def _whereabouts(thing: Thing, scene: Scene) -> tuple[int, int]:
     return here, carried
 
 
-async def _found(
+async def _find(
     wanted: str, things: Sequence[Thing], scene: Scene, context: ToolContext, *, verb: str, what: str
 ) -> Thing:
     """Find the thing meant, by its name or by another the game knows. Raises ToolFailed that says what there is."""
-    meant = _meant(wanted, things) or await _by_another_name(wanted, things, verb, context)
+    meant = _find_meant(wanted, things) or await _by_another_name(wanted, things, verb, context)
     if meant and len({one.name for one in meant}) == 1:
         return meant[0]
     try:
@@ -170,7 +168,7 @@ async def _found(
         raise
 
 
-def _meant(wanted: str, things: Sequence[Thing]) -> list[Thing]:
+def _find_meant(wanted: str, things: Sequence[Thing]) -> list[Thing]:
     return [things[at] for at in candidates(wanted, [thing.name for thing in things])]
 
 
@@ -187,7 +185,7 @@ async def _by_another_name(wanted: str, things: Sequence[Thing], verb: str, cont
     return [thing for thing in things if thing.id and thing.id in found]
 
 
-def person_meant(wanted: str, scene: Scene) -> Person:
+def find_person(wanted: str, scene: Scene) -> Person:
     """Find the person meant. Raises ToolFailed that says who is here."""
     if not scene.people:
         raise ToolFailed("Nobody else is here.")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tools.context import ToolContext
 from tools.tool import Category, Labelled, NoArguments, Tool
-from tools.verbs.sight import SceneView, seen
+from tools.verbs.sight import SceneView, label_scene
 
 
 async def look(_: NoArguments, context: ToolContext) -> SceneView | Labelled:
     """Return the room with its exits, people and things."""
-    return seen(await context.world.look())
+    return label_scene(await context.world.look())
 
 
 LOOK = Tool(

@@ -7,7 +7,7 @@ from pydantic import Field
 from tools.context import ToolContext
 from tools.text.clean import one_line
 from tools.tool import Arguments, Category, Labelled, Reach, Tool
-from tools.verbs.sight import SceneView, seen, view
+from tools.verbs.sight import SceneView, label_scene, show_scene
 
 
 class MoveArguments(Arguments):
@@ -21,12 +21,12 @@ async def move(arguments: MoveArguments, context: ToolContext) -> SceneView | La
     there = await context.world.move(one_line(arguments.direction))
     if context.following is not None:
         context.following.look_for_leader(there.people)
-    return seen(there)
+    return label_scene(there)
 
 
 async def reconcile(_: MoveArguments, context: ToolContext) -> str:
     """Tell where the character is now, when it is not known whether it walked."""
-    there = view(await context.world.look())
+    there = show_scene(await context.world.look())
     return f"You were interrupted while walking. Now you see:\n{there.model_dump_json()}"
 
 

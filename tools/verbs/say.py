@@ -7,7 +7,7 @@ from pydantic import Field
 from tools.context import ToolContext
 from tools.errors import ToolRetry, Unheard
 from tools.text.clean import clean_speech, one_line
-from tools.text.wrapping import MAX_WORDS, Words, spoken
+from tools.text.wrapping import MAX_WORDS, Words, strip_speech_label
 from tools.tool import Arguments, Category, Tool
 from tools.trust import Kind, Source
 
@@ -27,11 +27,11 @@ async def say(arguments: SayArguments, context: ToolContext) -> str:
 
     Raises Unheard when none of those who asked would hear it, and it cannot be told them where they are.
     """
-    words = clean_speech(spoken(arguments.text, context.actor.name))
+    words = clean_speech(strip_speech_label(arguments.text, context.actor.name))
     if not words:
         raise ToolRetry("There were no words in 'text'. Say something.")
     _check_heard(context)
-    await context.world.say(context.cited(words))
+    await context.world.say(context.cite(words))
     return "You said it. Everybody in the room heard you."
 
 

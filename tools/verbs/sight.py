@@ -27,24 +27,24 @@ class SceneView(BaseModel):
     you_carry: list[str]
 
 
-def seen(scene: Scene) -> SceneView | Labelled:
+def label_scene(scene: Scene) -> SceneView | Labelled:
     """Return the scene as a model reads it, with the level of the least trusted author of any part."""
     level = scene.min_level
-    return view(scene) if level is None else Labelled(view(scene), level)
+    return show_scene(scene) if level is None else Labelled(show_scene(scene), level)
 
 
-def view(scene: Scene) -> SceneView:
+def show_scene(scene: Scene) -> SceneView:
     """Return `scene` with every text cleaned: names and descriptions are written by strangers."""
     return SceneView(
         room=one_line(scene.room),
         description=clean_heard(scene.description),
         exits=[one_line(way) for way in scene.exits],
-        people=[somebody(person) for person in scene.people],
+        people=[show_person(person) for person in scene.people],
         things=[one_line(thing.name) for thing in scene.things],
         you_carry=[one_line(thing.name) for thing in scene.carried],
     )
 
 
-def somebody(person: Person) -> Somebody:
+def show_person(person: Person) -> Somebody:
     """Return `person` by name."""
     return Somebody(name=one_line(person.name), is_ai=person.is_ai)

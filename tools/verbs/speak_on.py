@@ -7,7 +7,7 @@ from pydantic import Field
 from tools.context import ToolContext
 from tools.errors import ToolRetry
 from tools.text.clean import one_line
-from tools.text.wrapping import MAX_WORDS, Words, spoken
+from tools.text.wrapping import MAX_WORDS, Words, strip_speech_label
 from tools.tool import Arguments, Category, Reach, Tool
 
 
@@ -20,11 +20,11 @@ class ChannelArguments(Arguments):
 
 async def speak_on(arguments: ChannelArguments, context: ToolContext) -> str:
     """Speak on the channel and confirm it. Raises ToolRetry when no word is left after cleaning."""
-    words = one_line(spoken(arguments.text, context.actor.name))
+    words = one_line(strip_speech_label(arguments.text, context.actor.name))
     if not words:
         raise ToolRetry("There were no words in 'text'. Say something.")
     channel = one_line(arguments.channel)
-    await context.world.speak_on(channel, " ".join(context.cited(words).split()))
+    await context.world.speak_on(channel, " ".join(context.cite(words).split()))
     return f"You said it on {channel}. Everybody who listens there heard it."
 
 

@@ -12,8 +12,8 @@ from tools.context import ToolContext
 from tools.errors import ToolFailed
 from tools.text.clean import one_line
 from tools.tool import Arguments, Category, Labelled, NoArguments, Reach, Tool
-from tools.verbs.handling import person_meant
-from tools.verbs.sight import SceneView, seen, view
+from tools.verbs.handling import find_person
+from tools.verbs.sight import SceneView, label_scene, show_scene
 
 SWITCHED_OFF = "You follow nobody in this game. It was not done."
 
@@ -30,7 +30,7 @@ async def follow(arguments: FollowArguments, context: ToolContext) -> str | Labe
     Raises ToolFailed for a person who is not here, for another assistant, and where following is switched off.
     """
     scene = await context.world.look()
-    person = person_meant(arguments.person, scene)
+    person = find_person(arguments.person, scene)
     name = one_line(person.name)
     if person.is_ai or not person.id:
         raise ToolFailed(f"You cannot follow {name}: you follow people only.", scene.min_level)
@@ -53,7 +53,7 @@ async def home(_: NoArguments, context: ToolContext) -> SceneView | Labelled:
     scene = await context.world.go_home()
     if context.following is not None:
         context.following.end()
-    return seen(scene)
+    return label_scene(scene)
 
 
 async def _reconcile_follow(_: FollowArguments, __: ToolContext) -> str:
@@ -68,7 +68,7 @@ async def _reconcile_stay(_: NoArguments, context: ToolContext) -> str:
 
 async def _reconcile_home(_: NoArguments, context: ToolContext) -> str:
     """Tell where the character is now."""
-    there = view(await context.world.look())
+    there = show_scene(await context.world.look())
     return f"You were interrupted on the way home. Now you see:\n{there.model_dump_json()}"
 
 

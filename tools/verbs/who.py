@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from tools.context import ToolContext
 from tools.tool import Category, Labelled, NoArguments, Tool
-from tools.verbs.sight import Somebody, somebody
+from tools.verbs.sight import Somebody, show_person
 
 
 class Present(BaseModel):
@@ -18,7 +18,7 @@ class Present(BaseModel):
 async def who(_: NoArguments, context: ToolContext) -> Present | Labelled:
     """Return everybody in the game, AIs marked; trusted as the least trusted author of these names."""
     people = await context.world.who()
-    present = Present(people=[somebody(person) for person in people])
+    present = Present(people=[show_person(person) for person in people])
     levels = [person.authority for person in people if person.authority is not None]
     return Labelled(present, min(levels)) if levels else present
 

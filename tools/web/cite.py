@@ -43,7 +43,7 @@ _CODE_AFTER = re.compile(r"\(|:[ \t]*\S*//|\]|\[(?!\d)|\.\w|\w|[ \t]*(?:[+*/<>]|
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class NumberedSource:
     """One source and its number."""
 
     number: int
@@ -55,19 +55,19 @@ class Citations:
     """The sources of one conversation turn. A URL has one number, whether it was found or opened."""
 
     def __init__(self) -> None:
-        self._by_url: dict[str, Cited] = {}
+        self._by_url: dict[str, NumberedSource] = {}
 
     def number(self, url: str, title: str = "") -> int:
         """Return the number of this source, a new one for a new URL. The first title is kept."""
-        # Where the web is used, `urls` is loaded since the start; without the web nothing is cited.
+        # Where the web is used, this is loaded since the start; without the web nothing is cited.
         from tools.web.fetch.url import normal_url  # noqa: PLC0415  (two parsers and the table of addresses)
 
         key = normal_url(url)
         known = self._by_url.get(key)
         if known is None:
-            known = Cited(len(self._by_url) + 1, url, title)
+            known = NumberedSource(len(self._by_url) + 1, url, title)
         elif title and not known.title:
-            known = Cited(known.number, known.url, title)
+            known = NumberedSource(known.number, known.url, title)
         self._by_url[key] = known
         return known.number
 
@@ -76,46 +76,46 @@ class Citations:
         return len(self._by_url)
 
     @property
-    def known(self) -> tuple[Cited, ...]:
+    def known(self) -> tuple[NumberedSource, ...]:
         """All sources, by number."""
         return tuple(self._by_url.values())
 
-    def of(self, numbers: Iterable[int]) -> tuple[Cited, ...]:
+    def of(self, numbers: Iterable[int]) -> tuple[NumberedSource, ...]:
         """Return the sources with these numbers, in the order given; unknown numbers are left out."""
         known = self.known
         return tuple(known[number - 1] for number in numbers if 0 < number <= len(known))
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedText:
     """A text without marks of unknown sources, and the numbers it uses in the order of first use."""
 
     text: str
     used: tuple[int, ...]
 
 
-def checked(text: str, citations: Citations) -> Checked:
+def check_marks(text: str, citations: Citations) -> CheckedText:
     """Return `text` without marks of unknown sources. Checking the result again changes nothing."""
     count = len(citations)
     if not count:
-        return Checked(text, ())
-    once = _walked(text, count)
+        return CheckedText(text, ())
+    once = _walk(text, count)
     for _ in range(_MAX_WALKS):  # removing a mark may have joined the parts of another
-        before, once = once, _walked(once.text, count)
+        before, once = once, _walk(once.text, count)
         if once.text == before.text:
             break
     return once
 
 
-def _walked(text: str, count: int) -> Checked:
+def _walk(text: str, count: int) -> CheckedText:
     """Return `text` after one walk."""
     check = _Check(count)
     pieces = enumerate(_CODE.split(text))  # the odd pieces are code
     whole = "".join(piece if place % 2 else check.plain(piece, starts=place == 0) for place, piece in pieces)
-    return Checked(whole, tuple(check.used))
+    return CheckedText(whole, tuple(check.used))
 
 
-def _plain_line(source: Cited) -> str:
+def _plain_line(source: NumberedSource) -> str:
     """Return `[1] Title (host)`, which any world can show."""
     from tools.web.fetch.url import host_of  # noqa: PLC0415  (as above)
 
@@ -129,7 +129,9 @@ def _plain_line(source: Cited) -> str:
 _NO_BRACKETS = str.maketrans("[]\u3010\u3011", "()()")
 
 
-def footer(sources: Iterable[Cited], line: Callable[[Cited], str] = _plain_line, *, most: int = MAX_SHOWN) -> str:
+def footer(
+    sources: Iterable[NumberedSource], line: Callable[[NumberedSource], str] = _plain_line, *, most: int = MAX_SHOWN
+) -> str:
     """Return the sources, one a line under "Sources:"; empty when there are none.
 
     `line` formats one source: a world that has links passes its own. The lines are clean text; a world's markup must
@@ -155,9 +157,9 @@ class WebTurn:
     citations: Citations = field(default_factory=Citations)
     focused: bool = False
 
-    def cited(self, words: str) -> str:
+    def add_sources(self, words: str) -> str:
         """Return the words without marks of unknown sources, followed by the sources that they name."""
-        found = checked(words, self.citations)
+        found = check_marks(words, self.citations)
         if not found.used:
             return found.text
         return f"{found.text}\n{footer(self.citations.of(found.used))}"

@@ -1,4 +1,4 @@
-"""The one error of the web tools, with a kind that says who can do something about it.
+"""The one error of the web tools, with a kind that says whether the owner, the model or time can mend it.
 
 WebError
 ├── POLICY             the address, the port or the domain is not allowed; no request was sent
@@ -19,7 +19,7 @@ from enum import StrEnum
 
 
 class ErrorKind(StrEnum):
-    """What went wrong, and so who can do something about it."""
+    """What went wrong, and so whether the owner, the model or time can mend it."""
 
     POLICY = "policy"
     BAD_REQUEST = "bad_request"

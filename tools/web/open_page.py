@@ -13,8 +13,7 @@ from tools.trust import Source
 from tools.web.advice import advice, log_failure
 from tools.web.cite import WebTurn, turn_of
 from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.url import MAX_URL_CHARS, parse
-from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
+from tools.web.fetch.url import MAX_URL_CHARS, UrlOrigin, UrlPolicy, parse
 from tools.web.results import OpenPageToolResult
 from tools.web.source.answers import WebPage
 from tools.web.source.paging import part_of
@@ -51,7 +50,7 @@ def open_page_tool(
         """Return the page, or a result that says what is wrong and what to do."""
         turn = turn_of(context)
         try:
-            url = _allowed(arguments.url, policy, turn)
+            url = _parse_allowed(arguments.url, policy, turn)
             length = min(arguments.max_length or max_page_length, max_page_length)
             page = part_of(await pages.ask(url), arguments.offset, length)
         except WebError as error:
@@ -81,7 +80,7 @@ def open_page_tool(
     )
 
 
-def _allowed(url: str, policy: UrlPolicy, turn: WebTurn) -> str:
+def _parse_allowed(url: str, policy: UrlPolicy, turn: WebTurn) -> str:
     """Return the address in its normal form. Raises WebError when it may not be opened."""
     safe = parse(url.strip(), policy)
     if policy.url_origin is UrlOrigin.SEEN and safe not in turn.seen:

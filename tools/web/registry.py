@@ -23,7 +23,7 @@ from tools.web.source.protocol import ReadProvider, SearchProvider
 Chosen = TypeVar("Chosen", bound=ProviderOptions)
 
 
-class Making(Protocol):
+class MakeProvider(Protocol):
     """A provider's class, or a function like one. Raises ValueError when it cannot work with these settings."""
 
     def __call__(self, shared: Shared, key: str, url: str, options: Any) -> Any:  # Any: each has options of its own
@@ -32,13 +32,13 @@ class Making(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class ProviderSpec:
     """How to make a provider: its class, its options, what it needs, and its usual address.
 
     A key is bound to the address, so a provider that takes a key and has a usual address names it here.
     """
 
-    make: Making
+    make: MakeProvider
     options: type[ProviderOptions] = ProviderOptions
     needs_key: bool = False
     needs_url: bool = False
@@ -54,18 +54,18 @@ class ProviderSettings:
     options: Mapping[str, object] = field(default_factory=dict)
 
 
-_TAVILY = Maker(TavilyProvider, TavilyOptions, usual_url=tavily.URL)
+_TAVILY = ProviderSpec(TavilyProvider, TavilyOptions, usual_url=tavily.URL)
 
 #: In the order in which an owner reads them, those that need no key first.
-SEARCH_PROVIDERS: dict[str, Maker] = {
-    "duckduckgo": Maker(DuckDuckGoSearchProvider, DuckDuckGoOptions),
+SEARCH_PROVIDERS: dict[str, ProviderSpec] = {
+    "duckduckgo": ProviderSpec(DuckDuckGoSearchProvider, DuckDuckGoOptions),
     "tavily": _TAVILY,
-    "searxng": Maker(SearxngSearchProvider, SearxngOptions, needs_url=True),
-    "perplexity": Maker(PerplexitySearchProvider, PerplexityOptions, needs_key=True, usual_url=perplexity.URL),
-    "brave": Maker(BraveSearchProvider, BraveOptions, needs_key=True, usual_url=brave.URL),
+    "searxng": ProviderSpec(SearxngSearchProvider, SearxngOptions, needs_url=True),
+    "perplexity": ProviderSpec(PerplexitySearchProvider, PerplexityOptions, needs_key=True, usual_url=perplexity.URL),
+    "brave": ProviderSpec(BraveSearchProvider, BraveOptions, needs_key=True, usual_url=brave.URL),
 }
 
-READ_PROVIDERS: dict[str, Maker] = {
+READ_PROVIDERS: dict[str, ProviderSpec] = {
     "tavily": _TAVILY,
 }
 
@@ -76,7 +76,7 @@ class Providers:
     def __init__(self, shared: Shared, settings: Mapping[str, ProviderSettings] | None = None) -> None:
         self._shared = shared
         self._settings = dict(settings or {})
-        self._made: dict[tuple[str, Maker], Any] = {}
+        self._made: dict[tuple[str, ProviderSpec], Any] = {}
 
     def search(self, name: str) -> SearchProvider:
         """Return the search provider of this name. Raises ValueError that says what is wrong with its settings."""
@@ -104,27 +104,27 @@ class Providers:
         if hasattr(provider, "close"):
             provider.close()
 
-    def _provider(self, name: str, makers: Mapping[str, Maker], setting: str) -> Any:
-        maker = makers.get(name)
-        if maker is None:
-            raise ValueError(f"{setting} {name!r} is unknown; there are {', '.join(sorted(makers))}")
-        if (name, maker) not in self._made:
-            self._made[name, maker] = made(name, maker, self._settings.get(name), self._shared)
-        return self._made[name, maker]
+    def _provider(self, name: str, specs: Mapping[str, ProviderSpec], setting: str) -> Any:
+        spec = specs.get(name)
+        if spec is None:
+            raise ValueError(f"{setting} {name!r} is unknown; there are {', '.join(sorted(specs))}")
+        if (name, spec) not in self._made:
+            self._made[name, spec] = make_provider(name, spec, self._settings.get(name), self._shared)
+        return self._made[name, spec]
 
 
-def made(name: str, maker: Maker, settings: ProviderSettings | None, shared: Shared) -> Any:
+def make_provider(name: str, spec: ProviderSpec, settings: ProviderSettings | None, shared: Shared) -> Any:
     """Make the provider that the settings describe. Raises ValueError."""
     settings = settings or ProviderSettings()
-    refuse_what_is_missing(name, maker, settings)
-    return maker.make(shared, settings.key, settings.url, options_of(name, maker.options, settings))
+    refuse_what_is_missing(name, spec, settings)
+    return spec.make(shared, settings.key, settings.url, options_of(name, spec.options, settings))
 
 
-def refuse_what_is_missing(name: str, maker: Maker, settings: ProviderSettings) -> None:
+def refuse_what_is_missing(name: str, spec: ProviderSpec, settings: ProviderSettings) -> None:
     """Raise ValueError when a key or an address is missing that the provider needs."""
-    if maker.needs_key and not settings.key:
+    if spec.needs_key and not settings.key:
         raise ValueError(f"{name} needs a key")
-    if maker.needs_url and not settings.url:
+    if spec.needs_url and not settings.url:
         raise ValueError(f"{name} needs the address (url) of your server")
 
 
@@ -133,10 +133,10 @@ def options_of(name: str, options: type[Chosen], settings: ProviderSettings) -> 
     try:
         return options.model_validate(dict(settings.options))
     except ValidationError as error:
-        raise ValueError(f"{name}: {_said(error, options)}") from None
+        raise ValueError(f"{name}: {_first_error(error, options)}") from None
 
 
-def _said(error: ValidationError, options: type[ProviderOptions]) -> str:
+def _first_error(error: ValidationError, options: type[ProviderOptions]) -> str:
     """Return the first thing wrong with the options, without their values."""
     first = error.errors(include_input=False, include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])

@@ -7,17 +7,17 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 
-class _Told(BaseModel):
+class _WithoutEmpty(BaseModel):
     """Leaves fields that say nothing out of the JSON a model is given; `model_dump` has them all."""
 
     model_config = ConfigDict(frozen=True)
 
     @model_serializer(mode="wrap", when_used="json")
-    def _without_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _drop_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {name: value for name, value in serialize(self).items() if value not in (None, "", [])}
 
 
-class SearchResultItem(_Told):
+class SearchResultItem(_WithoutEmpty):
     """One hit and the number to cite it by."""
 
     citation_id: int
@@ -40,12 +40,12 @@ class WebSearchToolResult(BaseModel):
     sources: list[str] = []
 
     @model_serializer(mode="wrap", when_used="json")
-    def _told_once(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _drop_sources(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         told: dict[str, Any] = serialize(self)
         return {name: told[name] for name in ("results", "message") if name == "results" or told[name]}
 
 
-class OpenPageToolResult(_Told):
+class OpenPageToolResult(_WithoutEmpty):
     """A page or the part of it that was asked for, or why there is none.
 
     `original_length` is of the whole page, when known; `truncated` when `content` is not all of it. It is

@@ -19,10 +19,9 @@ from tools.trust import Source
 from tools.web.advice import NOTHING_FOUND, advice, log_failure
 from tools.web.cite import WebTurn, footer, turn_of
 from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.hosts import domain
+from tools.web.fetch.hosts import is_domain, normal_domain
 from tools.web.results import SearchResultItem, WebSearchToolResult
-from tools.web.search.filtering import focused
-from tools.web.search.query import is_domain
+from tools.web.search.filtering import focus
 from tools.web.source.answers import Hits
 from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange, WebSource
 
@@ -82,10 +81,10 @@ def web_search_tool(
         except WebError as error:
             log_failure("web_search", error)
             raise ToolFailed(advice(error, now())) from error
-        left_out = [f"Left out, because they are no web sites: {_named(bad)}."] if bad else []
+        left_out = [f"Left out, because they are no web sites: {_list_names(bad)}."] if bad else []
         notes = [*left_out, *([note] if note else []), *hits.notes]
         turn = turn_of(context)
-        return _told(focused(hits, query.text) if turn.focused else hits, notes, turn)
+        return _result_of(focus(hits, query.text) if turn.focused else hits, notes, turn)
 
     return Tool(
         name="web_search",
@@ -111,10 +110,10 @@ async def _search(source: WebSource[SearchQuery, Hits], query: SearchQuery) -> t
         if hits or not query.allowed_domains:
             return hits, ""
     hits = await source.ask(replace(query, allowed_domains=()))
-    return hits, f"{why} {_named(query.allowed_domains)}; this is from other sites."
+    return hits, f"{why} {_list_names(query.allowed_domains)}; this is from other sites."
 
 
-def _told(hits: Sequence[SearchResult], notes: Sequence[str], turn: WebTurn) -> WebSearchToolResult:
+def _result_of(hits: Sequence[SearchResult], notes: Sequence[str], turn: WebTurn) -> WebSearchToolResult:
     """Return the result for the model, and note its addresses as shown."""
     items = []
     for hit in hits:
@@ -129,11 +128,11 @@ def _told(hits: Sequence[SearchResult], notes: Sequence[str], turn: WebTurn) -> 
 def _domains(written: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the domains among the names, as hosts are compared, and the names that are no domains."""
     names = [name for name in written if name.strip()]
-    good = {name: domain(name) for name in names}
+    good = {name: normal_domain(name) for name in names}
     bad = tuple(name for name in names if not is_domain(good[name]))
     domains = dict.fromkeys(good[name] for name in names if name not in bad)
     return tuple(domains)[:MAX_DOMAINS], bad
 
 
-def _named(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return one_line(", ".join(name[:80] for name in names[:_MAX_NAMED]), max_chars=200)

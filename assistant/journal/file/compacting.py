@@ -31,7 +31,7 @@ def is_due(db: sqlite3.Connection) -> bool:
     return bool(pages >= MIN_PAGES and free > FREE_SHARE * pages)
 
 
-def compacted(db: sqlite3.Connection) -> bool:
+def compact_file(db: sqlite3.Connection) -> bool:
     """Rewrite the file. Return False when deleted data is still there, for example as another process reads the log.
 
     Call it outside any transaction. Needs room for the file twice.

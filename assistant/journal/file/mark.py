@@ -64,7 +64,7 @@ class Mark:
             forget_mark(self._journal)
 
 
-def promised(path: Path) -> tuple[str, int]:
+def read_mark(path: Path) -> tuple[str, int]:
     """Return which journal the mark is of, and its last promised write: `("", 0)` without a readable mark."""
     try:
         with beside(path, "-mark").open(encoding="ascii", errors="replace") as file:
@@ -125,5 +125,5 @@ def _value(db: sqlite3.Connection, key: str) -> str:
 
 
 def _line(name: str, number: int) -> bytes:
-    told = f"{name} {number:020}"
-    return f"{told} {crc32(told.encode()):08x}\n".encode()
+    line = f"{name} {number:020}"
+    return f"{line} {crc32(line.encode()):08x}\n".encode()

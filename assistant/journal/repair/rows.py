@@ -38,7 +38,7 @@ class _Table:
             for value, kind, needed in zip(values, self.types, self.needed, strict=True)
         )
 
-    def numbered(self, rowid: int, values: Sequence[Value]) -> tuple[Value, ...]:
+    def row_of(self, rowid: int, values: Sequence[Value]) -> tuple[Value, ...]:
         """Return the values of a row in a page as SQLite gives them; empty when they are of another table."""
         missing = len(self.types) - len(values)
         if not 0 <= missing <= len(self.defaults):
@@ -78,9 +78,9 @@ class Rows:
         for is_settled in (True, False):
             for row in found:
                 for table in self._tables:
-                    values = table.numbered(row.rowid, row.values)
-                    if table.takes(values) and _settled(table.name, values) == is_settled:
-                        self.saved += self._inserted(table, values)
+                    values = table.row_of(row.rowid, row.values)
+                    if table.takes(values) and _is_settled(table.name, values) == is_settled:
+                        self.saved += self._insert(table, values)
         self.places += bool(pages.broken)
 
     def _carry(self, source: sqlite3.Connection, table: _Table, columns: Sequence[str]) -> None:
@@ -108,7 +108,7 @@ class Rows:
             for rowid, *values in source.execute(read, (low, high)):
                 reached = rowid + 1
                 if table.takes(values):
-                    self.saved += self._inserted(table, values)
+                    self.saved += self._insert(table, values)
                 else:
                     self._note_bad(rowid)
         except (sqlite3.DatabaseError, UnicodeError):
@@ -117,7 +117,7 @@ class Rows:
             self._note_bad(high)
         return None
 
-    def _inserted(self, table: _Table, values: Sequence[object]) -> bool:
+    def _insert(self, table: _Table, values: Sequence[object]) -> bool:
         try:
             return self._target.execute(table.insert, values).rowcount > 0
         except (sqlite3.IntegrityError, OverflowError, UnicodeError):
@@ -153,7 +153,7 @@ def _first_default(columns: Sequence[tuple[Any, ...]]) -> int:
     return max((place + 1 for place, column in enumerate(columns) if column[4] is None), default=0)
 
 
-def _settled(table: str, values: Sequence[Value]) -> bool:
+def _is_settled(table: str, values: Sequence[Value]) -> bool:
     """Tell whether the row is of something finished: a closed run, or an event that is not pending."""
     if table == "runs":
         return values[4] is not None

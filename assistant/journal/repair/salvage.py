@@ -110,7 +110,7 @@ def _carry(path: Path, scratch: Path, target: sqlite3.Connection, schema: Schema
     """Copy the rows that the tables' trees lead to, and then the other rows found in the pages."""
     log = beside(path, "-wal")
     data = with_log(path.read_bytes(), log.read_bytes() if log.exists() else b"")
-    scratch.write_bytes(_padded(data))
+    scratch.write_bytes(_pad(data))
     rows = Rows(target)
     target.execute("BEGIN IMMEDIATE")
     try:
@@ -133,7 +133,7 @@ def _version(path: Path, schema: Schema) -> int:
     return version if 0 < version <= schema.version else schema.version
 
 
-def _padded(data: bytes) -> bytes:
+def _pad(data: bytes) -> bytes:
     """Pad a file that was cut off with zeros up to the size in its header: SQLite does not open a shorter one."""
     pages = -(-len(data) // PAGE_BYTES)
     claimed = int.from_bytes(data[28:32], "big")

@@ -38,13 +38,13 @@ def broken_frames(log: Path) -> int:
     """Return how many frames before the last whole commit are garbled: 0 when the log is sound, torn or missing."""
     if not log.is_file():
         return 0
-    frames = _committed(log.read_bytes())
+    frames = _committed_frames(log.read_bytes())
     return sum(not frame.good for frame in frames)
 
 
 def with_log(data: bytes, log: bytes) -> bytes:
     """Return the database with the pages of its log in place, without the garbled ones."""
-    frames = _committed(log)
+    frames = _committed_frames(log)
     if not frames:
         return data
     pages = bytearray(data)
@@ -57,7 +57,7 @@ def with_log(data: bytes, log: bytes) -> bytes:
     return bytes(pages)
 
 
-def _committed(data: bytes) -> list[_Frame]:
+def _committed_frames(data: bytes) -> list[_Frame]:
     """Return the frames up to the end of the last whole transaction.
 
     A transaction after it was cut short by a kill or a power cut and never acknowledged, as each commit is on disk
@@ -94,11 +94,11 @@ def _frames(data: bytes) -> Iterator[_Frame]:
     size = _FRAME_BYTES + PAGE_BYTES
     for at in range(_HEADER_BYTES, len(data) - size + 1, size):
         head, page = data[at : at + 16], data[at + _FRAME_BYTES : at + size]
-        told: Sums = struct.unpack(">II", data[at + 16 : at + _FRAME_BYTES])
+        stored: Sums = struct.unpack(">II", data[at + 16 : at + _FRAME_BYTES])
         ours = head[8:16] == salts
-        good = ours and _checksum(order, head[:8] + page, sums) == told
+        good = ours and _checksum(order, head[:8] + page, sums) == stored
         yield _Frame(head, page, good, is_commit=ours and head[4:8] != b"\0\0\0\0")
-        sums = told
+        sums = stored
 
 
 def _order(data: bytes) -> str:

@@ -15,11 +15,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.journal.codec import unsealed
+from assistant.journal.codec import unseal
 from assistant.journal.errors import BrokenRecord, cause_of, is_outage, primary_code
-from assistant.journal.file.compacting import compacted, is_due
+from assistant.journal.file.compacting import compact_file, is_due
 from assistant.journal.file.files import PAGE_BYTES, beside, connect, create, make_durable
-from assistant.journal.file.mark import forget_mark, go_on_from, missing_writes, promised
+from assistant.journal.file.mark import forget_mark, go_on_from, missing_writes, read_mark
 from assistant.journal.file.schema import APPLICATION_ID, MARK, Schema, version_of
 from assistant.journal.repair.salvage import copy_log_aside, finish_salvage, salvage, set_aside_log
 from assistant.journal.repair.wal import broken_frames
@@ -150,11 +150,11 @@ def _open(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection | 
     if path.exists() and not path.is_file():
         raise _NotForUs("it is not a file" if not path.is_dir() else "it is a directory")
     if (aside := finish_salvage(path)) is not None:
-        return _recovered(path, schema, now, "a repair had been interrupted", aside)
+        return _open_recovered(path, schema, now, "a repair had been interrupted", aside)
     if not path.exists():
         return _new(path, schema, now)
     try:
-        db, missing, log = _checked(path, schema, now)
+        db, missing, log = _open_checked(path, schema, now)
         return db, Incomplete(path, missing, log) if missing else Sound(path)
     except _Damaged as damage:
         found = str(damage)
@@ -162,7 +162,7 @@ def _open(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection | 
         aside = salvage(path, schema, now)
     except (sqlite3.Error, OSError) as error:
         return _for_reading(path), ReadOnly(path, f"it is damaged ({found}) and could not be repaired: {_why(error)}")
-    return _recovered(path, schema, now, found, aside)
+    return _open_recovered(path, schema, now, found, aside)
 
 
 def _new(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection, Opened]:
@@ -170,26 +170,28 @@ def _new(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection, Op
     aside = set_aside_log(path)
     forget_mark(path)
     create(path, schema)
-    db, *_ = _checked(path, schema, now)
+    db, *_ = _open_checked(path, schema, now)
     if aside is None:
         return db, Sound(path, new=True)
     return db, Recovered(path, "only its write-ahead log was there", aside, 0, 1)
 
 
-def _recovered(path: Path, schema: Schema, now: float, damage: str, aside: Path) -> tuple[sqlite3.Connection, Opened]:
-    db, *_ = _checked(path, schema, now)
+def _open_recovered(
+    path: Path, schema: Schema, now: float, damage: str, aside: Path
+) -> tuple[sqlite3.Connection, Opened]:
+    db, *_ = _open_checked(path, schema, now)
     row = db.execute("SELECT value FROM meta WHERE key = 'salvage'").fetchone()
     saved, places = (int(part) for part in row[0].split())
     return db, Recovered(path, damage, aside, saved, places)
 
 
-def _checked(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection, int, Path | None]:
+def _open_checked(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection, int, Path | None]:
     """Open a file after checking that it is whole, of this version, and can be written.
 
     Return a connection, how many promised writes the file lacks, and where the log that should hold them is kept.
     """
     _identify(path)
-    mark = promised(path)
+    mark = read_mark(path)
     log = beside(path, "-wal")
     if broken_frames(log) and (broken := broken_frames(log)):  # twice: another process may be rewriting it just now
         raise _Damaged(f"{broken} pages in the middle of its write-ahead log are garbled")
@@ -204,7 +206,7 @@ def _checked(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection
         db.execute("INSERT OR REPLACE INTO meta VALUES ('opened', ?)", (str(now),))  # proves that it can be written
         if is_due(db):
             with suppress(sqlite3.Error):  # no room: tried again at the next start
-                compacted(db)
+                compact_file(db)
     except BaseException as error:
         db.close()
         if isinstance(error, UnicodeError):  # SQLite's message quotes what it found
@@ -256,7 +258,7 @@ def _holds_record(head: bytes) -> bool:
     """Tell whether the bytes hold a whole record of ours with a correct checksum."""
     for match in _RECORD.finditer(head):
         with suppress(BrokenRecord):
-            unsealed(match[0])
+            unseal(match[0])
             return True
     return False
 

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from assistant.errors import AssistantError
 from assistant.journal.file.files import PAGE_BYTES, beside, connect
-from assistant.journal.file.mark import missing_writes, promised
+from assistant.journal.file.mark import missing_writes, read_mark
 from assistant.journal.file.schema import APPLICATION_ID, SCHEMA, version_of
 from assistant.journal.repair.wal import broken_frames
 from assistant.journal.sqlite.opening import Incomplete, OpeningRefused, ReadOnly, Recovered, open_file
@@ -50,7 +50,7 @@ def open_for_reading(path: Path, now: float) -> Iterator[ReadableJournal]:
         raise CannotRead(f"there is no file {path}")
     if not path.is_file():
         raise CannotRead(f"{path} is not a journal: it is {'a directory' if path.is_dir() else 'not a file'}")
-    mark = promised(path)
+    mark = read_mark(path)
     db = _in_place(path)
     if db is not None:
         with closing(db):

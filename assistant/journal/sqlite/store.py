@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred, fail
 from twisted.internet.interfaces import IReactorFromThreads
 
 from assistant.journal.errors import JournalClosed
-from assistant.journal.file.compacting import compacted
+from assistant.journal.file.compacting import compact_file
 from assistant.journal.file.schema import SCHEMA, Schema
 from assistant.journal.sqlite.opening import Opened, open_file
 from assistant.journal.sqlite.writer import Job, Queue, Writer
@@ -114,7 +114,7 @@ class Store:
         Return False when deleted data is left, for example as another process reads the log. The writer does nothing
         else meanwhile.
         """
-        return self._put(Job(compacted, writes=False, alone=True))
+        return self._put(Job(compact_file, writes=False, alone=True))
 
     def close(self) -> Deferred[None]:
         """Finish all requested work, close the file and end the thread. Must not be cancelled."""
@@ -144,7 +144,7 @@ class Store:
             self._writer.work_off(self._queue)
         finally:
             self._writer.close()
-            self._reactor.callFromThread(self._ended)
+            self._reactor.callFromThread(self._end)
 
     def _tell(self, jobs: Sequence[Job]) -> None:
         """Pass finished jobs to the reactor's thread, in order, after the trouble they met."""
@@ -162,7 +162,7 @@ class Store:
             self._told_trouble = trouble
             self._reactor.callFromThread(self._on_trouble, trouble)
 
-    def _ended(self) -> None:
+    def _end(self) -> None:
         """Join the thread and fire the Deferred of `close`.
 
         The thread has nothing left to do but return, so joining takes microseconds.

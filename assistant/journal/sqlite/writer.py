@@ -140,7 +140,7 @@ class Writer:
 
         Jobs are left over when the batch took long, when SQLite gave up the transaction, or when one is `alone`.
         """
-        told, end, began = 0, len(jobs), self._wall()
+        first, end, began = 0, len(jobs), self._wall()
         self._met_trouble = False
         unwritable: JournalError | None = None
         for at, job in enumerate(jobs):
@@ -148,24 +148,24 @@ class Writer:
                 end = at
                 break
             if job.writes and not self._in_transaction():
-                self._told(jobs[told:at])  # reads before the first write need no commit
-                told = at
+                self._report(jobs[first:at])  # reads before the first write need no commit
+                first = at
                 unwritable = unwritable or self._begin()
             if job.writes and unwritable is not None:
                 self._fail([job], unwritable)
             elif self._run(job):
-                self._fail(jobs[told : at + 1], _lost(job.error))
-                self._told(jobs[told : at + 1])
+                self._fail(jobs[first : at + 1], _lost_error(job.error))
+                self._report(jobs[first : at + 1])
                 return jobs[at + 1 :]
             if self._wall() - began > MAX_BATCH_SECONDS:
                 end = at + 1
                 break
         if (error := self._commit()) is not None:
-            self._fail(jobs[told:end], error)
-        self._told(jobs[told:end])
+            self._fail(jobs[first:end], error)
+        self._report(jobs[first:end])
         return jobs[end:]
 
-    def _told(self, jobs: Sequence[Job]) -> None:
+    def _report(self, jobs: Sequence[Job]) -> None:
         """Report these jobs to their callers. Does nothing without jobs, as each report wakes the reactor."""
         if jobs:
             self._tell(jobs)
@@ -174,18 +174,18 @@ class Writer:
         """Do one job. Return True when SQLite gave up the whole transaction because of it."""
         inside = self._in_transaction()
         try:
-            job.value = self._done(job)
+            job.value = self._perform(job)
         except Exception as error:  # noqa: BLE001  (the work may raise anything; the caller gets it)
-            job.error = self._typed(error, writes=job.writes or job.alone)
+            job.error = self._error_for_caller(error, writes=job.writes or job.alone)
         return inside and not self._in_transaction()
 
-    def _done(self, job: Job) -> object:
+    def _perform(self, job: Job) -> object:
         """Run the job's work and return what it returns."""
         if job.alone:
             return job.work(self._connection())
-        return self._saved(job.work) if job.writes else self._looked(job.work)
+        return self._run_in_savepoint(job.work) if job.writes else self._run_read_only(job.work)
 
-    def _saved(self, work: Work) -> object:
+    def _run_in_savepoint(self, work: Work) -> object:
         """Run the work in a savepoint and return what it returns. When it raises, nothing it wrote remains."""
         db = self._connection()
         db.execute("SAVEPOINT job")
@@ -199,7 +199,7 @@ class Writer:
         db.execute("RELEASE job")
         return value
 
-    def _looked(self, work: Work) -> object:
+    def _run_read_only(self, work: Work) -> object:
         """Run the work so that it cannot write, and return what it returns."""
         db = self._connection()
         db.execute("PRAGMA query_only = ON")
@@ -272,7 +272,7 @@ class Writer:
         unwritable.__cause__ = error
         return unwritable
 
-    def _typed(self, error: Exception, *, writes: bool) -> Exception:
+    def _error_for_caller(self, error: Exception, *, writes: bool) -> Exception:
         """Return the error for the caller: JournalUnwritable or JournalUnreadable when the disk or file is at fault."""
         if not isinstance(error, sqlite3.Error) or not is_outage(error):
             return error
@@ -291,7 +291,7 @@ class Writer:
         self.trouble = str(error)
 
 
-def _lost(error: BaseException | None) -> JournalUnwritable:
+def _lost_error(error: BaseException | None) -> JournalUnwritable:
     """Return the error for the jobs of a transaction that SQLite gave up because of `error`."""
     said = str(error)
     return JournalUnwritable(said if isinstance(error, JournalError) else f"{UNWRITABLE}: {said}")

@@ -52,11 +52,11 @@ def _events_of(db: sqlite3.Connection, assistant: str, principal_id: str) -> Ite
         (assistant, principal_id),
     )
     for seq, event_id, is_waiting, who, record in rows.fetchall():
-        told = who
+        named = who
         if not who:
             with suppress(BrokenRecord, NewerRecord):
-                told = EVENT.decode(record).who.id
-        if told == principal_id:
+                named = EVENT.decode(record).who.id
+        if named == principal_id:
             yield seq, event_id, bool(is_waiting)
 
 

@@ -28,7 +28,7 @@ class Lease:
         #: Our number, 0 before it was taken.
         self.token = 0
 
-    def taken(self, db: sqlite3.Connection) -> int:
+    def take(self, db: sqlite3.Connection) -> int:
         """Write the next token down and return it. Part of a transaction; once on disk, `hold` sets `token`."""
         name = self.assistant
         last = db.execute(

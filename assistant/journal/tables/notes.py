@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from assistant.journal.codec import exact_json, parse_json, sealed, unsealed
+from assistant.journal.codec import exact_json, parse_json, seal, unseal
 from assistant.journal.errors import BrokenRecord
 from assistant.journal.tables.lease import Lease
 from tools.errors import ToolFailed
@@ -107,7 +107,7 @@ def forget_notes(db: sqlite3.Connection, assistant: str, principal_id: str) -> i
 def _origin(note: Note) -> bytes:
     """Return a record of the other sources of a note, and of who may be told of it."""
     audience = None if note.audience is None else sorted(note.audience)
-    return sealed(exact_json([sorted(note.sources), audience]))
+    return seal(exact_json([sorted(note.sources), audience]))
 
 
 def _note(row: _Row) -> Note:
@@ -119,13 +119,13 @@ def _note(row: _Row) -> Note:
     note = Note(text, about_id, about_name, at, trust)
     if not origin or not _is_readable(origin):
         return note
-    sources, audience = parse_json(unsealed(origin))
+    sources, audience = parse_json(unseal(origin))
     return replace(note, sources=frozenset(sources), audience=None if audience is None else frozenset(audience))
 
 
 def _is_readable(origin: bytes) -> bool:
     try:
-        return not origin or len(parse_json(unsealed(origin))) == len(("sources", "audience"))
+        return not origin or len(parse_json(unseal(origin))) == len(("sources", "audience"))
     except (BrokenRecord, TypeError):
         return False
 

@@ -30,7 +30,7 @@ def with_audiences(entries: Iterable[StreamEntry], old: Collection[int]) -> tupl
 
 
 def _with_audience(entry: StreamEntry) -> StreamEntry:
-    masked = _masked(entry)
+    masked = _mask(entry)
     if masked is None:
         return entry
     people = frozenset(entry.sources)
@@ -38,7 +38,7 @@ def _with_audience(entry: StreamEntry) -> StreamEntry:
     return replace(entry, audience=audience, others_see=masked)
 
 
-def _masked(entry: StreamEntry) -> str | None:
+def _mask(entry: StreamEntry) -> str | None:
     """Return what others see of an entry that may hold private words, None when everybody may be told of it."""
     if any(message.role is not Role.USER for message in entry.messages):
         calls = [call.name for message in entry.messages for call in message.tool_calls]

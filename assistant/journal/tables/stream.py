@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from assistant.journal.codec import exact_json, parse_json, sealed, unsealed
+from assistant.journal.codec import exact_json, parse_json, seal, unseal
 from assistant.journal.entries import StreamChange, StreamEntry
 from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.records import MESSAGES
@@ -85,20 +85,20 @@ def apply(db: sqlite3.Connection, assistant: str, rows: Sequence[Row], forget: S
 @lru_cache(maxsize=_KEPT_RECORDS)
 def _record_of(names: tuple[str, ...]) -> bytes:
     """Return the names as a record. Cached, as mostly there are none, or the same people as a moment ago."""
-    return sealed(exact_json(names))
+    return seal(exact_json(names))
 
 
 def names_in(record: bytes) -> tuple[str, ...]:
     """Return the names in a record of `event_ids` or `sources`. Raises BrokenRecord."""
-    return tuple(parse_json(unsealed(record)))
+    return tuple(parse_json(unseal(record)))
 
 
 def _audience_record(entry: StreamEntry) -> bytes:
-    return sealed(exact_json([sorted(entry.audience or ()), entry.others_see]))
+    return seal(exact_json([sorted(entry.audience or ()), entry.others_see]))
 
 
 #: The audience record of an entry that everybody may be told of.
-_EVERYBODY = sealed(b"[]")
+_EVERYBODY = seal(b"[]")
 
 
 def _entry(row: tuple[int, int, bytes, bytes, int, bytes, bytes]) -> StreamEntry | None:
@@ -109,9 +109,9 @@ def _entry(row: tuple[int, int, bytes, bytes, int, bytes, bytes]) -> StreamEntry
     seq, importance, event_ids, record, authority, sources, audience = row
     try:
         messages = tuple(MESSAGES.decode(record))
-        told, others_see = _audience_in(audience)
+        hearers, others_see = _audience_in(audience)
         names = names_in(event_ids), authority, names_in(sources)
-        return StreamEntry(messages, importance, *names, seq, told, others_see)
+        return StreamEntry(messages, importance, *names, seq, hearers, others_see)
     except (BrokenRecord, NewerRecord, TypeError, ValueError):
         return None
 
@@ -119,5 +119,5 @@ def _entry(row: tuple[int, int, bytes, bytes, int, bytes, bytes]) -> StreamEntry
 def _audience_in(record: bytes) -> tuple[Audience, str]:
     if not record or record == _EVERYBODY:
         return None, ""
-    told, others_see = parse_json(unsealed(record))
-    return frozenset(told), str(others_see)
+    hearers, others_see = parse_json(unseal(record))
+    return frozenset(hearers), str(others_see)

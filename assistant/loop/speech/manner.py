@@ -14,7 +14,7 @@ from collections.abc import Collection
 from assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered, spoken_text
 from llm import ToolCall
 from tools.text.names import plain
-from tools.text.wrapping import acted
+from tools.text.wrapping import strip_actor_name
 
 #: Words of a player who wants an answer in private.
 _IN_PRIVATE = re.compile(
@@ -71,7 +71,7 @@ def _spoken_by(call: ToolCall, name: str) -> str | None:
     text = call.arguments.get("text")
     if call.name != "emote" or not isinstance(text, str):
         return None
-    act = acted(text, name).strip()
+    act = strip_actor_name(text, name).strip()
     for quoted in (_QUOTED, _REPORTED):
         if (found := quoted.match(act)) is not None:
             return found["words"].strip()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from assistant.language.attend import MY_NAME, ToldNotes, Turn, View, answer_from
 from assistant.language.check import COPIED_WORDS, Heard, fault_of
 from assistant.language.languages import SPEAKS_A_LITTLE, common_words
-from assistant.language.persons import asks_of_self, to_second, unmirrored
+from assistant.language.persons import asks_of_self, to_second, unmirror
 from assistant.language.things import invented_numbers, invented_things, known_words
 from assistant.language.words import (
     PLAIN_WORDS,
@@ -160,7 +160,7 @@ def _bare(raw: str, line: Line) -> str:
 
 
 def _persons_right(raw: str, line: Line) -> str:
-    return unmirrored(raw, line.text, [turn.heard for turn in line.earlier if turn.who == line.who])
+    return unmirror(raw, line.text, [turn.heard for turn in line.earlier if turn.who == line.who])
 
 
 def _of_the_scene(sentence: str, line: Line, known: frozenset[str]) -> str | None:

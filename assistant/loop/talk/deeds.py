@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from assistant.events.classify import is_unspoken
-from assistant.events.events import Arrived, Emoted, Event, Gave, quoted_in, spoken_text, told
+from assistant.events.events import Arrived, Emoted, Event, Gave, format_event, quoted_in, spoken_text
 from assistant.language.attend import Turn
 from assistant.language.things import known_words
 from assistant.language.words import content_words, sentences_of, words_of
@@ -44,7 +44,7 @@ def words_in(event: Event) -> str:
 
 def describe_deeds(events: Iterable[Event], names: Sequence[str]) -> str:
     """Return what was done without speech, in sentences to the character with these names; empty for nothing."""
-    return " ".join([_to_you(told(event), names) for event in events if is_unspoken(event)][-MAX_TOLD:])
+    return " ".join([_to_you(format_event(event), names) for event in events if is_unspoken(event)][-MAX_TOLD:])
 
 
 def example_deeds(who: str) -> list[Turn]:

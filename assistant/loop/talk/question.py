@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from assistant.events.classify import is_unspoken
 from assistant.events.events import Arrived
 from assistant.language.attend import Turn, View
-from assistant.language.spelling import written_out
+from assistant.language.spelling import write_out
 from assistant.language.words import names_in
 from assistant.loop.run import Run
 from assistant.loop.run_context import RunContext
@@ -54,9 +54,9 @@ async def question_of(context: RunContext, run: Run) -> Question | None:
     heard = clean_heard(" ".join(filter(None, map(words_in, meant))))
     deeds = [one.event for one in theirs if one.attention.addressed or not isinstance(one.event, Arrived)]
     turns = earlier_turns(context.history.parts(run.hearers), names, {heard} if heard else ())
-    earlier = [replace(turn, heard=written_out(turn.heard)) if turn.who else turn for turn in turns]
+    earlier = [replace(turn, heard=write_out(turn.heard)) if turn.who else turn for turn in turns]
     scene = await _look(context) if run.scene is None or run.executed else run.scene
-    text = written_out(heard)
+    text = write_out(heard)
     view = await _view(context, scene, text, [words for turn in earlier[-2:] for words in (turn.heard, turn.said)])
     who = one_line(trigger.event.who.name, max_chars=60)
     return Question(who, heard, text, describe_deeds(deeds, names), view, earlier)

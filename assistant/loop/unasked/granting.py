@@ -12,7 +12,7 @@ from assistant.loop.run import Run
 from assistant.loop.run_context import RunContext
 from llm import ToolCall
 from tools import Executed, Pending, Principal, Requirement, Status, ToolContext, ToolError
-from tools.policy.binding import difference, requirement_now
+from tools.policy.binding import difference, find_requirement
 from tools.text.clean import one_line
 from tools.trust import rank
 
@@ -62,7 +62,7 @@ def why_void(context: RunContext, given: Pending) -> str:
         return "there is no such tool any more"
     call = ToolCall("", given.tool, given.arguments)
     around = ToolContext(context.me, context.world, context.notes, given.requester)
-    looking = Deferred.fromCoroutine(requirement_now(tool, call, around))
+    looking = Deferred.fromCoroutine(find_requirement(tool, call, around))
     found: list[Requirement | Failure] = []
     looking.addBoth(found.append)
     if not found:

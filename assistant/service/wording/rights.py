@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assistant.journal import Forgotten
 from assistant.memory.rights import Remembered
 from tools import Pending
-from tools.policy.binding import named
+from tools.policy.binding import name_target
 from tools.text.clean import one_line
 from tools.trust import rank
 
@@ -57,7 +57,7 @@ def covered_text(pending: Pending) -> str:
 def _covers_text(pending: Pending) -> str:
     if not pending.covers:
         return ""
-    place, *targets = map(named, pending.covers)
+    place, *targets = map(name_target, pending.covers)
     return f"in {place}, on {', '.join(targets)}" if targets else f"in {place}"
 
 

@@ -144,7 +144,7 @@ def _record_text(record: CallRecord) -> str:
     """Say how the model's last calls came out, and in which way it is asked because of that."""
     kinds = (CallOutcome.VALID, CallOutcome.REPAIRED, CallOutcome.FAILED)
     valid, repaired, failed = (record.count(kind) for kind in kinds)
-    return f"its last calls: {valid} valid, {repaired} repaired, {failed} failed; asked by way of: {record.way}"
+    return f"its last calls: {valid} valid, {repaired} repaired, {failed} failed; asked by way of: {record.style}"
 
 
 def _short(text: str) -> str:

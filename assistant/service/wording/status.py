@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from assistant.events.events import told
+from assistant.events.events import format_event
 from assistant.journal import Parked, UnknownEffect
 from resilience import Amount, CircuitState, Snapshot
 from resilience.amounts import Allowance
@@ -84,7 +84,7 @@ def trouble_text(
 
 def parked_text(parked: Parked) -> str:
     """Describe a parked event: what was heard, and why it is not tried any more."""
-    heard = "something that cannot be read" if parked.accepted is None else _short(told(parked.accepted.event))
+    heard = "something that cannot be read" if parked.accepted is None else _short(format_event(parked.accepted.event))
     return f"{heard} ({_short(parked.reason)})"
 
 
@@ -128,8 +128,8 @@ def _refusal(quota: QuotaState) -> str:
 
 def _alone(quota: QuotaState) -> str:
     """Return how long a refused key or model is not used. New settings, a new key and `reload` end that at once."""
-    if quota.barred_for:
-        return f"left alone for {duration(quota.barred_for)}, or until its key or settings change"
+    if quota.revoked_for:
+        return f"left alone for {duration(quota.revoked_for)}, or until its key or settings change"
     return "asked again with the next call"
 
 

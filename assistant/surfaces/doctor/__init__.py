@@ -1,5 +1,1 @@
-"""The command `mud-assistant doctor`: shows what the checks find, one sentence for each.
-
-`assistant/checks/` has the checks. Only `finding.py` of it is imported before it is known that no module of ours is
-hidden.
-"""
+"""The screen of the command `mud-assistant doctor`. The checks themselves are in `assistant/checks`."""

@@ -9,10 +9,10 @@ from contextlib import closing
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from assistant.config.known_providers import AUTO, EMBEDDED
+from assistant.config.known_providers import AUTO, EMBEDDED, LOOKED_FOR
 from assistant.models import offer
 from assistant.surfaces.game.making import GameOptions
-from llm.providers.ollama import DEFAULT_URL
+from llm import get_provider
 
 #: How long to wait for a connection to a local Ollama, in seconds.
 LOOK_SECONDS = 1.0
@@ -26,7 +26,7 @@ def with_model(wanted: GameOptions, now: Callable[[], float], say: Callable[[str
     given, provider = wanted.model, wanted.model.get("provider", AUTO)
     if provider not in {AUTO, EMBEDDED} or given.get("model") or given.get("url"):
         return wanted
-    if provider == AUTO and _is_there(DEFAULT_URL):
+    if provider == AUTO and _is_there(get_provider(LOOKED_FOR).api_url):
         return wanted
     names, machine = offer.needed(now)
     if machine is None:

@@ -9,6 +9,7 @@ from random import Random
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
+from assistant.config.known_providers import ANY_SERVER
 from assistant.config.schema import Config
 from assistant.events.events import Noticed
 from assistant.events.outcome import Failed, Outcome
@@ -115,7 +116,7 @@ class Replayer:
         clock = self._clock
         is_embedded = config.model.provider == "embedded"
         nobody = ChosenModel(
-            get_provider("local", "http://127.0.0.1/v1", "recorded"),
+            get_provider(ANY_SERVER, "http://127.0.0.1/v1", "recorded"),
             "recorded",
             config.model.model_copy(update={"asking": "tools"}),  # each answer is recorded as the calls read from it
             withheld=EMBEDDED_WITHHELD if is_embedded else frozenset(),

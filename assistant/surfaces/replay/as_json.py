@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assistant.events.events import told
+from assistant.events.events import format_event
 from assistant.events.outcome import Outcome
 from assistant.journal import Accepted
 from assistant.journal.records import OUTCOME
@@ -64,7 +64,7 @@ def heard_object(accepted: Accepted) -> dict[str, object]:
     event, attention = accepted.event, accepted.attention
     return {
         "event": event.id,
-        "line": told(event),
+        "line": format_event(event),
         "who": event.who.id,
         "verdict": attention.verdict,
         "importance": attention.importance,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import assert_never
 
-from assistant.events.events import told
+from assistant.events.events import format_event
 from assistant.events.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
 from assistant.journal import Accepted
 from assistant.surfaces.replay.recorded import RecordedCall, RecordedRun
@@ -39,7 +39,7 @@ def moment(at: float) -> str:
 
 def heard(accepted: Accepted | None) -> str:
     """Return the event as the prompt shows it."""
-    return "an event that cannot be read" if accepted is None else shown(told(accepted.event))
+    return "an event that cannot be read" if accepted is None else shown(format_event(accepted.event))
 
 
 def call_text(call: ToolCall | None) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 from assistant.checks.journal import bindings
 from assistant.config.schema import Config
 from assistant.journal import JournalError, OpeningRefused, ReadOnly
-from assistant.keys.binding import Voided, bound
-from assistant.keys.reference import anchored
+from assistant.keys.binding import Voided, binding_state
+from assistant.keys.reference import anchor
 from assistant.models.bound_keys import BoundKeys, bindings_of
 from assistant.runtime.storage import JournalFile
 from resilience import DeadlineExceeded
@@ -30,14 +30,14 @@ async def rebind(
     """
     path = folder / config.journal.file
     wanted = bindings_of(config, folder)
-    entered = {anchored(reference, folder) for reference in entered}
+    entered = {anchor(reference, folder) for reference in entered}
     if not config.journal.file or not entered:
         return
     try:
         known = await in_daemon_thread(reactor, _SECONDS, partial(bindings, path, wall()))
     except DeadlineExceeded:  # the doctor will report it
         return
-    states = [bound(each.reference, each.origin, known) for each in wanted if each.reference in entered]
+    states = [binding_state(each.reference, each.origin, known) for each in wanted if each.reference in entered]
     if not any(isinstance(state, Voided) for state in states):
         return
     journal = JournalFile(path, reactor, wall, config.journal)

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 from twisted.internet.defer import CancelledError
 
-from assistant.checks.run import DoctorRequest, examine
+from assistant.checks.doctor import DoctorRequest, examine
 from assistant.checks.web import PAGE
 from assistant.config.former_names import with_new_names
 from assistant.config.schema import Config

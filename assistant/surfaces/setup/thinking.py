@@ -13,6 +13,7 @@ from assistant.config.known_providers import (
     AUTO,
     EMBEDDED,
     about,
+    has_model,
     is_hosted,
     known_names,
     left_behind,
@@ -34,7 +35,7 @@ from assistant.surfaces.setup.writing import SettingsDraft
 from llm import LLMError, get_provider
 from llm.discover import offered_models
 from llm.embedded.fetching.models import MODELS
-from llm.embedded.machine import measured
+from llm.embedded.machine import measure_machine
 from resilience import Deadline, HttpExchange, origin_of
 
 _SHOWN = 20
@@ -146,7 +147,7 @@ class ModelQuestions:
                 raise ValueError("the model's name is needed here")
             if answer.isdigit():
                 raise ValueError("there is no model of this number")
-            if names and not _is_listed(answer, names) and answer not in insisted:
+            if names and not has_model(names, answer) and answer not in insisted:
                 insisted.add(answer)
                 raise ValueError(unlisted(answer, names))
             return answer
@@ -158,7 +159,7 @@ class ModelQuestions:
     async def _embedded(self, old: str) -> str:
         """Ask for one of the embedded models. The better one is proposed where it runs well."""
         now = self.clock.seconds
-        best = await self.keys.in_thread(lambda: BETTER if measured(now).is_for_better else SMALL)
+        best = await self.keys.in_thread(lambda: BETTER if measure_machine(now).is_for_better else SMALL)
         width = max(map(len, MODELS))
         for name, model in MODELS.items():
             self.dialogue.tell(f"  {name:<{width}}  {model.name}, fetched once: {model.cost}")
@@ -199,11 +200,6 @@ def unlisted(answer: str, names: Sequence[str]) -> str:
     shown = list(dict.fromkeys(closest))[:_CLOSEST]
     hint = f"the closest {'is' if len(shown) == 1 else 'are'} {', '.join(shown)}" if shown else "none is called like it"
     return f"the server lists no such model; {hint}. Choose one of its list, or give the same name again to keep it"
-
-
-def _is_listed(answer: str, names: Sequence[str]) -> bool:
-    """Tell whether the server lists the model. Ollama reads a name without a tag as the latest."""
-    return answer in names or f"{answer}:latest" in names
 
 
 def same_server(new: str, old: str) -> bool:

@@ -21,8 +21,7 @@ from assistant.surfaces.setup.typed import StandardInput
 from assistant.surfaces.trial.converse import Trial, TrialOptions
 from assistant.surfaces.trial.progress import Progress
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import Endpoint, Phase
-from llm.embedded.progress import Progress as ModelProgress
+from llm.embedded.progress import Endpoint, FetchProgress, Phase
 from llm.embedded.supervisor import EmbeddedModel
 from resilience.threads import in_daemon_thread
 
@@ -124,7 +123,7 @@ def _embedded(
 ) -> EmbeddedModel:
     """Return the embedded model, not started; its progress goes to standard error."""
 
-    def show(step: ModelProgress) -> None:
+    def show(step: FetchProgress) -> None:
         if step.phase is Phase.NOTE:
             progress.note(step.note)
         elif step.phase is Phase.START:

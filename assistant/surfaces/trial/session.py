@@ -9,9 +9,9 @@ from twisted.internet.defer import Deferred
 
 from assistant.journal import JournalError
 from assistant.runtime.character import Assistant
-from assistant.runtime.troubles import Trouble, TroubleKind
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
+from assistant.service.troubles import Trouble, TroubleKind
 from assistant.service.wording.rights import approvals_text, covered_text, forgotten_text, remembered_text
 from assistant.service.wording.showing import scene_text, who_text
 from assistant.service.wording.status import status_text, trouble_text

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.trace import StepTrace
-from assistant.runtime.troubles import TroubleKind, Troubles
+from assistant.service.troubles import TroubleKind, Troubles
 from assistant.service.wording.showing import outcome_text, spoken_lines, trace_json, trace_text
 from assistant.surfaces.trial.screen import Screen
 from tools import Principal

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from assistant.worlds.embedded.ears import EventListener
 from assistant.worlds.embedded.game import Occupant
 from assistant.worlds.embedded.identity import level_of_body
+from assistant.worlds.embedded.listener import EventListener
 from tools.errors import ToolFailed
 from tools.game import GameCommand, Target, Thing
 from tools.text.clean import one_line
@@ -47,7 +47,7 @@ def resolve(line: str) -> GameCommand:
     return GameCommand(whole, command.name, tuple(switches), command.permission)
 
 
-def affected(body: Occupant, command: GameCommand) -> tuple[Target, ...]:
+def find_targets(body: Occupant, command: GameCommand) -> tuple[Target, ...]:
     """List the body's room, then all the command would act on at this moment: everything its words may mean."""
     text = command.line.partition(" ")[2]
     return (Target(body.room.key, body.room.name), *COMMANDS[command.name].finds(body, text))
@@ -64,14 +64,14 @@ def _get(body: Occupant, text: str, _: frozenset[str]) -> str:
     for at in candidates(text, [thing.name for thing in here]):
         if here[at].name in body.room.fixed:
             raise ToolFailed(f"The {here[at].name} cannot be taken.")
-    thing = _taken(here, text, "You see")
+    thing = _take(here, text, "You see")
     body.carried.append(thing)
     body.show(f"takes the {thing.name}.")
     return f"You take the {thing.name}."
 
 
 def _drop(body: Occupant, text: str, _: frozenset[str]) -> str:
-    thing = _taken(body.carried, text, "You carry")
+    thing = _take(body.carried, text, "You carry")
     body.world.things[body.room.key].append(thing)
     body.show(f"drops the {thing.name}.")
     return f"You drop the {thing.name}."
@@ -80,7 +80,7 @@ def _drop(body: Occupant, text: str, _: frozenset[str]) -> str:
 def _give(body: Occupant, text: str, _: frozenset[str]) -> str:
     what, whom = _two(text, "give THING to PERSON")
     receiver = body.other(whom)
-    thing = _taken(body.carried, what, "You carry")
+    thing = _take(body.carried, what, "You carry")
     body.world.carried[receiver.id].append(thing)
     getting = [other for other in body.world.bodies_with(body) if other.principal is receiver]
     others = [other for other in body.world.bodies_with(body) if other.principal is not receiver]
@@ -108,7 +108,7 @@ def _create(body: Occupant, text: str, _: frozenset[str]) -> str:
 
 
 def _destroy(body: Occupant, text: str, _: frozenset[str]) -> str:
-    thing = _taken(body.world.things[body.room.key], text, "You see")
+    thing = _take(body.world.things[body.room.key], text, "You see")
     body.show(f"destroys the {thing.name}.")
     return f"You destroy the {thing.name}."
 
@@ -145,7 +145,7 @@ def _things_carried(body: Occupant, text: str) -> list[Target]:
     return [body.world.identities.target(body.carried[at], body.principal.id) for at in fitting]
 
 
-def _given(body: Occupant, text: str) -> list[Target]:
+def _find_given(body: Occupant, text: str) -> list[Target]:
     what, _, whom = text.rpartition(" to ")
     bodies, residents = body.world.bodies_with(body), body.world.residents_in(body.room)
     others = [other.principal for other in bodies] + [other.principal for other in residents]
@@ -160,14 +160,14 @@ def _players(body: Occupant, text: str) -> list[Target]:
     return [Target(bodies[at].principal.id, bodies[at].principal.name, bodies[at].room.key) for at in fitting]
 
 
-def _teleported(body: Occupant, text: str) -> list[Target]:
+def _find_teleported(body: Occupant, text: str) -> list[Target]:
     who, _, where = text.rpartition(" to ")
     rooms = list(body.world.rooms.values())
     fitting = candidates(where, [room.name for room in rooms])
     return [*_players(body, who), *(Target(rooms[at].key, rooms[at].name) for at in fitting)]
 
 
-def _taken(things: list[Thing], name: str, what: str) -> Thing:
+def _take(things: list[Thing], name: str, what: str) -> Thing:
     """Take the thing that is meant out of `things`. Raises ToolFailed that lists them."""
     return things.pop(pick(name, [thing.name for thing in things], what=what))
 
@@ -186,11 +186,11 @@ COMMANDS = {
     for command in (
         Command("get", 1, _get, ("take", "grab"), finds=_things_here),
         Command("drop", 1, _drop, ("put",), finds=_things_carried),
-        Command("give", 1, _give, ("hand",), finds=_given),
+        Command("give", 1, _give, ("hand",), finds=_find_given),
         Command("shout", 1, _shout, ("yell",)),
         Command("create", 3, _create, ("make",)),
         Command("destroy", 3, _destroy, ("delete", "del"), finds=_things_here),
-        Command("teleport", 3, _teleport, ("tel", "tp"), ("quiet",), finds=_teleported),
+        Command("teleport", 3, _teleport, ("tel", "tp"), ("quiet",), finds=_find_teleported),
         Command("ban", 4, _ban, finds=_players),
         Command("py", 5, _would("run code"), ("python", "!"), ("noecho",)),
         Command("quell", 1, _would("change your permissions"), ("unquell",)),

@@ -10,9 +10,9 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from assistant.worlds.embedded.ears import EventListener, perceived
 from assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, Resident, Room
 from assistant.worlds.embedded.identity import Identities, level_of_body, resident_person
+from assistant.worlds.embedded.listener import EventListener, notify
 from tools.context import Kind, Person, Principal, Thing
 from tools.errors import ToolFailed
 from tools.text.names import pick
@@ -46,7 +46,7 @@ class EmbeddedGame:
             raise ValueError(f"{body.principal.id} is in the game already")
         self._bodies[body.principal.id] = body
         self._in_room[body.room.key][body.principal.id] = body
-        self._arrived(body, "")
+        self._announce(body, "")
 
     def remove(self, body: Occupant) -> None:
         """Take `body` out of the game. No effect when it is out already."""
@@ -71,7 +71,7 @@ class EmbeddedGame:
         """Move `body` through an exit, and show it at both ends."""
         self.tell_room(body, lambda ears: ears.saw_departure(body.principal, way.direction))
         left, body.room = body.room, self.rooms[way.to]
-        self._arrived(body, next((back.direction for back in body.room.exits if back.to == left.key), ""))
+        self._announce(body, next((back.direction for back in body.room.exits if back.to == left.key), ""))
 
     def carry_off(self, body: Occupant, room: Room, *, quiet: bool = False) -> None:
         """Put `body` into `room` without an exit. It is shown at both ends unless `quiet`."""
@@ -79,7 +79,7 @@ class EmbeddedGame:
             self.tell_room(body, lambda ears: ears.saw_departure(body.principal, ""))
         body.room = room
         if not quiet:
-            self._arrived(body, "")
+            self._announce(body, "")
 
     def tell_room(self, source: Occupant, perceive: Callable[[EventListener], None]) -> None:
         """Let every other body in the room of `source` perceive something."""
@@ -96,11 +96,11 @@ class EmbeddedGame:
                 body, untold = self._untold.popleft()
                 is_there = self._bodies.get(body.principal.id) is body  # else the body left while this was waiting
                 if is_there and body.ears is not None:
-                    perceived(body.ears, untold, body.principal.id)
+                    notify(body.ears, untold, body.principal.id)
         finally:
             self._telling = False
 
-    def _arrived(self, body: Occupant, from_direction: str) -> None:
+    def _announce(self, body: Occupant, from_direction: str) -> None:
         """Show the newcomer to the room, and let the residents greet them."""
         self.tell_room(body, lambda ears: ears.saw_arrival(body.principal, from_direction))
         for resident in self.residents_in(body.room):
@@ -189,7 +189,7 @@ class Occupant:
         return min((level for level in levels if level is not None), default=None)
 
     @contextmanager
-    def levelled(self, *, everywhere: bool = False) -> Iterator[None]:
+    def label_failures(self, *, everywhere: bool = False) -> Iterator[None]:
         """Give a ToolFailed raised in this context the level of the names that its sentence lists."""
         try:
             yield

@@ -19,9 +19,9 @@ class Identities:
 
     def of(self, thing: Thing) -> str:
         """Return the identity of this very thing; another one with the same name and description has its own."""
-        return self.marked(thing).id
+        return self.mark(thing).id
 
-    def marked(self, thing: Thing) -> Thing:
+    def mark(self, thing: Thing) -> Thing:
         """Return the copy of the thing that others see, with its identity."""
         known = self._known.get(id(thing))
         if known is None:
@@ -38,7 +38,7 @@ def level_of_body(principal: Principal) -> int | None:
     return None if principal.kind is Kind.WORLD else label_of(principal).authority
 
 
-def written(text: str, level: int | None) -> str:
+def with_level(text: str, level: int | None) -> str:
     """Return the text marked with its level; text of the game itself (None) is returned unchanged."""
     return text if level is None else Written(text, level)
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assistant.worlds.embedded import commands as embedded_commands
-from assistant.worlds.embedded.ears import EventListener
 from assistant.worlds.embedded.game import EmbeddedGame, Occupant
 from assistant.worlds.embedded.hamlet import Exit
-from assistant.worlds.embedded.identity import resident_person, written
+from assistant.worlds.embedded.identity import resident_person, with_level
+from assistant.worlds.embedded.listener import EventListener
 from tools.errors import ToolFailed
 from tools.game import GameCommand, Person, Scene, Thing
 from tools.text.names import candidates, pick, plain
@@ -46,9 +46,9 @@ class EmbeddedBody(Occupant):
     async def look(self) -> Scene:
         """Describe the room, without the body itself."""
         room = self.room
-        things = tuple(map(self.world.identities.marked, self.world.things[room.key]))
+        things = tuple(map(self.world.identities.mark, self.world.things[room.key]))
         exit_ids = tuple(f"{room.key}:{way.direction}:{way.to}" for way in room.exits)
-        carried = tuple(map(self.world.identities.marked, self.carried))
+        carried = tuple(map(self.world.identities.mark, self.carried))
         behind = {way.direction: self.world.rooms[way.to].name for way in room.exits}
         return Scene(
             room.name, room.description, tuple(behind), tuple(self.people()), things,
@@ -57,16 +57,16 @@ class EmbeddedBody(Occupant):
 
     async def inspect(self, target: str) -> str:
         """Describe a thing here or carried, a person, an exit, oneself ('me') or the room ('here')."""
-        with self.levelled():
-            return self._inspected(target)
+        with self.label_failures():
+            return self._inspect(target)
 
-    def _inspected(self, target: str) -> str:
+    def _inspect(self, target: str) -> str:
         room = self.room
         around: list[Thing | Person] = [*self.world.things[room.key], *self.carried, *self.people()]
-        seen = [(one.name, written(one.description, one.authority)) for one in around]
+        seen = [(one.name, with_level(one.description, one.authority)) for one in around]
         ways = [(way.direction, f"It leads to {self.world.rooms[way.to].name}.") for way in room.exits]
         own = [(self.principal.name, self.description), (room.name, room.description)]
-        wanted = self._aliased(target)
+        wanted = self._resolve_alias(target)
         # Things in the room are tried first, so that 'old map' does not mean 'Old Library'.
         for group in (seen, ways, own):
             if len(fitting := candidates(wanted, [name for name, _ in group])) == 1:
@@ -89,7 +89,7 @@ class EmbeddedBody(Occupant):
 
     async def whisper(self, target: str, text: str) -> None:
         """Speak to one person in the room; a resident does not answer."""
-        with self.levelled():
+        with self.label_failures():
             hearer = self.other(target)
         bodies = [body for body in self.world.bodies_with(self) if body.principal is hearer]
         self.world.tell(bodies, lambda ears: ears.heard_whisper(self.principal, text))
@@ -103,7 +103,7 @@ class EmbeddedBody(Occupant):
         others = self._all_others()
         names = [body.principal.name for body in others]
         names += [resident.principal.name for resident in self.world.residents]
-        with self.levelled(everywhere=True):
+        with self.label_failures(everywhere=True):
             place = pick(target, names, what="In the game are")
         self.world.tell(others[place : place + 1], lambda ears: ears.heard_page(self.principal, text))
 
@@ -132,13 +132,13 @@ class EmbeddedBody(Occupant):
     async def resolve(self, line: str) -> GameCommand:
         """Return the command that a typed line means, under its full name. Raises ToolFailed."""
         command = embedded_commands.resolve(line)
-        return replace(command, affects=lambda: embedded_commands.affected(self, command))
+        return replace(command, affects=lambda: embedded_commands.find_targets(self, command))
 
     async def execute(self, command: GameCommand) -> str:
         """Run the command and return what the game printed. Permissions are not checked here."""
         level = self.min_level(everywhere=True)
-        with self.levelled(everywhere=True):
-            return written(embedded_commands.run(self, command), level)
+        with self.label_failures(everywhere=True):
+            return with_level(embedded_commands.run(self, command), level)
 
     def _way(self, direction: str) -> Exit:
         """Return the exit that is meant. Raises ToolFailed that lists the exits."""
@@ -150,7 +150,7 @@ class EmbeddedBody(Occupant):
         there = [f"{way.direction} ({self.world.rooms[way.to].name})" for way in ways]
         return ways[pick(direction, there, what="Exits")]
 
-    def _aliased(self, target: str) -> str:
+    def _resolve_alias(self, target: str) -> str:
         """Return `target`, with 'me' and 'here' replaced by the names of the body and the room."""
         wanted = plain(target)
         if wanted in _SELF:

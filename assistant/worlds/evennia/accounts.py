@@ -141,8 +141,8 @@ def account_of(character: Any) -> AssistantAccount | None:
     return found if isinstance(found, AssistantAccount) else None
 
 
-def voice_of(character: Any) -> AccountChannel | None:
-    """Return the voice with which this assistant speaks beyond its room, or None when it cannot."""
+def account_channel_of(character: Any) -> AccountChannel | None:
+    """Return the account channel by which this assistant speaks beyond its room, or None when it has none."""
     account = account_of(character)
     return AccountChannel(account) if account is not None else None
 

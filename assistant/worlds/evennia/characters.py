@@ -17,7 +17,7 @@ from twisted.logger import Logger
 from assistant.worlds.evennia import server
 from assistant.worlds.evennia.body.event_source import EventSource
 from assistant.worlds.evennia.body.game_calls import Printout
-from assistant.worlds.evennia.body.speech import escaped
+from assistant.worlds.evennia.body.speech import escape
 from assistant.worlds.evennia.identity.ladder import PLAYER, Ladder
 from assistant.worlds.evennia.identity.subjects import LIVING
 from tools.text.clean import one_line
@@ -55,7 +55,7 @@ def ai_mark(character: Any) -> str:
     runner = server.runner_of(character)
     if runner is None:
         return USUAL_MARK
-    return escaped(one_line(runner.config.assistant.ai_mark))
+    return escape(one_line(runner.config.assistant.ai_mark))
 
 
 class CharacterRights(PermissionHandler):  # type: ignore[misc]  # Evennia has no types

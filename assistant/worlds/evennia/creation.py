@@ -65,7 +65,7 @@ def create_assistant(
 async def delete_assistant(character: AssistantCharacter, *, forget: bool = False) -> None:
     """Stop the assistant and delete its character; with `forget`, delete what it remembers as well.
 
-    Raises HouseNotOpen when it is to forget and no household is open, and JournalError.
+    Raises ServiceNotRunning when it is to forget and no service runs, and JournalError.
     """
     member_id = server.id_of(character)
     home = server.service() if forget else None
@@ -126,7 +126,7 @@ def config_with(overrides: Mapping[str, Any], name: str | None = None) -> Config
 def change_settings(
     character: AssistantCharacter, overrides: Mapping[str, Any], *, entered: str = ""
 ) -> AssistantRunner | None:
-    """Replace the assistant's own settings by these. Restart it if it lives, and return the new member.
+    """Replace the assistant's own settings by these. Restart it if it lives, and return the new runner.
 
     A run in progress is taken up again with the new settings. `entered` is the reference of a key that was given just
     now: it may go to a new server. Raises SettingsError; nothing is changed then.
@@ -145,9 +145,9 @@ def restart_all() -> int:
 
 
 def start_assistant(character: AssistantCharacter) -> AssistantRunner:
-    """Switch the assistant on: it starts now, and after every restart of the Server. Return its member.
+    """Switch the assistant on: it starts now, and after every restart of the Server. Return its runner.
 
-    Raises SettingsError when its settings do not fit together, and HouseNotOpen.
+    Raises SettingsError when its settings do not fit together, and ServiceNotRunning.
     """
     script = _script(character)
     runners.config_of(character, script.overrides)

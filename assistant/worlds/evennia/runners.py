@@ -1,4 +1,4 @@
-"""Ties a character of the game to the assistant that lives in it: body, hearing, thinking sign, member."""
+"""Ties a character of the game to the assistant that lives in it: body, hearing, thinking sign, runner."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from tools.verbs import ACCOUNT_TOOLS
 
 
 @dataclass(frozen=True, slots=True)
-class _Life:
-    """The ears of a living assistant, which stay the same when it is restarted with other settings."""
+class _RunnerSink:
+    """The sink of a living assistant, which stays the same when it is restarted with other settings."""
 
     character: Any
 
     def hear(self, make: MakeEvent) -> None:
-        """Hand an event to the member that lives in the character now; after a restart that is another one."""
+        """Hand an event to the runner of the character; after a restart that is another one."""
         runner = server.runner_of(self.character)
         if runner is not None:
             runner.hear(make)
 
 
 #: The living assistants, by id.
-_LIVES: dict[str, _Life] = {}
+_ATTACHED: dict[str, _RunnerSink] = {}
 #: Why an assistant that should live does not, by its id.
 _TROUBLES: dict[str, str] = {}
 
@@ -50,12 +50,12 @@ _log = Logger()
 def begin(character: Any) -> AssistantRunner | None:
     """Start the assistant of this character unless it lives already, and return it.
 
-    Returns None when there is no household, when the assistant is switched off, and when it cannot live, which is
+    Returns None when there is no service, when the assistant is switched off, and when it cannot live, which is
     logged. Never raises: Evennia calls this for one script after the other, and an exception would keep the rest from
     starting.
     """
     living = server.runner_of(character)
-    return living if living is not None else _begun(character)
+    return living if living is not None else _start(character)
 
 
 def restart(character: Any, entered: str = "") -> AssistantRunner | None:
@@ -63,7 +63,7 @@ def restart(character: Any, entered: str = "") -> AssistantRunner | None:
 
     `entered` is the reference of a key that was given just now. Returns None as `begin` does.
     """
-    return _begun(character, entered)
+    return _start(character, entered)
 
 
 async def end(character: Any) -> None:
@@ -90,7 +90,7 @@ def trouble_of(character: Any) -> str:
 
 
 def base() -> Mapping[str, Any]:
-    """Return the game-wide settings as tables; empty while there is no household."""
+    """Return the game-wide settings as tables; empty while there is none running."""
     return server.service().home.config.model_dump(exclude_unset=True) if server.is_open() else {}
 
 
@@ -105,7 +105,7 @@ def principal_for(character: Any, config: Config) -> Principal:
     return Principal(server.id_of(character), settings.name, Kind.ASSISTANT, settings.permission)
 
 
-def _begun(character: Any, entered: str = "") -> AssistantRunner | None:
+def _start(character: Any, entered: str = "") -> AssistantRunner | None:
     """Start the assistant and return it; None, with the reason recorded, when it cannot be started."""
     member_id = server.id_of(character)
     script = script_settings_of(character)
@@ -118,7 +118,7 @@ def _begun(character: Any, entered: str = "") -> AssistantRunner | None:
         config = config_of(character, script.overrides)
         for sentence in list_renamed(script.overrides):
             _log.warn("{name}: {sentence}", name=character.key, sentence=sentence)
-        return _moved_in(character, config, entered)
+        return _embody(character, config, entered)
     except SettingsError as error:
         _TROUBLES[member_id] = str(error)
         _log.error("{name} cannot live: {why}", name=character.key, why=str(error))
@@ -130,39 +130,39 @@ def _begun(character: Any, entered: str = "") -> AssistantRunner | None:
     return None
 
 
-def _moved_in(character: Any, config: Config, entered: str) -> AssistantRunner:
-    """Start the assistant in its character, let the character hear, and return the member."""
+def _embody(character: Any, config: Config, entered: str) -> AssistantRunner:
+    """Start the assistant in its character, let the character hear, and return the runner."""
     service = server.service()
     me = principal_for(character, config)
-    voice = accounts.voice_of(character)
+    channel = accounts.account_channel_of(character)
     manner = config.assistant
-    body = EvenniaBody(character, service.clock, voice, manner.pause_seconds, manner.speech_colour)
-    place = Embodiment(me, body, ACCOUNT_TOOLS if voice is not None else (), body.gathered, tell, body.where)
+    body = EvenniaBody(character, service.clock, channel, manner.pause_seconds, manner.speech_colour)
+    place = Embodiment(me, body, ACCOUNT_TOOLS if channel is not None else (), body.wait_for_listener, tell, body.where)
     runner = service.start(place, config, entered)
-    life = _LIVES.get(me.id)
-    if life is None or life.character is not character:
-        life = _LIVES[me.id] = _heard_by(character)
+    sink = _ATTACHED.get(me.id)
+    if sink is None or sink.character is not character:
+        sink = _ATTACHED[me.id] = _attach(character)
     sign = ThinkingSign(service.clock, body.sign, me.name)
     body.spoke = sign.spoke
     runner.observers.add(sign)
     return runner
 
 
-def _heard_by(character: Any) -> _Life:
-    """Attach ears to a character and return its life."""
-    life = _Life(character)
-    character.attach(EventSource(character, life, server.service().clock))
-    return life
+def _attach(character: Any) -> _RunnerSink:
+    """Let the character hear, and return where its events go."""
+    sink = _RunnerSink(character)
+    character.attach(EventSource(character, sink, server.service().clock))
+    return sink
 
 
-def let_everybody_go() -> None:
-    """Detach the ears of all characters; for when the household is closed."""
-    for life in tuple(_LIVES.values()):
-        _let_go(life.character)
+def detach_all() -> None:
+    """Detach all characters; for when the service is closed."""
+    for sink in tuple(_ATTACHED.values()):
+        _let_go(sink.character)
 
 
 def _let_go(character: Any) -> None:
-    """Detach the ears of a character."""
-    life = _LIVES.pop(server.id_of(character), None)
-    if life is not None:
-        life.character.detach()
+    """Detach a character."""
+    sink = _ATTACHED.pop(server.id_of(character), None)
+    if sink is not None:
+        sink.character.detach()

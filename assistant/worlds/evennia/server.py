@@ -1,4 +1,4 @@
-"""THE household of the Server process: made when the Server starts, closed when it stops. The composition root."""
+"""The service that all assistants of the Server process share: open while the Server runs. The composition root."""
 
 from __future__ import annotations
 
@@ -27,17 +27,19 @@ from assistant.service.service import AssistantService
 from assistant.starting import settle_heap
 from assistant.worlds.evennia.install import CONFIG, JOURNAL
 
-#: The keys of this process. They stay hidden after the household is closed, for the last lines of the log.
+#: The keys of this process. They stay hidden after the service is closed, for the last lines of the log.
 SECRETS = Secrets()
 #: How long after the start all assistants of the game are awake, in seconds.
 AWAKE_SECONDS = 30.0
-_NOT_YET = "the assistants' household is not open: the Server is starting or stopping, or its plugin is not installed"
+_NOT_YET = (
+    "the service of the assistants is not running: the Server is starting or stopping, or its plugin is not installed"
+)
 
 _log = Logger()
 
 
-class _Door:
-    """The household of the process, or why there is none."""
+class _Running:
+    """The service of the process, or why there is none."""
 
     service: AssistantService | None = None
     settling: IDelayedCall | None = None
@@ -47,20 +49,20 @@ class _Door:
 
 
 def service() -> AssistantService:
-    """Return the household of this process. Raises HouseNotOpen."""
-    if _Door.service is None:
-        raise ServiceNotRunning(_Door.why_not)
-    return _Door.service
+    """Return the service of this process. Raises ServiceNotRunning."""
+    if _Running.service is None:
+        raise ServiceNotRunning(_Running.why_not)
+    return _Running.service
 
 
 def is_open() -> bool:
-    """Tell whether there is a household."""
-    return _Door.service is not None
+    """Tell whether there is a service."""
+    return _Running.service is not None
 
 
 def runner_of(character: Any) -> AssistantRunner | None:
     """Return the assistant that lives in this character now, or None."""
-    return _Door.service.runners.get(id_of(character)) if _Door.service is not None else None
+    return _Running.service.runners.get(id_of(character)) if _Running.service is not None else None
 
 
 def id_of(character: Any) -> str:
@@ -68,49 +70,49 @@ def id_of(character: Any) -> str:
     return f"assistant:{character.pk}"
 
 
-def open_house() -> None:
-    """Read the game-wide settings and open the household. Returns at once.
+def open_service() -> None:
+    """Read the game-wide settings and open the service. Returns at once.
 
     Raises nothing, so that the game starts in any case.
     """
     from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root; a test may have chosen it late)
 
-    if _Door.service is not None:
+    if _Running.service is not None:
         return
     hide_keys()
     try:
-        home = home_of_the_game()
+        home = read_service_config()
         opened = AssistantService(reactor, home, Random())  # noqa: S311  (jitter)
         opened.open()
     except SettingsError as error:
-        _Door.why_not = f"{error}; mend it, then reload the game"
-        _log.error("no assistant can live: {why}", why=_Door.why_not)
+        _Running.why_not = f"{error}; mend it, then reload the game"
+        _log.error("no assistant can live: {why}", why=_Running.why_not)
     except CancelledError:
         raise
     except Exception as error:  # noqa: BLE001  (the border: a fault of ours must not keep the game from starting)
-        _Door.why_not = f"a fault of mud-assistant ({type(error).__name__}), told in the server's log"
+        _Running.why_not = f"a fault of mud-assistant ({type(error).__name__}), told in the server's log"
         _log.failure("no assistant can live")
     else:
-        _Door.service = opened
-        _Door.settling = opened.clock.callLater(AWAKE_SECONDS, settle_heap)
+        _Running.service = opened
+        _Running.settling = opened.clock.callLater(AWAKE_SECONDS, settle_heap)
 
 
-async def close_house() -> None:
-    """Stop all assistants and close the household, within half a second. No assistant can start once this is called."""
-    closing, _Door.service, _Door.why_not = _Door.service, None, _NOT_YET
-    if _Door.settling is not None and _Door.settling.active():
-        _Door.settling.cancel()
+async def close_service() -> None:
+    """Stop all assistants and close the service, within half a second. No assistant can start once this is called."""
+    closing, _Running.service, _Running.why_not = _Running.service, None, _NOT_YET
+    if _Running.settling is not None and _Running.settling.active():
+        _Running.settling.cancel()
     if closing is not None:
         await closing.close()
 
 
 def renamed_settings() -> tuple[str, ...]:
     """Return a sentence, without a full stop, for each setting of `assistant.toml` that has its former name."""
-    return _Door.renamed
+    return _Running.renamed
 
 
 def soon(work: Callable[[], object]) -> None:
-    """Do something in the next turn of the reactor, if there is a household then."""
+    """Do something in the next turn of the reactor, if there is a service then."""
 
     def do() -> None:
         if is_open():
@@ -125,14 +127,14 @@ def hide_keys() -> None:
     log_redaction.install(globalLogPublisher, SECRETS)
 
 
-def home_of_the_game() -> ServiceConfig:
-    """Return what the household is made from. Raises SettingsError. Blocks for one small file: for the start only."""
+def read_service_config() -> ServiceConfig:
+    """Return what the service is made from. Raises SettingsError. Blocks for one small file: for the start only."""
     path = config_path()
     renamed: list[str] = []
     config = read_settings(path, {}, renamed.append) if path.exists() else Config()
     for sentence in renamed:
         log_renamed(sentence)
-    _Door.renamed = tuple(renamed)
+    _Running.renamed = tuple(renamed)
     wall = time.time  # noqa: TID251  (the composition root)
     return ServiceConfig(config, path.parent, os.environ, wall, SECRETS, journal_path(config), _web_of_the_game(config))
 

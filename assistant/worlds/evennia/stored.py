@@ -65,11 +65,11 @@ def script_settings_of(character: Any) -> ScriptSettings | None:
 
 def game_overrides() -> dict[str, Any]:
     """Return the tables as they were last stored."""
-    kept = kept_as(KEY)
+    kept = read_stored(KEY)
     return dict(kept) if isinstance(kept, Mapping) else {}
 
 
-def kept_as(key: str) -> Any:
+def read_stored(key: str) -> Any:
     """Return what is stored under a name as plain lists and tables, None when nothing is."""
     return deserialize(ServerConfig.objects.conf(key))
 
@@ -84,7 +84,7 @@ def keep_game_overrides(overrides: Mapping[str, Any]) -> None:
 
 def last_search_providers() -> list[str]:
     """Return the search providers that were in use when the web was switched off; empty when it never was."""
-    kept = kept_as(KEPT_SEARCH)
+    kept = read_stored(KEPT_SEARCH)
     return [str(name) for name in kept] if isinstance(kept, list) else []
 
 

@@ -22,7 +22,7 @@ from llm.embedded.fetching.parts import fetch_parts
 from llm.embedded.fetching.store import ModelStore
 from llm.embedded.fetching.upstream import Opener, fetch_upstream, https_opener
 from llm.embedded.json_lines import Reporter
-from llm.embedded.lifeline import die_with_parent, when_parent_goes
+from resilience.child import die_with_parent, when_parent_goes
 
 SOURCES_VARIABLE = "MUD_ASSISTANT_MODEL_SOURCES"
 DEFAULT_SOURCES = "file,upstream,parts"
@@ -72,7 +72,7 @@ def fetch(store: ModelStore, order: Sequence[str], environment: Mapping[str, str
 
 def _require_file(store: ModelStore) -> None:
     """Check that the file in the folder is the pinned one. Raises SourceFailed when it is not."""
-    if not store.trusted():
+    if not store.is_trusted():
         there = store.path.exists()
         raise SourceFailed(f"{store.path.name} is {'not the pinned file' if there else 'not there yet'}")
 

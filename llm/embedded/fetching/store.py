@@ -40,7 +40,7 @@ class ModelStore:
         self._stamp = data_dir / f"{model.file_name}.verified"
         self._lock = data_dir / f"{model.file_name}.lock"
 
-    def trusted(self) -> bool:
+    def is_trusted(self) -> bool:
         """Tell whether the file is there and is the pinned one. It is hashed once, then known by its size and time."""
         try:
             status = self.path.stat()
@@ -48,7 +48,7 @@ class ModelStore:
             return False
         if status.st_size != self.model.size_bytes:
             return False
-        if self._stamped() == self._stamp_of(self.path):
+        if self._read_stamp() == self._stamp_of(self.path):
             return True
         if self._sum(self.path, "file") != self.model.sha256:
             return False
@@ -106,7 +106,7 @@ class ModelStore:
         status = path.stat()
         return {"sha256": self.model.sha256, "size_bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
 
-    def _stamped(self) -> object:
+    def _read_stamp(self) -> object:
         try:
             return json.loads(self._stamp.read_bytes())
         except (OSError, ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from llm.fallback.drafts import Candidate, Draft, Offer, Reading, merged
+from llm.fallback.drafts import Candidate, Draft, Offer, Reading, merge_readings
 from llm.loose_json.tokens import WorkBudget
 
 _CHILD = re.compile(r"\s*+<(?P<key>[\w.\-]{1,128}+)\s*+>")
@@ -26,7 +26,7 @@ def read_elements(text: str, offer: Offer, complete: bool, budget: WorkBudget | 
     names = [name for name in offer.names if f"<{name}" in text]
     if names:
         readings.append(_elements(text, names, offer, complete, budget))
-    return merged(readings, len(text))
+    return merge_readings(readings, len(text))
 
 
 def _invokes(text: str, offer: Offer, complete: bool, budget: WorkBudget) -> Reading:
@@ -52,7 +52,7 @@ def _elements(text: str, names: list[str], offer: Offer, complete: bool, budget:
         position = match.end()
         attributes, start = _attributes(text, position)
         if text.startswith("/>", start):
-            end, draft = start + 2, offer.draft(name, offer.typed(name, attributes))
+            end, draft = start + 2, offer.draft(name, offer.convert(name, attributes))
         elif not text.startswith(">", start) or name in unclosed:
             continue
         else:
@@ -84,7 +84,7 @@ def _draft(name: str, body: str, offer: Offer, attributes: dict[str, str] | None
     """Return the call of an element. Its children are the arguments; without any, its text is the only one."""
     children = dict(_children(body))
     if children or attributes:
-        return offer.draft(name, offer.typed(name, {**(attributes or {}), **children}))
+        return offer.draft(name, offer.convert(name, {**(attributes or {}), **children}))
     bare = body.strip()
     if bare in {"", "</parameters>", "</input>"}:
         return offer.draft(name, {})

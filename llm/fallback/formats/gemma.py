@@ -91,13 +91,13 @@ def _tokens(text: str, position: int, end: int) -> Iterator[Token]:
         kind, piece = match.lastgroup or "", match.group()
         position = match.end()
         if kind == "marked":
-            token, position = _marked(text, position, piece)
+            token, position = _read_between(text, position, piece)
             yield token
         elif kind != "blank":
             yield _token(kind, piece)
 
 
-def _marked(text: str, start: int, mark: str) -> tuple[Token, int]:
+def _read_between(text: str, start: int, mark: str) -> tuple[Token, int]:
     """Return the text between two marks and where it ends. The token is cut when the second mark is missing."""
     end = text.find(mark, start)
     if end < 0:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from llm.fallback.drafts import ABSENT, Candidate, Draft, Offer, Reading, merged
+from llm.fallback.drafts import ABSENT, Candidate, Draft, Offer, Reading, merge_readings
 from llm.loose_json.tokens import WorkBudget
 from llm.loose_json.values import value_at
 
@@ -64,7 +64,7 @@ def read_headed(text: str, offer: Offer, complete: bool, budget: WorkBudget | No
     """Read every call whose arguments are a JSON object after a marked name."""
     budget = budget or WorkBudget(len(text))
     heads = [head for head in HEADS if any(cue in text for cue in head.cues)]
-    return merged((_read(head, text, offer, complete, budget) for head in heads), len(text))
+    return merge_readings((_read(head, text, offer, complete, budget) for head in heads), len(text))
 
 
 def _read(head: Head, text: str, offer: Offer, complete: bool, budget: WorkBudget) -> Reading:

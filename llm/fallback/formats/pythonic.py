@@ -65,7 +65,7 @@ def parse_calls(source: str, offer: Offer) -> list[Draft]:
     """
     drafts = []
     for call in _call_nodes(_tree(source)):
-        name = _dotted(call.func).removesuffix(".call")
+        name = _dotted_name(call.func).removesuffix(".call")
         draft = offer.draft(name, _arguments(call, name, offer))
         if draft is not None:
             drafts.append(draft)
@@ -76,7 +76,7 @@ def parse_calls(source: str, offer: Offer) -> list[Draft]:
 
 def _spans(text: str, offer: Offer, budget: WorkBudget) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and source of everything that may be a list of calls, in order, none inside another."""
-    found = sorted([*_wrapped(text), *_bare(text, offer, budget)])
+    found = sorted([*_find_wrapped(text), *_bare(text, offer, budget)])
     behind = 0
     for start, end, source in found:
         if start >= behind:
@@ -84,7 +84,7 @@ def _spans(text: str, offer: Offer, budget: WorkBudget) -> Iterator[tuple[int, i
             yield start, end, source
 
 
-def _wrapped(text: str) -> Iterator[tuple[int, int, str]]:
+def _find_wrapped(text: str) -> Iterator[tuple[int, int, str]]:
     for opening, closing in _WRAPPERS:
         position = 0
         while start := opening.search(text, position):
@@ -130,10 +130,10 @@ def _call_nodes(tree: ast.Module) -> Iterator[ast.Call]:
             raise UnreadableCalls("more than calls")
         value = statement.value
         for item in value.elts if isinstance(value, ast.List | ast.Tuple) else [value]:
-            yield _unprinted(item)
+            yield _unwrap_print(item)
 
 
-def _unprinted(node: ast.expr) -> ast.Call:
+def _unwrap_print(node: ast.expr) -> ast.Call:
     """Return the call without the `print(...)` that Gemma puts around it."""
     if not isinstance(node, ast.Call):
         raise UnreadableCalls("more than calls")
@@ -143,7 +143,7 @@ def _unprinted(node: ast.expr) -> ast.Call:
     return node
 
 
-def _dotted(node: ast.expr) -> str:
+def _dotted_name(node: ast.expr) -> str:
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

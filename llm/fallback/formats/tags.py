@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from llm.fallback.drafts import Candidate, Draft, Offer, Reading, merged
+from llm.fallback.drafts import Candidate, Draft, Offer, Reading, merge_readings
 from llm.loose_json.repair import clean_text
 from llm.loose_json.tokens import WorkBudget
 from llm.loose_json.values import value_at
@@ -63,7 +63,7 @@ def read_tags(text: str, offer: Offer, complete: bool, budget: WorkBudget | None
     """Read every call whose name and keys are in tags."""
     budget = budget or WorkBudget(len(text))
     shapes = [shape for shape in SHAPES if any(cue in text for cue in shape.cues)]
-    return merged((_read(shape, text, offer, complete, budget) for shape in shapes), len(text))
+    return merge_readings((_read(shape, text, offer, complete, budget) for shape in shapes), len(text))
 
 
 def _read(shape: Shape, text: str, offer: Offer, complete: bool, budget: WorkBudget) -> Reading:
@@ -124,7 +124,7 @@ def _draft(match: re.Match[str], body: _Body, offer: Offer) -> Draft | None:
     if body.texts:
         done = {key: clean_text(text) for key, (text, is_done) in body.texts.items() if is_done}
         texts = {key: text for key, (text, is_done) in body.texts.items() if not is_done}
-        return offer.draft(name, {**offer.typed(name, texts), **done})
+        return offer.draft(name, {**offer.convert(name, texts), **done})
     if body.value is not None:
         return offer.draft(name, body.value)
     tagged = match.group().startswith("<") or _is_opened(match)

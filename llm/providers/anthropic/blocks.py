@@ -44,11 +44,11 @@ class ContentBlock:
         self._pieces: dict[str, list[str]] = {}
         self._citations: list[Mapping[str, Any]] = _objects(start.get("citations"))
 
-    def opened(self) -> list[StreamEvent]:
+    def open_events(self) -> list[StreamEvent]:
         """Return the events of the block's start."""
         if self.kind == "tool_use":
             return [CallDelta(self._index, self._string("id"), self._string("name"))]
-        return self._said(self.kind, self._string(self.kind))
+        return self._events_of_piece(self.kind, self._string(self.kind))
 
     def take(self, delta: Mapping[str, Any]) -> list[StreamEvent]:
         """Return the events of a piece. A piece of unknown kind, or of a kind this block does not take, is dropped."""
@@ -62,9 +62,9 @@ class ContentBlock:
         self._pieces.setdefault(target, []).append(piece)
         if self.kind == "tool_use":
             return [CallDelta(self._index, arguments=piece)]
-        return self._said(target, piece) if target == self.kind else []
+        return self._events_of_piece(target, piece) if target == self.kind else []
 
-    def closed(self) -> list[StreamEvent]:
+    def close_events(self) -> list[StreamEvent]:
         """Return what is known only at the end of the block: a seal, sources, or what a server tool did."""
         raw = self._whole()
         match self.kind:
@@ -117,7 +117,7 @@ class ContentBlock:
             block["citations"] = list(self._citations)
         return block
 
-    def _said(self, field: str, piece: str) -> list[StreamEvent]:
+    def _events_of_piece(self, field: str, piece: str) -> list[StreamEvent]:
         if field == "text" and piece:
             return [TextDelta(piece)]
         return [ReasoningDelta(piece)] if field == "thinking" and piece else []

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import orjson
 
 from llm.messages import JSON, Role
-from llm.providers.anthropic.turns import Turn, marked, turns
+from llm.providers.anthropic.turns import WireTurn, join_turns, mark_for_cache
 
 #: How many cache marks one request may have.
 _MAX_MARKS = 4
 _OPEN = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
 
 
-def body_of(head: dict[str, JSON], encoded: Sequence[tuple[Role, bytes]], *, may_cache: bool) -> bytes:
+def join_request(head: dict[str, JSON], encoded: Sequence[tuple[Role, bytes]], *, may_cache: bool) -> bytes:
     """Return the body: system text at the top level, neighbours of one role in one turn, and cache marks.
 
     Marks in `head` count among those that one request may have. Without `may_cache` none is added.
@@ -22,7 +22,7 @@ def body_of(head: dict[str, JSON], encoded: Sequence[tuple[Role, bytes]], *, may
     fixed = next((at for at, (role, _) in enumerate(encoded) if role is not Role.SYSTEM), len(encoded))
     marks = _Marks(orjson.dumps(head).count(b'"cache_control":') if may_cache else _MAX_MARKS)
     front = _front(head, b",".join(content for _, content in encoded[:fixed] if content), marks)
-    return front + b',"messages":[' + b",".join(_wire_messages(turns(encoded[fixed:]), marks)) + b"]}"
+    return front + b',"messages":[' + b",".join(_wire_messages(join_turns(encoded[fixed:]), marks)) + b"]}"
 
 
 class _Marks:
@@ -49,12 +49,12 @@ def _front(body: dict[str, JSON], system: bytes, marks: _Marks) -> bytes:
     front = orjson.dumps(body)[:-1]
     if not system:
         return front
-    return front + b',"system":[' + (marked(system) if marks.take() else system) + b"]"
+    return front + b',"system":[' + (mark_for_cache(system) if marks.take() else system) + b"]"
 
 
-def _wire_messages(said: Sequence[Turn], marks: _Marks) -> list[bytes]:
+def _wire_messages(said: Sequence[WireTurn], marks: _Marks) -> list[bytes]:
     """Return the turns as wire messages, with a cache mark on the user's last one."""
     last = next(turn for turn in reversed(said) if turn.role == "user")
     if marks.take():
-        last.content = marked(last.content)
+        last.content = mark_for_cache(last.content)
     return [_OPEN[turn.role] + turn.content + b"]}" for turn in said]

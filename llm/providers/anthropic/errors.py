@@ -64,11 +64,11 @@ def error_of(
     body = read_error(data)
     if status == _BAD_REQUEST and _UNPAIRED.search(body.message):
         return UnpairedServerTool(body.message, provider, model, status, request_id)
-    told = _told(data, body, may_wait=may_wait)
+    told = _translate(data, body, may_wait=may_wait)
     return typed_error(status, told, provider=provider, model=model, request_id=request_id)
 
 
-def _told(data: object, body: ErrorBody, *, may_wait: bool) -> ErrorBody:
+def _translate(data: object, body: ErrorBody, *, may_wait: bool) -> ErrorBody:
     """Return the body with Anthropic's own wording translated into the words that all providers share."""
     words = [body.code]
     if _SPENT.search(body.message):

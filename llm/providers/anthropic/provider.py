@@ -12,7 +12,7 @@ from llm.errors import LLMError, ProtocolError
 from llm.fallback.prompt import as_text
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.packing.packed import parts_of
-from llm.providers.anthropic.body import body_of
+from llm.providers.anthropic.body import join_request
 from llm.providers.anthropic.errors import error_of_body
 from llm.providers.anthropic.stream import AnthropicStream
 from llm.providers.anthropic.turns import (
@@ -22,12 +22,11 @@ from llm.providers.anthropic.turns import (
     server_tool_names,
     tool_of,
 )
-from llm.providers.provider import LLMProvider, kept_bytes
+from llm.providers.provider import LLMProvider, join_bytes
 from llm.request import CallOptions, ToolChoice, merge
 from llm.stream import StreamEvent
 from llm.wire.error_bodies import excerpt
 
-DEFAULT_URL = "https://api.anthropic.com"
 DEFAULT_VERSION = "2023-06-01"
 #: The first version that refuses sampling fields. Versions are dates, so they compare as text.
 _NO_SAMPLING = "2026-10-21"
@@ -47,6 +46,7 @@ class AnthropicProvider(LLMProvider):
 
     name = "anthropic"
     dialect = "anthropic"
+    usual_url = "https://api.anthropic.com"
     about = "Anthropic's Claude, on the internet, with a key"
     lists_without_key = False
     settings = MappingProxyType(
@@ -69,7 +69,7 @@ class AnthropicProvider(LLMProvider):
 
     def __init__(
         self,
-        api_url: str = DEFAULT_URL,
+        api_url: str = "",
         model: str = "",
         key: str = "",
         *,
@@ -78,7 +78,7 @@ class AnthropicProvider(LLMProvider):
         thinking_tokens: int | None = 2048,
         betas: Sequence[str] = (),
     ) -> None:
-        base = (api_url or DEFAULT_URL).rstrip("/")
+        base = (api_url or self.usual_url).rstrip("/")
         super().__init__(base.removesuffix("/messages").removesuffix("/v1"), model, key)
         self.version = version
         self._max_tokens = max_tokens
@@ -133,7 +133,7 @@ class AnthropicProvider(LLMProvider):
         if parallel is False and head.get("tools"):
             head = merge({"tool_choice": {"type": "auto"}}, head)
             head = merge(head, {"tool_choice": {"disable_parallel_tool_use": True}})
-        return self._allowed(self._with_thinking(head, options))
+        return self._without_sampling(self._with_thinking(head, options))
 
     def join_body(
         self, head: JSONObject, messages: Sequence[Message], options: CallOptions, *, tools_as_text: bool
@@ -144,7 +144,7 @@ class AnthropicProvider(LLMProvider):
             body.pop("thinking", None)
         offered = server_tool_names(head.get("tools")) | mcp_server_names(head.get("mcp_servers"))
         encoded = self._contents(messages, offered, tools_as_text=tools_as_text)
-        return body_of(body, encoded, may_cache=options.prompt_cache)
+        return join_request(body, encoded, may_cache=options.prompt_cache)
 
     def encode_message(self, message: Message) -> list[JSONObject]:
         """Return the one wire message this would be by itself, without blocks of server tools."""
@@ -185,7 +185,7 @@ class AnthropicProvider(LLMProvider):
                 own = f"{key}/{','.join(sorted(server_tools))}"
             if own not in message.wire:
                 blocks = content_of(as_text(message) if tools_as_text else message, self.name, server_tools)
-                message.wire[own] = kept_bytes([orjson.dumps(block) for block in blocks])
+                message.wire[own] = join_bytes([orjson.dumps(block) for block in blocks])
             return message.wire[own]
 
         encoded: list[tuple[Role, bytes]] = []
@@ -220,7 +220,7 @@ class AnthropicProvider(LLMProvider):
             told["max_tokens"] = bound + self._thinking_tokens
         return {"thinking": {"type": "enabled", "budget_tokens": self._thinking_tokens}, **told}
 
-    def _allowed(self, head: dict[str, JSON]) -> dict[str, JSON]:
+    def _without_sampling(self, head: dict[str, JSON]) -> dict[str, JSON]:
         if self.version < _NO_SAMPLING:
             return head
         return {key: value for key, value in head.items() if key not in _SAMPLING}

@@ -54,14 +54,14 @@ class AnthropicStream(UntilError):
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """Return the events that `data` completes, up to an error. An error completes the stream too."""
-        return self.events(self._events.feed(data), self._sent)
+        return self.events(self._events.feed(data), self._take_event)
 
     def end(self) -> list[StreamEvent]:
         """Return the events of a last record without an end.
 
         Raises the error the stream carried, or StreamBroken when there was no `message_stop`.
         """
-        events = self.last_events(self._events.feed(b"", final=True), self._sent)
+        events = self.last_events(self._events.feed(b"", final=True), self._take_event)
         if not self.ended:
             raise StreamBroken("the answer ended before it was done", self._provider.name, self._provider.model)
         return events
@@ -75,13 +75,13 @@ class AnthropicStream(UntilError):
         content = data.get("content")
         if not isinstance(content, list):
             raise self._not_an_answer(str(data))
-        events = self._started(data)
+        events = self._start_message(data)
         for index, block in enumerate(content):
             if isinstance(block, Mapping):
-                events += [*self._opened(index, block), *self._closed(index)]
-        return events + self._changed({"delta": data, "usage": data.get("usage")}) + self._stopped()
+                events += [*self._open_block(index, block), *self._close_block(index)]
+        return events + self._change_message({"delta": data, "usage": data.get("usage")}) + self._stop_message()
 
-    def _sent(self, sent: ServerSentEvent, events: list[StreamEvent]) -> None:
+    def _take_event(self, sent: ServerSentEvent, events: list[StreamEvent]) -> None:
         data = _loads(sent.data)
         if not isinstance(data, Mapping):
             if sent.event in _EVENTS:
@@ -96,56 +96,56 @@ class AnthropicStream(UntilError):
         index = data.get("index")
         match kind:
             case "message_start":
-                return self._started(_mapping(data.get("message")))
+                return self._start_message(_mapping(data.get("message")))
             case "content_block_start" if isinstance(index, int):
-                return self._closed(index) + self._opened(index, _mapping(data.get("content_block")))
+                return self._close_block(index) + self._open_block(index, _mapping(data.get("content_block")))
             case "content_block_delta" if isinstance(index, int) and index in self._open:
                 return self._open[index].take(_mapping(data.get("delta")))
             case "content_block_stop" if isinstance(index, int):
-                return self._closed(index)
+                return self._close_block(index)
             case "message_delta":
-                return self._changed(data)
+                return self._change_message(data)
             case "message_stop":
-                return self._stopped()
+                return self._stop_message()
             case _:
                 return []
 
-    def _started(self, message: Mapping[str, Any]) -> list[StreamEvent]:
+    def _start_message(self, message: Mapping[str, Any]) -> list[StreamEvent]:
         model = message.get("model")
         events: list[StreamEvent] = [ModelSeen(model)] if isinstance(model, str) and model else []
-        return events + self._counted(message.get("usage"))
+        return events + self._count_usage(message.get("usage"))
 
-    def _opened(self, index: int, start: Mapping[str, Any]) -> list[StreamEvent]:
+    def _open_block(self, index: int, start: Mapping[str, Any]) -> list[StreamEvent]:
         block = self._open[index] = ContentBlock(index, start)
         self._blocks.append(block)
-        return block.opened()
+        return block.open_events()
 
-    def _closed(self, index: int) -> list[StreamEvent]:
+    def _close_block(self, index: int) -> list[StreamEvent]:
         block = self._open.pop(index, None)
-        return [] if block is None else block.closed()
+        return [] if block is None else block.close_events()
 
-    def _changed(self, data: Mapping[str, Any]) -> list[StreamEvent]:
+    def _change_message(self, data: Mapping[str, Any]) -> list[StreamEvent]:
         """Return the usage before the finish, so that a listener knows the usage when it hears the finish."""
-        events = self._counted(data.get("usage"))
+        events = self._count_usage(data.get("usage"))
         reason = _mapping(data.get("delta")).get("stop_reason")
         if isinstance(reason, str) and reason:
             self._has_reason = True
             events.append(FinishSeen(_FINISH.get(reason, FinishReason.STOP)))
         return events
 
-    def _stopped(self) -> list[StreamEvent]:
+    def _stop_message(self) -> list[StreamEvent]:
         """Return the last events. A block that a lenient server never closed ends here.
 
         Raises ProtocolError when there was neither a block nor a reason to stop.
         """
         if not (self._blocks or self._has_reason):
             raise ProtocolError("a stream without an answer", self._provider.name, self._provider.model)
-        events = [event for index in list(self._open) for event in self._closed(index)]
+        events = [event for index in list(self._open) for event in self._close_block(index)]
         self.ended = True
         raw = tuple(replay for block in self._blocks if (replay := block.replay()) is not None)
         return [*events, RawSeen(RawTurn(self._provider.name, raw))]
 
-    def _counted(self, usage: object) -> list[StreamEvent]:
+    def _count_usage(self, usage: object) -> list[StreamEvent]:
         """Return the usage so far. Each value in a record replaces the earlier one of its key."""
         if not isinstance(usage, Mapping):
             return []

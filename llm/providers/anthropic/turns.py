@@ -24,7 +24,7 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(slots=True)
-class Turn:
+class WireTurn:
     """Neighbouring messages of one wire role, as the blocks of one wire message, encoded and joined by commas.
 
     Not frozen: each call makes one for nearly every message of a long history.
@@ -81,7 +81,7 @@ def content_of(message: Message, provider: str, server_tools: Collection[str]) -
     Blocks of server tools are included only for tools that are offered again.
     """
     if raw := message.raw_of(provider):
-        return replayed(raw, server_tools)
+        return replay_blocks(raw, server_tools)
     if message.role is Role.TOOL:
         return [result_block(result) for result in message.tool_results]
     blocks: list[JSONObject] = []
@@ -96,7 +96,7 @@ def content_of(message: Message, provider: str, server_tools: Collection[str]) -
     return blocks if blocks or message.role is not Role.USER else [{"type": "text", "text": NOTHING}]
 
 
-def replayed(raw: Sequence[JSONObject], server_tools: Collection[str]) -> list[JSONObject]:
+def replay_blocks(raw: Sequence[JSONObject], server_tools: Collection[str]) -> list[JSONObject]:
     """Return the raw blocks that may be sent back, unchanged.
 
     Trailing reasoning is left out, as the API requires.
@@ -109,20 +109,20 @@ def replayed(raw: Sequence[JSONObject], server_tools: Collection[str]) -> list[J
             return True
         call = calls.get(str(block.get("tool_use_id") or block.get("id")))
         if call is None:
-            return _offered_any(server_tools, mcp=kind.startswith("mcp_"))
-        return _offered(call, server_tools)
+            return _any_offered(server_tools, mcp=kind.startswith("mcp_"))
+        return _is_offered(call, server_tools)
 
     kept = [block for block in raw if goes(block)]
-    if len(kept) < len(raw) or not _offered_any(server_tools):
+    if len(kept) < len(raw) or not _any_offered(server_tools):
         kept = [_without_found_sources(block) for block in kept]
     while kept and kept[-1].get("type") in _THOUGHTS:
         kept.pop()
     return kept
 
 
-def turns(encoded: Iterable[tuple[Role, bytes]]) -> list[Turn]:
+def join_turns(encoded: Iterable[tuple[Role, bytes]]) -> list[WireTurn]:
     """Return encoded messages as alternating turns, results of calls first. The first turn is the user's."""
-    made: list[Turn] = []
+    made: list[WireTurn] = []
     results: list[bytes] = []
     others: list[bytes] = []
     before = ""
@@ -131,18 +131,18 @@ def turns(encoded: Iterable[tuple[Role, bytes]]) -> list[Turn]:
             continue
         wire = "assistant" if role is Role.ASSISTANT else "user"
         if wire != before and before:
-            made.append(Turn(before, b",".join(results + others)))
+            made.append(WireTurn(before, b",".join(results + others)))
             results, others = [], []
         before = wire
         (results if role is Role.TOOL else others).append(content)
     if before:
-        made.append(Turn(before, b",".join(results + others)))
+        made.append(WireTurn(before, b",".join(results + others)))
     if not made or made[0].role != "user":
-        made.insert(0, Turn("user", b'{"type":"text","text":"(The conversation goes on.)"}'))
+        made.insert(0, WireTurn("user", b'{"type":"text","text":"(The conversation goes on.)"}'))
     return made
 
 
-def marked(content: bytes) -> bytes:
+def mark_for_cache(content: bytes) -> bytes:
     """Return encoded blocks with a cache mark on the last one. The provider may keep everything up to it."""
     return content[:-1] + b',"cache_control":{"type":"ephemeral"}}'
 
@@ -156,15 +156,15 @@ def _call(call: ToolCall) -> JSONObject:
     return {"type": "tool_use", "id": portable_id(call.id), "name": call.name or NAMELESS, "input": call.arguments}
 
 
-def _offered(call: JSONObject, server_tools: Collection[str]) -> bool:
+def _is_offered(call: JSONObject, server_tools: Collection[str]) -> bool:
     name = str(call.get("name"))
     if call.get("type") == "mcp_tool_use":
         server = call.get("server_name")
         return "mcp_toolset" in server_tools or server in server_tools or f"{_MCP}{server}" in server_tools
-    return name in server_tools or (_offered_any(server_tools) and bool(_CODE.search(name)))
+    return name in server_tools or (_any_offered(server_tools) and bool(_CODE.search(name)))
 
 
-def _offered_any(server_tools: Collection[str], *, mcp: bool = False) -> bool:
+def _any_offered(server_tools: Collection[str], *, mcp: bool = False) -> bool:
     """Tell whether any server tool is offered. MCP servers that stand for themselves count for MCP blocks only."""
     return any(mcp or not name.startswith(_MCP) for name in server_tools)
 

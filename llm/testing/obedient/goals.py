@@ -75,7 +75,7 @@ def _goals(text: str, depth: int) -> Iterator[Goal]:
         times = min(MAX_TIMES, int(match["times"] or 1))
         yield Goal(match["tool"].lower(), orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode(), times)
     if depth:
-        for plain in _undisguised(text):
+        for plain in _undisguise(text):
             yield from _goals(plain, depth - 1)
 
 
@@ -90,7 +90,7 @@ def _value(written: str) -> JSON:
     return scalar
 
 
-def _undisguised(text: str) -> Iterator[str]:
+def _undisguise(text: str) -> Iterator[str]:
     """Yield what the text would be under each disguise of which it shows a sign."""
     lower = text.lower()
     if "yebo" in lower:
@@ -109,10 +109,10 @@ def _undisguised(text: str) -> Iterator[str]:
             yield visible
     for spaced in _SPACED.finditer(text):
         yield text[spaced.start() :: 2]
-    yield from _decoded(text)
+    yield from _decode(text)
 
 
-def _decoded(text: str) -> Iterator[str]:
+def _decode(text: str) -> Iterator[str]:
     """Yield what the base64 and hex in the text stand for, where that is text."""
     for match in _BASE64.finditer(text):
         body = match.group().rstrip("=").translate(_URL_SAFE)

@@ -59,10 +59,10 @@ def _content(kind: Literal["told", "heard", "said"], content: object, names: dic
             case None | "":
                 continue
             case _:
-                yield from _written(kind, _plain(block))
+                yield from _read_written(kind, _plain(block))
 
 
-def _written(kind: Literal["told", "heard", "said"], text: str) -> Iterator[Turn]:
+def _read_written(kind: Literal["told", "heard", "said"], text: str) -> Iterator[Turn]:
     """Yield a text. It is a result when the JSON fallback wrote one as text."""
     written = _WRITTEN_RESULT.match(text) if kind == "heard" else None
     yield Turn("result", text[written.end() :], written[1]) if written else Turn(kind, text)

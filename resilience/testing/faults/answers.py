@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from resilience.testing.faults.toxics import require
+from resilience.testing.faults.connection_faults import require
 
 _JSON = ("Content-Type", "application/json")
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from resilience.testing.faults.answers import Answer
-from resilience.testing.faults.toxics import (
+from resilience.testing.faults.connection_faults import (
     Bandwidth,
+    ConnectionFault,
     Hang,
     HangAfter,
     Latency,
@@ -15,7 +16,6 @@ from resilience.testing.faults.toxics import (
     Reset,
     Slicer,
     SlowClose,
-    Toxic,
     Truncate,
     require,
 )
@@ -25,9 +25,9 @@ from resilience.testing.faults.toxics import (
 class Faults:
     """Faults that act together on one answer: one of each kind, at most one that cuts and one that is an answer."""
 
-    faults: tuple[Toxic | Answer, ...]
+    faults: tuple[ConnectionFault | Answer, ...]
 
-    def __init__(self, *faults: Toxic | Answer) -> None:
+    def __init__(self, *faults: ConnectionFault | Answer) -> None:
         object.__setattr__(self, "faults", faults)
         kinds = [type(fault) for fault in faults]
         require(len(set(kinds)) == len(kinds), "combine faults of different kinds")
@@ -37,7 +37,7 @@ class Faults:
         require(sum(isinstance(fault, Answer) for fault in faults) <= 1, "combine one fault that is an answer at most")
 
 
-Fault = Toxic | Answer | Faults
+Fault = ConnectionFault | Answer | Faults
 _Cuts = Hang | HangAfter | Reset | Truncate | Refuse
 
 #: No fault: the request and the answer pass as they are.
@@ -71,7 +71,7 @@ class Shape:
         return self.cut_bytes != 0 and self.answer is None
 
 
-def parts(fault: Fault) -> tuple[Toxic | Answer, ...]:
+def parts(fault: Fault) -> tuple[ConnectionFault | Answer, ...]:
     """Return the simple faults that a fault is made of; none for PASS."""
     return fault.faults if isinstance(fault, Faults) else (fault,)
 
@@ -84,7 +84,7 @@ def shape_of(fault: Fault) -> Shape:
     return Shape(**given)  # type: ignore[arg-type]  # each field has its own type, as _given has them
 
 
-def _given(fault: Toxic | Answer) -> dict[str, object]:
+def _given(fault: ConnectionFault | Answer) -> dict[str, object]:
     """Return the fields of a shape that a fault sets."""
     match fault:
         case Latency():

@@ -19,8 +19,9 @@ from resilience.testing.faults.answers import (
     throttled,
 )
 from resilience.testing.faults.combined import PASS, Fault, Faults, parts
-from resilience.testing.faults.toxics import (
+from resilience.testing.faults.connection_faults import (
     Bandwidth,
+    ConnectionFault,
     Hang,
     HangAfter,
     Latency,
@@ -28,7 +29,6 @@ from resilience.testing.faults.toxics import (
     Reset,
     Slicer,
     SlowClose,
-    Toxic,
     Truncate,
 )
 
@@ -37,7 +37,7 @@ from resilience.testing.faults.toxics import (
 class Named:
     """A fault that can be asked for by name. `defaults` are its values, integers where only whole numbers are valid."""
 
-    make: Callable[..., Toxic | Answer]
+    make: Callable[..., ConnectionFault | Answer]
     does: str
     values: str = ""
     defaults: tuple[float, ...] = ()
@@ -89,7 +89,7 @@ def listing() -> str:
     return "".join(lines)
 
 
-def _made(text: str) -> Toxic | Answer:
+def _made(text: str) -> ConnectionFault | Answer:
     name, equals, given = text.partition("=")
     named = NAMES.get(name)
     if named is None:
@@ -119,7 +119,7 @@ def _number(text: str, like: float, name: str) -> float:
     return number
 
 
-def _described(fault: Toxic | Answer) -> str:
+def _described(fault: ConnectionFault | Answer) -> str:
     name = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in type(fault).__name__)
     values = [getattr(fault, field.name) for field in fields(fault)]
     numbers = tuple(value for value in values if isinstance(value, int | float))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from resilience.testing.faults.combined import PASS, Fault
-from resilience.testing.faults.toxics import require
+from resilience.testing.faults.connection_faults import require
 
 Plan = Callable[[int, bytes], Fault]
 

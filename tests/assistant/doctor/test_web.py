@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from assistant.checks.finding import Problem
-from assistant.checks.web import PAGE, explained, reads, searches
+from assistant.checks.web import PAGE, explain, reads, searches
 from tools.web.errors import ErrorKind, WebError
 from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 
@@ -49,7 +49,7 @@ class Scripted:
 
 @pytest.mark.parametrize("kind", ErrorKind)
 def test_every_kind_of_trouble_has_a_remedy_in_the_same_sentence(kind: ErrorKind) -> None:
-    told = explained(WebError(kind, "brave said so."), "brave", 0.0)
+    told = explain(WebError(kind, "brave said so."), "brave", 0.0)
     assert told.startswith("brave said so; ")
     assert REMEDIES[kind] in told
     assert "\n" not in told
@@ -61,14 +61,14 @@ def test_every_kind_of_trouble_has_a_remedy_in_the_same_sentence(kind: ErrorKind
 )
 def test_when_to_come_back_is_told(retry_at: float, told: str) -> None:
     error = WebError(ErrorKind.QUOTA, "brave has no quota left", retry_at=retry_at)
-    assert explained(error, "brave", 1000.0) == (
+    assert explain(error, "brave", 1000.0) == (
         f"brave has no quota left; {told}buy more there, or put another provider before it"
     )
 
 
 @pytest.mark.parametrize("message", ["needs it: pip install 'mud-assistant[web]'", "add json in settings.yml"])
 def test_what_names_its_remedy_gets_no_other(message: str) -> None:
-    assert explained(WebError(ErrorKind.AUTH, message), "searxng", 0.0) == message
+    assert explain(WebError(ErrorKind.AUTH, message), "searxng", 0.0) == message
 
 
 async def test_a_search_that_finds_something_is_well() -> None:

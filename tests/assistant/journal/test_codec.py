@@ -12,7 +12,7 @@ from assistant.events.classify import Attention
 from assistant.events.events import Arrived, ChannelSaid, Emoted, Gave, Left, Noticed, Paged, Said, Whispered
 from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
 from assistant.journal import BrokenRecord, NewerRecord
-from assistant.journal.codec import Codec, sealed
+from assistant.journal.codec import Codec, seal
 from assistant.journal.records import ATTENTION, CALL, EVENT, EXECUTED, MESSAGE, MESSAGES, OUTCOME, RESPONSE
 from llm import FinishReason, LLMResponse, Message, Role, ToolCall
 from llm.messages import (
@@ -139,12 +139,12 @@ def test_attention_comes_back_as_it_was(value: Attention) -> None:
 
 
 def test_a_limit_that_an_earlier_version_wrote_is_read() -> None:
-    record = sealed(b'{"v":1,"k":"limit","limit":"budget","cause":"spent"}')
+    record = seal(b'{"v":1,"k":"limit","limit":"budget","cause":"spent"}')
     assert OUTCOME.decode(record) == LimitReached(Limit.BUDGET, "spent")
 
 
 def test_a_pose_that_an_earlier_version_wrote_is_read() -> None:
-    record = sealed(
+    record = seal(
         b'{"v":1,"k":"emoted","id":"e","at":1.0,"text":"waves.",'
         b'"who":{"id":"player:1","name":"Ann","kind":"player","permission":1,"trust":5}}'
     )
@@ -193,7 +193,7 @@ def test_a_changed_byte_is_never_read_as_something_else(value: Any, data: st.Dat
     st.binary(max_size=60)
     | st.text(max_size=9)
     | st.none()
-    | json_values.map(lambda value: sealed(json.dumps(value).encode()))
+    | json_values.map(lambda value: seal(json.dumps(value).encode()))
 )
 def test_anything_else_is_an_error_of_ours(record: object) -> None:
     for codec in (EVENT, ATTENTION, MESSAGES, RESPONSE, CALL, EXECUTED, OUTCOME):
@@ -214,7 +214,7 @@ def test_what_a_newer_version_wrote_is_told_apart(codec: Codec[Any], value: obje
     record = codec.encode(value)
     assert old in record
     with pytest.raises(NewerRecord):
-        codec.decode(sealed(record[:-9].replace(old, new)))
+        codec.decode(seal(record[:-9].replace(old, new)))
 
 
 @pytest.mark.parametrize("old", [b'"v":1', b'"text"', b'"said"', b'"kind":"player"'])
@@ -222,7 +222,7 @@ def test_a_record_that_lacks_something_is_broken(old: bytes) -> None:
     record = EVENT.encode(event(1))
     assert old in record
     with pytest.raises((BrokenRecord, NewerRecord)):
-        EVENT.decode(sealed(record[:-9].replace(old, b'"x":0')))
+        EVENT.decode(seal(record[:-9].replace(old, b'"x":0')))
 
 
 class Answer(BaseModel):

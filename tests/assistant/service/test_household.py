@@ -341,7 +341,7 @@ async def test_what_was_spent_is_told_by_day_and_account(tmp_path: Path) -> None
         sage = here.start({**asks(url), **settings})
         here.says(sage, "Sage, hello")
         await sage.settled()
-        await here.service.pipeline.kept()
+        await here.service.pipeline.write_ledger()
         rows = {row.account: row for row in await here.service.usage(7)}
         assert {ANN.id, SAGE.id, "all assistants"} == set(rows)
         assert (rows[ANN.id].calls, rows[ANN.id].day.isoformat()) == (1, "1970-01-12")

@@ -9,7 +9,7 @@ from assistant.events.outcome import Outcome as RunOutcome
 from assistant.events.trace import StepTrace
 from assistant.service.wording.showing import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
 from llm import FinishReason, LLMResponse, Reasoning, Text, ToolCall, ToolResult, Usage, assistant
-from llm.modes.call_record import CallOutcome, CallRecord, CallStyle, recorded
+from llm.modes.call_record import CallOutcome, CallRecord, CallStyle, record_answer
 from tools import Category, Executed, Person, Scene, Status, Thing
 
 CALL = ToolCall("c", "say", {"text": "Hello"})
@@ -17,7 +17,7 @@ DONE = Executed(CALL, ToolResult("c", "say", "You said it."), Status.DONE, Categ
 ANSWER = LLMResponse(
     assistant(Reasoning("hm"), Text("so"), CALL), FinishReason.TOOL_CALLS, Usage(120, 7, 100), "local", "tiny"
 )
-RECORD = recorded(CallRecord(), CallOutcome.VALID, way=CallStyle.NATIVE)
+RECORD = record_answer(CallRecord(), CallOutcome.VALID, style=CallStyle.NATIVE)
 TRACE = StepTrace("run-1", 2, 9, 130, ANSWER, (DONE,), 1.25, RECORD)
 
 

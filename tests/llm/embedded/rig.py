@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import Endpoint, Progress
+from llm.embedded.progress import Endpoint, FetchProgress
 from llm.embedded.supervisor import Commands, EmbeddedModel
 from tests.llm.embedded.processes import FakeProcesses
 
@@ -25,7 +25,7 @@ class Rig:
     own_file: Path | None = Path("/models/own.gguf")
     clock: Clock = field(default_factory=Clock)
     processes: FakeProcesses = field(default_factory=FakeProcesses)
-    progress: list[Progress] = field(default_factory=list)
+    progress: list[FetchProgress] = field(default_factory=list)
     restarted: list[Endpoint] = field(default_factory=list)
     lost: list[EmbeddedUnavailable] = field(default_factory=list)
 

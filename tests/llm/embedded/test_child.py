@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from twisted.internet.task import Clock
 
 import llm
-from llm.embedded.child import MAX_LINE_BYTES, TAIL_BYTES, Child, child_environment, module_command
+from llm.embedded.child import MAX_LINE_BYTES, Child, child_environment
 from llm.messages import JSONObject
+from resilience.child import TAIL_BYTES, module_command
 from tests.llm.embedded.processes import FakeProcess, FakeProcesses
 
 

@@ -10,30 +10,30 @@ from tests.llm.embedded.stage import CONTENT, Stage
 
 
 def test_trusts_nothing_that_is_not_there(stage: Stage) -> None:
-    assert not stage.store().trusted()
+    assert not stage.store().is_trusted()
 
 
 def test_trusts_the_pinned_file_and_hashes_it_only_once(stage: Stage) -> None:
     store = stage.store()
     store.path.write_bytes(CONTENT)
 
-    assert store.trusted()
+    assert store.is_trusted()
     assert stage.kinds() == {"verify"}
     stage.written.truncate(0)
     stage.written.seek(0)
-    assert stage.store().trusted()
+    assert stage.store().is_trusted()
     assert stage.lines() == []
 
 
 def test_hashes_again_when_the_file_was_touched(stage: Stage) -> None:
     store = stage.store()
     store.path.write_bytes(CONTENT)
-    assert store.trusted()
+    assert store.is_trusted()
 
     store.path.write_bytes(CONTENT[::-1])
     os.utime(store.path, ns=(1, 1))
 
-    assert not store.trusted()
+    assert not store.is_trusted()
 
 
 def test_a_damaged_stamp_is_no_stamp(stage: Stage) -> None:
@@ -41,25 +41,25 @@ def test_a_damaged_stamp_is_no_stamp(stage: Stage) -> None:
     store.path.write_bytes(CONTENT)
     store.path.with_name("tiny.gguf.verified").write_bytes(b"{")
 
-    assert store.trusted()
+    assert store.is_trusted()
     assert stage.kinds() == {"verify"}
 
 
 def test_a_stamp_for_another_pin_is_no_stamp(stage: Stage) -> None:
     store = stage.store()
     store.path.write_bytes(CONTENT)
-    assert store.trusted()
+    assert store.is_trusted()
 
     other = stage.pinned_to(CONTENT[::-1])
 
-    assert not other.trusted()
+    assert not other.is_trusted()
 
 
 def test_a_file_of_another_size_is_not_even_read(stage: Stage) -> None:
     store = stage.store()
     store.path.write_bytes(CONTENT + b"x")
 
-    assert not store.trusted()
+    assert not store.is_trusted()
     assert stage.lines() == []
 
 
@@ -75,7 +75,7 @@ def test_adopts_the_pinned_file_and_clears_up(stage: Stage) -> None:
     assert not store.work.exists()
     assert stage.kinds() == {"verify"}
     stage.written.truncate(0)
-    assert store.trusted()
+    assert store.is_trusted()
 
 
 @pytest.mark.parametrize("wrong", [CONTENT[::-1], CONTENT[:-1], b""])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from twisted.internet.defer import CancelledError
 
-from llm.embedded.progress import Phase, Progress
+from llm.embedded.progress import FetchProgress, Phase
 from llm.embedded.server import KEY_VARIABLE
 from tests.llm.embedded.rig import READY, Rig, done, failures, refusal
 
@@ -22,7 +22,7 @@ def test_the_owners_file_is_served_without_a_fetch(rig: Rig) -> None:
     assert process.command[:5] == ("serve", "--model", "/models/own.gguf", "--port", "0")
     assert (endpoint.url, endpoint.port, endpoint.model) == ("http://127.0.0.1:4711", 4711, "tiny")
     assert endpoint.own_template
-    assert rig.progress == [Progress(Phase.START)]
+    assert rig.progress == [FetchProgress(Phase.START)]
     assert rig.clock.getDelayedCalls() == []
 
 
@@ -52,9 +52,9 @@ def test_the_model_is_fetched_first_and_the_progress_told() -> None:
 
     assert done(started).model == "tiny"
     assert rig.processes.latest.command[2] == "/data/tiny.gguf"
-    assert rig.progress[0] == Progress(Phase.NOTE, note="trying parts")
+    assert rig.progress[0] == FetchProgress(Phase.NOTE, note="trying parts")
     assert rig.progress[1].fraction == 0.5
-    assert rig.progress[2:] == [Progress(Phase.START)]
+    assert rig.progress[2:] == [FetchProgress(Phase.START)]
 
 
 def test_a_fetch_may_take_for_ever_while_it_gets_on() -> None:

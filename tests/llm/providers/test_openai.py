@@ -97,7 +97,7 @@ async def test_83_and_84_each_refusal_costs_one_request_and_is_remembered() -> N
         assert not {"temperature", "seed", "max_tokens"} & set(sent)
         await client.chat_completion([user("x")])
         assert "reasoning_effort" not in fake.chats[-1].body
-        assert len(client.record.amendments) == 4
+        assert len(client.record.overrides) == 4
 
 
 async def test_84_an_older_server_wants_the_old_name() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.cite import MAX_SHOWN, Citations, Cited, checked, footer
+from tools.web.cite import MAX_SHOWN, Citations, NumberedSource, check_marks, footer
 
 
 def sources(count: int) -> Citations:
@@ -57,7 +57,7 @@ def test_one_url_has_one_number_found_or_opened() -> None:
     ],
 )
 def test_marks_of_unknown_sources_go(text: str, left: str, used: tuple[int, ...]) -> None:
-    found = checked(text, sources(3))
+    found = check_marks(text, sources(3))
     assert (found.text, found.used) == (left, used)
 
 
@@ -78,16 +78,16 @@ def test_marks_of_unknown_sources_go(text: str, left: str, used: tuple[int, ...]
     ],
 )
 def test_what_is_no_citation_stays(text: str) -> None:
-    assert checked(text, sources(3)).text == text
+    assert check_marks(text, sources(3)).text == text
 
 
 def test_a_list_or_code_uses_no_source() -> None:
-    assert checked("[1] a list\n`x[2]`, f([3])", sources(3)).used == ()
+    assert check_marks("[1] a list\n`x[2]`, f([3])", sources(3)).used == ()
 
 
 def test_without_sources_nothing_is_a_citation() -> None:
-    assert checked("It rained [1] [2].", Citations()) == checked("It rained [1] [2].", sources(0))
-    assert checked("It rained [1] [2].", Citations()).text == "It rained [1] [2]."
+    assert check_marks("It rained [1] [2].", Citations()) == check_marks("It rained [1] [2].", sources(0))
+    assert check_marks("It rained [1] [2].", Citations()).text == "It rained [1] [2]."
 
 
 WORDS = ("word", "rolled", "[1]", "[2]", "[9]", "[1, 9]", "[8-9]", "[[9]1]", "[1 [9]]", "0", "7", "9", "```", "  ")
@@ -98,8 +98,8 @@ TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text()
 @given(TEXTS, st.integers(0, 4))
 def test_checking_twice_is_checking_once(text: str, count: int) -> None:
     citations = sources(count)
-    once = checked(text, citations)
-    assert checked(once.text, citations) == once
+    once = check_marks(text, citations)
+    assert check_marks(once.text, citations) == once
     assert all(1 <= number <= count for number in once.used)
     assert len(set(once.used)) == len(once.used)
     assert len(once.text) <= len(text)
@@ -111,13 +111,13 @@ def test_no_words_are_lost(text: str) -> None:
         return re.findall(r"[a-z]+", of)
 
     plain = re.sub("\u3010[^\u3010\u3011\n]*\u3011", "", text)
-    assert words(re.sub("\u3010[^\u3010\u3011\n]*\u3011", "", checked(plain, sources(2)).text)) == words(plain)
+    assert words(re.sub("\u3010[^\u3010\u3011\n]*\u3011", "", check_marks(plain, sources(2)).text)) == words(plain)
 
 
 @given(st.lists(st.sampled_from(["It rained", "the sun shone", "caf\u00e9"]), min_size=1), st.integers(4, 999))
 def test_every_unknown_mark_behind_words_goes(said: list[str], unknown: int) -> None:
     text = " ".join(f"{words} [{unknown}]." for words in said)
-    found = checked(text, sources(3))
+    found = check_marks(text, sources(3))
     assert "[" not in found.text
     assert found.used == ()
 
@@ -125,7 +125,7 @@ def test_every_unknown_mark_behind_words_goes(said: list[str], unknown: int) -> 
 @given(st.lists(st.integers(1, 3), min_size=1))
 def test_known_marks_are_left_as_they_are(numbers: list[int]) -> None:
     text = "".join(f"Fact [{number}]. " for number in numbers)
-    found = checked(text, sources(3))
+    found = check_marks(text, sources(3))
     assert (found.text, found.used) == (text, tuple(dict.fromkeys(numbers)))
 
 
@@ -146,7 +146,7 @@ def test_known_marks_are_left_as_they_are(numbers: list[int]) -> None:
 )
 def test_hostile_text_takes_little_time(text: str) -> None:
     began = process_time()
-    checked(text, sources(1))
+    check_marks(text, sources(1))
     assert process_time() - began < 1.0
 
 
@@ -157,18 +157,18 @@ def test_the_footer_names_each_source_in_plain_text() -> None:
 
 
 def test_a_title_cannot_look_like_another_source() -> None:
-    shown = footer([Cited(1, "https://e.org/", "x\n[2] Bank (https://evil.org)\x1b[31m")])
+    shown = footer([NumberedSource(1, "https://e.org/", "x\n[2] Bank (https://evil.org)\x1b[31m")])
     assert shown == "Sources:\n[1] x (2) Bank (https://evil.org) (https://e.org/)"
 
 
 def test_a_long_footer_and_a_long_url_are_cut() -> None:
-    many = [Cited(n, f"https://e{n}.org/" + "x" * 500, "y" * 500) for n in range(1, MAX_SHOWN + 4)]
+    many = [NumberedSource(n, f"https://e{n}.org/" + "x" * 500, "y" * 500) for n in range(1, MAX_SHOWN + 4)]
     lines = footer(many).split("\n")
     assert len(lines) == MAX_SHOWN + 2
     assert lines[-1] == "and 3 more"
     assert lines[1].endswith("(e1.org)")
     assert len(lines[1]) < 120
-    assert footer([Cited(1, "https://e.org/")]) == "Sources:\n[1] https://e.org/"
+    assert footer([NumberedSource(1, "https://e.org/")]) == "Sources:\n[1] https://e.org/"
 
 
 def test_a_world_with_links_shows_them_its_own_way() -> None:

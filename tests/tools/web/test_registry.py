@@ -16,7 +16,14 @@ from resilience import HttpExchange
 from tests.tools.web.search.calling import Canned, canned, shared
 from tools import web
 from tools.testing import now
-from tools.web.registry import READ_PROVIDERS, SEARCH_PROVIDERS, Maker, Providers, ProviderSettings, made
+from tools.web.registry import (
+    READ_PROVIDERS,
+    SEARCH_PROVIDERS,
+    Providers,
+    ProviderSettings,
+    ProviderSpec,
+    make_provider,
+)
 from tools.web.search.api import Shared
 from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
 
@@ -74,10 +81,11 @@ def test_the_provider_on_the_page_works_as_it_stands() -> None:
     file, line = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     module = types.ModuleType("example")
     exec(file, module.__dict__)  # noqa: S102  (the page's own example)
-    makers: dict[str, Maker] = eval(f"{{{line}}}", module.__dict__ | {"Maker": Maker})  # noqa: S307  (the same)
+    names = module.__dict__ | {"ProviderSpec": ProviderSpec}
+    specs: dict[str, ProviderSpec] = eval(f"{{{line}}}", names)  # noqa: S307  (the same)
     exchange = canned({"hits": [{"title": "Well", "link": "https://a.org/1", "text": "deep"}, {"title": None}]})
     settings = ProviderSettings("k", options={"safe": False})
-    provider = made("example", makers["example"], settings, shared(exchange))
+    provider = make_provider("example", specs["example"], settings, shared(exchange))
     query = SearchQuery("well", 3, ("a.org",), TimeRange.WEEK)
     assert now(Deferred.fromCoroutine(provider.search(query))) == [SearchResult("Well", "https://a.org/1", "deep")]
     (request,) = exchange.asked

@@ -13,10 +13,10 @@ from tests.tools.web.scripted import HIT, Heard, Scripted, ScriptedReader
 from tools.testing import now
 from tools.web.cite import WebTurn
 from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.url_policy import UrlPolicy
+from tools.web.fetch.url import UrlPolicy
 from tools.web.open_page import open_page_tool
 from tools.web.results import OpenPageToolResult, SearchResultItem, WebSearchToolResult
-from tools.web.search.filtering import Domains, FilteredSearch, focused
+from tools.web.search.filtering import Domains, FilteredSearch, focus
 from tools.web.source.answers import PageSource, SearchSource
 from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
 from tools.web.web_search import WebSearchArguments, web_search_tool
@@ -164,11 +164,11 @@ def test_a_focused_turn_shows_what_fits_the_question_best() -> None:
     result = told(tool, {"query": "Who is the mayor of Tarn Abbey?"}, WebTurn(focused=True))
     assert [one["snippet"] for one in result["results"]] == ["Its mayor is Odo Fennimore. It has 4,310 people."]
     assert len(told(tool, {"query": "Who is the mayor of Tarn Abbey?"})["results"]) == 3
-    assert focused(HITS, "zebra") == HITS
+    assert focus(HITS, "zebra") == HITS
     velmora = SearchResult("Velmora", "u", "Its capital is Quillhaven, and its currency is the florrin.")
-    (velmora,) = focused([velmora], "currency of Velmora")
+    (velmora,) = focus([velmora], "currency of Velmora")
     assert velmora.snippet == "its currency is the florrin. Its capital is Quillhaven."
-    assert focused((), "zebra") == ()
+    assert focus((), "zebra") == ()
 
 
 def hits(*hosts: str) -> tuple[SearchResult, ...]:

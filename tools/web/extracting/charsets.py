@@ -67,27 +67,27 @@ def text_of(body: bytes, kind: str, label: str) -> tuple[str, bool]:
     """
     for mark, name in _BOMS:
         if body.startswith(mark):
-            return _replaced(body.removeprefix(mark), name)
+            return _decode_replacing(body.removeprefix(mark), name)
     declared = declared_charset(label, kind, body)
     # Text in 7 bits with escapes, or in pairs of bytes, is valid UTF-8 too; then the declared set goes first.
     is_doubtful = declared is not None and (b"\x1b" in body or b"\0" in body)
     for charset in (declared, "utf-8") if is_doubtful else ("utf-8", declared):
-        sound_text = None if charset is None else _strictly(body, charset)
+        sound_text = None if charset is None else _decode_strictly(body, charset)
         if sound_text is not None:
             return sound_text, False
-    mostly, _ = _replaced(body, "utf-8")
+    mostly, _ = _decode_replacing(body, "utf-8")
     broken, sound = mostly.count(LOST), sum(character > "\x7f" for character in mostly)
     if sound > broken and sound - broken >= _SOUND_PER_BROKEN * broken:
         return mostly, True
     if declared is not None and declared not in {"utf-8", "utf_8"}:
-        text, _ = _replaced(body, declared)
+        text, _ = _decode_replacing(body, declared)
         if text.count(LOST) * _CHARACTERS_PER_BROKEN <= len(text):
             return text, True
-    detected = _detected(body)
-    return (detected, False) if detected is not None else _replaced(body, declared or FALLBACK)
+    detected = _detect(body)
+    return (detected, False) if detected is not None else _decode_replacing(body, declared or FALLBACK)
 
 
-def _strictly(body: bytes, name: str) -> str | None:
+def _decode_strictly(body: bytes, name: str) -> str | None:
     """Return the text, or None when the bytes are not valid in that set.
 
     A character that the end cuts in two is left out if other characters beyond ASCII show that the set is right.
@@ -101,12 +101,12 @@ def _strictly(body: bytes, name: str) -> str | None:
         return None
 
 
-def _replaced(body: bytes, name: str) -> tuple[str, bool]:
+def _decode_replacing(body: bytes, name: str) -> tuple[str, bool]:
     text = codecs.getincrementaldecoder(name)("replace").decode(body)
     return text, LOST in text
 
 
-def _detected(body: bytes) -> str | None:
+def _detect(body: bytes) -> str | None:
     """Return the text in the set that fits best, or None when no set fits or the package is not installed."""
     try:
         from charset_normalizer import from_bytes  # noqa: PLC0415  (only the worker has it)
@@ -117,7 +117,7 @@ def _detected(body: bytes) -> str | None:
         return None
     least, most = min(match.chaos for match in matches), max(match.coherence for match in matches)
     near = [m.encoding for m in matches if m.chaos <= least + _NEAR and m.coherence >= most - _NEAR_COHERENCE]
-    texts = {name: text for name in near if (text := _strictly(body, name)) is not None}
+    texts = {name: text for name in near if (text := _decode_strictly(body, name)) is not None}
     expected = _by_language(body)
 
     def place(name: str) -> tuple[bool, int, int]:

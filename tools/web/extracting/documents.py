@@ -37,7 +37,7 @@ def read_document(
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind in {"", "application/octet-stream", "binary/octet-stream"}:
-        kind = _guessed(body)
+        kind = _guess_type(body)
     if kind == "application/pdf":
         found = read_pdf(body, max_pages=limits.pdf_pages, max_chars=limits.output_chars, is_late=is_late)
     else:
@@ -45,7 +45,7 @@ def read_document(
         found = _of_text(text, kind, url)
         if lost:
             found = replace(found, flags=found.flags | {Flag.CHARACTERS_LOST})
-    return _cleaned(found, limits.output_chars)
+    return _clean(found, limits.output_chars)
 
 
 def _of_text(text: str, kind: str, url: str) -> Extracted:
@@ -60,7 +60,7 @@ def _of_text(text: str, kind: str, url: str) -> Extracted:
     raise Unreadable("it is not text")
 
 
-def _guessed(body: bytes) -> str:
+def _guess_type(body: bytes) -> str:
     """Guess the media type of a document that has none."""
     start = body[:_SNIFFED_BYTES].lstrip().lower()
     if start.startswith(b"%pdf-"):
@@ -80,7 +80,7 @@ def _pretty(text: str) -> str:
         return text
 
 
-def _cleaned(found: Extracted, most: int) -> Extracted:
+def _clean(found: Extracted, most: int) -> Extracted:
     text, flags = found.markdown, found.flags
     if len(text) > most:
         text, flags = text[:most], flags | {Flag.CUT}

@@ -118,7 +118,7 @@ class Extractor:
 
         Fails with WebError. Cancelling gives up the page's place.
         """
-        what = _told(body, content_type, url)
+        what = _reason(body, content_type, url)
         if self._stopped is not None:
             return fail(WebError(ErrorKind.SERVER, "the page reader has been stopped"))
         if len(body) > self.limits.input_bytes:
@@ -143,7 +143,7 @@ class Extractor:
         gone: Deferred[None] = Deferred()
         self._stopped.append(gone)
         self._shift.leaving = True
-        self._shift.worker.kill()
+        self._shift.worker.signal("KILL")
         return gone
 
     def _go_on(self) -> None:
@@ -174,7 +174,7 @@ class Extractor:
 
     def _start(self) -> None:
         shift = _Shift()
-        shift.worker = Worker(self._hear, lambda: self._ended(shift), self.limits)
+        shift.worker = Worker(self._hear, lambda: self._note_end(shift), self.limits)
         self._shift = shift
         self.counts.started += 1
         self._set_timer(self.limits.start_seconds, self._kill)
@@ -229,19 +229,19 @@ class Extractor:
         if self._shift is not None:
             self._shift.leaving = not starting
             self.counts.killed += 1
-            self._shift.worker.kill()
+            self._shift.worker.signal("KILL")
 
     def _dismiss(self) -> None:
         """Let an idle worker end."""
         if self._shift is not None:
             self._shift.leaving = True
             self._set_timer(self.limits.seconds, self._kill_leaving)
-            self._shift.worker.dismiss()
+            self._shift.worker.close_stdin()
 
     def _kill_leaving(self) -> None:
         self._kill(starting=False)
 
-    def _ended(self, shift: _Shift) -> None:
+    def _note_end(self, shift: _Shift) -> None:
         """Note that the worker has ended; start another if pages wait."""
         self._shift = None
         self._set_timer(None)
@@ -286,7 +286,7 @@ class Extractor:
         self._timer = None if seconds is None or not callable(act) else self._clock.callLater(seconds, act)
 
 
-def _told(body: bytes, content_type: str, url: str) -> str:
+def _reason(body: bytes, content_type: str, url: str) -> str:
     """Describe a page for an error: its host, type and size, never its whole address."""
     try:
         host = urlsplit(url).hostname or "an unknown place"

@@ -35,11 +35,11 @@ def read_frame(pipe: BinaryIO, max_body: int) -> tuple[JSONObject, bytes] | None
     lengths = pipe.read(_LENGTHS.size)
     if len(lengths) < _LENGTHS.size:
         return None
-    head, body = _checked(lengths, max_body)
+    head, body = _check_length(lengths, max_body)
     data = pipe.read(head + body)
     if len(data) < head + body:
         return None
-    return _decoded(data[:head]), data[head:]
+    return _decode(data[:head]), data[head:]
 
 
 class FrameBuffer:
@@ -57,24 +57,24 @@ class FrameBuffer:
         self._held += len(data)
         while self._held >= self._wanted:
             joined = b"".join(self._pieces)
-            head, body = _checked(joined[: _LENGTHS.size], self._max_body)
+            head, body = _check_length(joined[: _LENGTHS.size], self._max_body)
             end = _LENGTHS.size + head + body
             if len(joined) < end:
                 self._pieces, self._wanted = [joined], end
                 return
             start = _LENGTHS.size + head
             self._pieces, self._held, self._wanted = [joined[end:]], len(joined) - end, _LENGTHS.size
-            yield _decoded(joined[_LENGTHS.size : start]), joined[start:end]
+            yield _decode(joined[_LENGTHS.size : start]), joined[start:end]
 
 
-def _checked(lengths: bytes, max_body: int) -> tuple[int, int]:
+def _check_length(lengths: bytes, max_body: int) -> tuple[int, int]:
     head, body = _LENGTHS.unpack(lengths)
     if head > MAX_HEAD_BYTES or body > max_body:
         raise BadFrame(f"a message of {head} and {body} bytes")
     return head, body
 
 
-def _decoded(data: bytes) -> JSONObject:
+def _decode(data: bytes) -> JSONObject:
     try:
         head = json.loads(data)
     except (ValueError, RecursionError) as error:

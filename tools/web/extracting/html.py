@@ -77,7 +77,7 @@ def read_html(text: str, url: str) -> Extracted:
         prescan.check(text)
     except prescan.TooTangled as error:
         raise Unreadable(f"its markup is not worth reading: {error}") from error
-    root = _parsed(text)
+    root = _parse(text)
     if root is None:
         return Extracted("", "")
     title, refresh = _title(root), _refresh(root)
@@ -91,21 +91,21 @@ def _text(root: HtmlElement, url: str) -> Extracted:
     tidy_links(root, url)
     documentation = _documentation(root)
     if documentation is not None:
-        markdown = _converted(documentation)
+        markdown = _to_markdown(documentation)
         if len(markdown) >= MIN_MAIN_CHARS:
-            return _flagged(root, markdown)
+            return _add_flags(root, markdown)
     markdown = _main_text(root)
     coded = _around_code(root, markdown)
     if coded is not None:
-        markdown = _converted(coded)
+        markdown = _to_markdown(coded)
     markdown = _with_paragraphs(root, markdown)
     if len(markdown) >= MIN_MAIN_CHARS:
-        return _flagged(root, markdown)
-    whole = _converted(_first(root, "body", root))
+        return _add_flags(root, markdown)
+    whole = _to_markdown(_first(root, "body", root))
     return Extracted("", max(whole, markdown, key=len), frozenset({Flag.WHOLE_BODY}))
 
 
-def _flagged(root: HtmlElement, markdown: str) -> Extracted:
+def _add_flags(root: HtmlElement, markdown: str) -> Extracted:
     """Return the text, with a flag when the page has far more words."""
     body = _first(root, "body", root)
     on_page = len(_WORD.findall(str(body.text_content()))) if body is not None else 0
@@ -130,7 +130,7 @@ def _with_paragraphs(root: HtmlElement, markdown: str) -> str:
             held[above] = held.get(above, 0) + len(text)
     enough = [element for element, chars in held.items() if chars >= total * _HELD_SHARE]
     least = max(enough, key=lambda element: sum(1 for _ in element.iterancestors()))
-    other = _converted(least)
+    other = _to_markdown(least)
     return other if len(other) > len(markdown) else markdown
 
 
@@ -174,7 +174,7 @@ def _refresh(root: HtmlElement) -> str:
     return ""
 
 
-def _parsed(text: str) -> HtmlElement | None:
+def _parse(text: str) -> HtmlElement | None:
     """Parse the page; None when it is empty."""
     from lxml import etree, html  # noqa: PLC0415  (only the worker has it)
 
@@ -258,7 +258,7 @@ def _main_text(root: HtmlElement) -> str:
     return found or ""
 
 
-def _converted(element: HtmlElement) -> str:
+def _to_markdown(element: HtmlElement) -> str:
     """Convert all of the element to Markdown."""
     from html_to_markdown import ConversionOptions, convert  # noqa: PLC0415  (only the worker has it)
     from lxml import html  # noqa: PLC0415

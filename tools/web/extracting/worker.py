@@ -60,21 +60,21 @@ def answer(head: JSONObject, body: bytes, limits: ExtractLimits) -> tuple[JSONOb
     try:
         found = read_document(body, kind, charset, url, limits=limits, is_late=lambda: perf_counter() > late_at)
     except Unreadable as error:
-        return _failed(str(error)), b""
+        return _failure_record(str(error)), b""
     except ImportError as error:
         name = (error.name or "a package").partition(".")[0].replace("_", "-")
-        return _failed(f"{name} is not installed (pip install 'mud-assistant[web]')"), b""
+        return _failure_record(f"{name} is not installed (pip install 'mud-assistant[web]')"), b""
     except MemoryError:
-        return {**_failed("it needs too much memory"), "out_of_memory": True}, b""
+        return {**_failure_record("it needs too much memory"), "out_of_memory": True}, b""
     except RecursionError:
-        return _failed("it is nested too deep"), b""
+        return _failure_record("it is nested too deep"), b""
     except Exception as error:  # noqa: BLE001  (a parser's fault is this page's fault; the next may be read)
-        return _failed(f"the parser failed ({type(error).__name__})"), b""
+        return _failure_record(f"the parser failed ({type(error).__name__})"), b""
     said: JSONObject = {"say": "done", "title": found.title, "flags": sorted(found.flags), "refresh": found.refresh}
     return said, found.markdown.encode("utf-8", "replace")
 
 
-def _failed(reason: str) -> JSONObject:
+def _failure_record(reason: str) -> JSONObject:
     return {"say": "failed", "kind": ErrorKind.PARSE, "message": reason}
 
 

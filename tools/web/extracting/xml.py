@@ -26,7 +26,7 @@ def read_xml(text: str, url: str) -> Extracted:
         prescan.check(text)
     except prescan.TooTangled as error:
         raise Unreadable(f"its markup is not worth reading: {error}") from error
-    root = _parsed(text)
+    root = _parse(text)
     name = "" if root is None else _local(root)
     if name == "html":
         return read_html(text, url)
@@ -34,10 +34,10 @@ def read_xml(text: str, url: str) -> Extracted:
         return Extracted("", text)
     entries = [element for element in root.iter() if _local(element) in {"item", "entry"}][:MAX_ENTRIES]
     channel = next((element for element in root if _local(element) == "channel"), root)
-    return Extracted(_said(channel, "title"), "\n".join(_entry(entry) for entry in entries))
+    return Extracted(_text_in(channel, "title"), "\n".join(_entry(entry) for entry in entries))
 
 
-def _parsed(text: str) -> _Element | None:
+def _parse(text: str) -> _Element | None:
     from lxml import etree  # noqa: PLC0415  (only the worker has it)
 
     parser = etree.XMLParser(
@@ -58,10 +58,15 @@ def _parsed(text: str) -> _Element | None:
 
 def _entry(entry: _Element) -> str:
     """Return one line of the list."""
-    title = _said(entry, "title") or "(no title)"
+    title = _text_in(entry, "title") or "(no title)"
     link = _link(entry)
-    date = _said(entry, "pubDate") or _said(entry, "published") or _said(entry, "updated") or _said(entry, "date")
-    summary = _said(entry, "description") or _said(entry, "summary") or _said(entry, "content")
+    date = (
+        _text_in(entry, "pubDate")
+        or _text_in(entry, "published")
+        or _text_in(entry, "updated")
+        or _text_in(entry, "date")
+    )
+    summary = _text_in(entry, "description") or _text_in(entry, "summary") or _text_in(entry, "content")
     head = f"- [{title}]({link})" if link else f"- {title}"
     return head + (f" ({date})" if date else "") + (f": {summary}" if summary else "")
 
@@ -75,7 +80,7 @@ def _link(entry: _Element) -> str:
     return ""
 
 
-def _said(parent: _Element, name: str) -> str:
+def _text_in(parent: _Element, name: str) -> str:
     """Return the text of the first child of that name on one line, without markup."""
     for element in parent:
         if _local(element) == name:

@@ -89,7 +89,7 @@ def judge(
     if isinstance(parsed, IPv4Address):
         return _first(REFUSED_IPV4, parsed)
     if nat64 is not None and parsed in nat64:
-        return judge(translated(parsed, nat64), allowed=allowed)
+        return judge(nat64_target(parsed, nat64), allowed=allowed)
     return _judge_ipv6(parsed)
 
 
@@ -101,7 +101,7 @@ def parse_address(address: str | Address) -> Address | None:
         return None
 
 
-def translated(address: IPv6Address, prefix: IPv6Network) -> IPv4Address:
+def nat64_target(address: IPv6Address, prefix: IPv6Network) -> IPv4Address:
     """Return the IPv4 address that a NAT64 with this prefix connects to."""
     bits = int(address)
     if prefix.prefixlen == max(NAT64_LENGTHS):

@@ -98,9 +98,9 @@ class PinnedEndpoint:
     def connect(self, protocolFactory: IProtocolFactory) -> Deferred[IProtocol]:  # noqa: N803  (Twisted's name)
         """Connect. Fails with WrongPeer when the peer is not one of the addresses."""
         connected: Deferred[Any] = self._endpoint.connect(protocolFactory)
-        return connected.addTimeout(self._connect_seconds, self._reactor).addCallback(self._checked)
+        return connected.addTimeout(self._connect_seconds, self._reactor).addCallback(self._check_peer)
 
-    def _checked(self, protocol: Any) -> IProtocol:
+    def _check_peer(self, protocol: Any) -> IProtocol:
         peer = protocol.transport.getPeer()
         if parse_address(peer.host) not in self._addresses or peer.port != self._port:
             protocol.transport.abortConnection()

@@ -1,8 +1,8 @@
 """The safe fetcher: reads a page at a URL that a model chose, and connects to judged addresses only.
 
-The URL and every redirect is parsed and may be refused before any look-up (`urls`), is resolved once and judged
-(`judging`), and is connected to at the judged addresses only (`connecting`). Nothing of ours is sent: no credential,
-no referrer, and no cookie but those that the same origin set on the way to this page (`way`). Proxies from the
+The URL and every redirect is parsed and may be refused before any look-up (`url.py`), is resolved once and judged
+(`judge.py`), and is connected to at the judged addresses only (`connect.py`). Nothing of ours is sent: no credential,
+no referrer, and no cookie but those that the same origin set on the way to this page (`redirects.py`). Proxies from the
 environment are not used. No connection is kept.
 """
 
@@ -32,8 +32,7 @@ from tools.web.fetch.page import Fetched, PageSink, Redirected, location_text
 from tools.web.fetch.redirects import RedirectPath
 from tools.web.fetch.resolve import Resolver
 from tools.web.fetch.seen import SeenUrls
-from tools.web.fetch.url import SafeUrl, UrlRefused, join, parse
-from tools.web.fetch.url_policy import UrlPolicy
+from tools.web.fetch.url import SafeUrl, UrlPolicy, UrlRefused, join, parse
 
 __all__ = ["FetchLimits", "Fetched", "SafeFetcher"]
 
@@ -97,7 +96,7 @@ class SafeFetcher:
         there = self._next(here, location_text(reference.encode("utf-8", "replace")))
         if there.normal == here.normal:
             return page
-        return await self._in_time(self._follow(there, page.way or RedirectPath({(here, "")})))
+        return await self._in_time(self._follow(there, page.path or RedirectPath({(here, "")})))
 
     async def _in_time(self, following: Coroutine[Any, Any, Fetched]) -> Fetched:
         work = Deferred.fromCoroutine(following)
@@ -107,20 +106,20 @@ class SafeFetcher:
             seconds = self._limits.whole_seconds
             raise WebError(ErrorKind.TIMEOUT, f"the page did not come within {seconds:g} s") from None
 
-    async def _follow(self, here: SafeUrl, way: RedirectPath) -> Fetched:
+    async def _follow(self, here: SafeUrl, path: RedirectPath) -> Fetched:
         """Return the page at the end of the redirects. Raises WebError.
 
         Redirects are not checked against the URLs that were shown: their server chooses them, not the model.
         """
         while True:
-            step = (here, way.cookie_for(here))
-            if step in way.steps:
-                raise _redirecting("the page redirects in a circle")
-            if len(way.steps) > self._limits.redirects:
-                raise _redirecting(f"the page redirects more than {self._limits.redirects} times")
-            way.steps.add(step)
+            step = (here, path.cookie_for(here))
+            if step in path.steps:
+                raise _redirect_error("the page redirects in a circle")
+            if len(path.steps) > self._limits.redirects:
+                raise _redirect_error(f"the page redirects more than {self._limits.redirects} times")
+            path.steps.add(step)
             try:
-                return await self._visit(here, way)
+                return await self._visit(here, path)
             except Redirected as redirected:
                 here = self._next(here, redirected.location)
 
@@ -131,7 +130,7 @@ class SafeFetcher:
             log_refusal(refused.rule, f"a redirect from {here.origin}")
             raise
 
-    async def _visit(self, url: SafeUrl, way: RedirectPath) -> Fetched:
+    async def _visit(self, url: SafeUrl, path: RedirectPath) -> Fetched:
         """Return the page at `url` itself. Raises WebError or Redirected."""
         addresses = await self._judge.addresses(url)
         limits = self._limits
@@ -146,16 +145,16 @@ class SafeFetcher:
         wall = None if self._wall is None else self._wall()
         sink = PageSink(limits.raw_bytes, limits.decoded_bytes, self._reactor.seconds(), wall)
         try:
-            await exchange.perform(Request("GET", str(url), self._headers_for(url, way)), sink)
+            await exchange.perform(Request("GET", str(url), self._headers_for(url, path)), sink)
         except ResilienceError as error:
             raise _web_error(error, url) from error
         finally:
-            way.learn(url, sink.cookies)
-        return replace(sink.page(str(url)), way=way)
+            path.learn(url, sink.cookies)
+        return replace(sink.page(str(url)), path=path)
 
-    def _headers_for(self, url: SafeUrl, way: RedirectPath) -> Headers:
+    def _headers_for(self, url: SafeUrl, path: RedirectPath) -> Headers:
         headers = Headers({**self._headers, "Host": [url.netloc]})
-        if cookie := way.cookie_for(url):
+        if cookie := path.cookie_for(url):
             headers.setRawHeaders("Cookie", [cookie])
         if url.scheme == "http":
             # A second lock: metadata services of clouds speak plain HTTP and refuse requests that look forwarded.
@@ -163,7 +162,7 @@ class SafeFetcher:
         return headers
 
 
-def _redirecting(said: str) -> WebError:
+def _redirect_error(said: str) -> WebError:
     return WebError(ErrorKind.BAD_REQUEST, said, told=said)
 
 

@@ -37,7 +37,7 @@ def normal_name(written: str) -> str:
         raise BadHost("percent sign in the host")
     if len(written) > MAX_HOST_CHARS + 1:
         raise BadHost("host too long")
-    name = _encoded(written)
+    name = _encode(written)
     name = name.removesuffix(".")
     labels = name.split(".")
     if "" in labels:
@@ -53,7 +53,7 @@ def normal_name(written: str) -> str:
     return name
 
 
-def domain(written: str) -> str:
+def normal_domain(written: str) -> str:
     """Return a domain in the form in which hosts are compared.
 
     It may be written as people do: "*.Example.org", ".example.org", "https://example.org/". Text that cannot be a host
@@ -66,12 +66,22 @@ def domain(written: str) -> str:
         return bare.lower()
 
 
-def domains(written: Iterable[str]) -> frozenset[str]:
-    """Return the owner's domains in the form in which hosts are compared.
+def normal_domains(written: Iterable[str]) -> tuple[str, ...]:
+    """Return the domains in the form in which hosts are compared, each once, in order."""
+    return tuple(dict.fromkeys(name for name in map(normal_domain, written) if name))
 
-    Raises BadHost for one that no host can have.
-    """
+
+def own_domains(written: Iterable[str]) -> frozenset[str]:
+    """Return the owner's domains in that form. Raises BadHost for one that no host can have."""
     return frozenset(normal_name(name.removeprefix("*.").removeprefix(".")) for name in written)
+
+
+def is_domain(name: str) -> bool:
+    """Tell whether a name is one of at least two labels, so that it holds nothing that a search engine obeys."""
+    try:
+        return "." in normal_name(name)
+    except BadHost:
+        return False
 
 
 def refuse_local(name: str) -> None:
@@ -114,7 +124,7 @@ def _bare(written: str) -> str:
     return re.sub(r":[0-9]*\Z", "", name).removeprefix("*").strip(".")
 
 
-def _encoded(written: str) -> str:
+def _encode(written: str) -> str:
     """Return the name in ASCII.
 
     Raises BadHost for characters that two versions of the Unicode tables could read differently.

@@ -11,8 +11,7 @@ from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.addresses import Address, Rule, judge, parse_address
 from tools.web.fetch.resolve import Resolver
 from tools.web.fetch.seen import SeenUrls
-from tools.web.fetch.url import MAX_URL_CHARS, SafeUrl, UrlRefused, parse
-from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
+from tools.web.fetch.url import MAX_URL_CHARS, SafeUrl, UrlOrigin, UrlPolicy, UrlRefused, parse
 
 _log = Logger()
 _AUTHORITY_END = re.compile(r"[/?#\\]")
@@ -34,7 +33,7 @@ class UrlJudge:
             safe = parse(url, self.policy)
             self._require_shown(safe, seen)
         except UrlRefused as refused:
-            log_refusal(refused.rule, _shown(url))
+            log_refusal(refused.rule, _loggable(url))
             raise
         return safe
 
@@ -87,7 +86,7 @@ def log_refusal(rule: str, origin: str = "", address: str = "", network: str = "
     )
 
 
-def _shown(url: str) -> str:
+def _loggable(url: str) -> str:
     """Return the part of an unreadable URL that may be logged: scheme and host, without user name, path or query."""
     scheme, separator, rest = url[:MAX_URL_CHARS].partition("://")
     if not separator:

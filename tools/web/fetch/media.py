@@ -102,10 +102,10 @@ def charset_label(header: str | None) -> str:
 
 def declared_charset(label: str, kind: str, body: bytes) -> str | None:
     """Return Python's codec for the character set that the header's label declares, else the document itself."""
-    return _codec(label) or _declared(kind, body[:SNIFFED_BYTES])
+    return _codec(label) or _codec_in_document(kind, body[:SNIFFED_BYTES])
 
 
-def _declared(kind: str, start: bytes) -> str | None:
+def _codec_in_document(kind: str, start: bytes) -> str | None:
     is_html = kind in {"text/html", "application/xhtml+xml"}
     found = _XML.search(start) if is_html or kind.endswith("xml") else None
     if found is None and is_html:

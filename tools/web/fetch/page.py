@@ -34,8 +34,7 @@ class Fetched:
     """A page. `url` is its address after all redirects.
 
     `body` is unpacked; `is_cut` tells that it is only the beginning, up to the cap. `charset` is what the server calls
-    its character set, empty when it names none. `way` is the path of redirects to it, for a page that sends its readers
-    on.
+    its character set, empty when it names none. `path` has the redirects to it, for a page that sends its readers on.
     """
 
     url: str
@@ -44,7 +43,7 @@ class Fetched:
     charset: str
     body: bytes
     is_cut: bool = False
-    way: RedirectPath | None = field(default=None, repr=False, compare=False)
+    path: RedirectPath | None = field(default=None, repr=False, compare=False)
 
 
 class Redirected(Exception):
@@ -84,7 +83,7 @@ class PageSink:
         if encoding in {"gzip", "x-gzip"}:
             self._unpacker = Gunzip(self._decoded_bytes)
         elif encoding not in {"", "identity"}:
-            raise WebError(ErrorKind.PARSE, f"the page is packed in a way that was not asked for: {_named(encoding)}")
+            raise WebError(ErrorKind.PARSE, f"the page is packed in a way that was not asked for: {_shown(encoding)}")
         length = _header(headers, "content-length") or ""
         is_more = length.isascii() and length.isdigit() and int(length[:20]) > self._raw_bytes
         if is_more and media_type(self._type, b"") == "application/pdf":
@@ -165,13 +164,13 @@ def location_text(value: bytes) -> str:
 
 def _unreadable(kind: str, length: str | None) -> WebError:
     size = f"{int(length):,} bytes" if length and length.isascii() and length.isdigit() else "of unknown size"
-    said = f"the page is {_named(kind)}, {size[:40]}, which cannot be read as text"
+    said = f"the page is {_shown(kind)}, {size[:40]}, which cannot be read as text"
     family = kind.partition("/")[0]
     what = f"of type {family}" if family in _FAMILIES else "a file"
     return WebError(ErrorKind.PARSE, said, told=f"the page is {what}, {size[:40]}, which cannot be read as text")
 
 
-def _named(value: str) -> str:
+def _shown(value: str) -> str:
     """Return a stranger's header value in a form that may be shown."""
     return one_line(value, max_chars=_MAX_NAMED_CHARS)
 

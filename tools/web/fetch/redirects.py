@@ -1,6 +1,6 @@
-"""The way to one page: the redirects followed, and the cookies set by the servers on it. None of it is kept.
+"""The redirects that lead to one page, and the cookies set by the servers on the way. None of it is kept.
 
-Cookies live as long as the way. Each goes back only to the origin that set it (scheme, host and port), whatever domain
+Cookies live as long as the path. Each goes back only to the origin that set it (scheme, host and port), whatever domain
 it names, so no list of public suffixes is needed.
 """
 
@@ -41,7 +41,7 @@ class RedirectPath:
         pairs = [
             f"{name}={cookie.value}"
             for name, cookie in self._cookies.get(url.origin, {}).items()
-            if _is_below(path, cookie.path)
+            if _is_in_folder(path, cookie.path)
         ]
         return "; ".join(pairs)
 
@@ -67,7 +67,7 @@ def _path_of(named: str, url: SafeUrl) -> str:
     return named if named.startswith("/") else url.target.partition("?")[0].rpartition("/")[0] or "/"
 
 
-def _is_below(path: str, folder: str) -> bool:
+def _is_in_folder(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
 
 

@@ -2,8 +2,8 @@
 
 `normalise` takes a URL apart with two parsers and builds it anew from its parts. Its `normal` form is compared, cached,
 cited and remembered as seen; the URL that is sent keeps the escapes it was given with. `parse` judges a URL by the
-owner's policy before any look-up. The addresses of its name are judged later (`judging`), by the table of `addresses`.
-The model is told the name of the rule and nothing else.
+owner's policy before any look-up. The addresses of its name are judged later (`judge.py`), by the table of `addresses`.
+The model is told the name of the rule and nothing else. Hosts and domains have their normal form in `hosts`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from enum import StrEnum
+from ipaddress import IPv6Network, ip_network
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 import hyperlink
 
 from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.addresses import Address, judge, parse_address
-from tools.web.fetch.hosts import BadHost, ipv6, is_within, normal_name, refuse_local
-from tools.web.fetch.url_policy import UrlPolicy
+from tools.web.fetch.addresses import NAT64_LENGTHS, Address, Network, judge, parse_address
+from tools.web.fetch.hosts import BadHost, ipv6, is_within, normal_name, own_domains, refuse_local
 
 #: The most characters of a URL as given, and of its path and query as sent: what browsers and servers agree on.
 MAX_URL_CHARS = 2048
 DEFAULT_PORTS = {"http": 80, "https": 443}
+MAX_PORT = 65535
 #: Refused besides the backslash: control, surrogate, private-use and unassigned characters, and every kind of space and
 #: line end.
 _FORBIDDEN_CATEGORIES = frozenset({"Cc", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
@@ -36,6 +38,15 @@ _ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~")
 #: A fragment that begins so is a route for the page's scripts, so another one means another page.
 _ROUTES = ("!", "/")
+
+#: Where a host that the owner names may be: at home or on this machine, never link-local (where clouds keep their
+#: metadata) nor in another special network.
+HOME_NETWORKS: frozenset[Network] = frozenset(
+    map(
+        ip_network,
+        ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "fc00::/7", "::1/128"),
+    )
+)
 
 
 class UrlRefused(WebError):
@@ -85,6 +96,48 @@ class SafeUrl:
         return self.origin + self.target
 
 
+class UrlOrigin(StrEnum):
+    """Which URLs the model may open: any, or only those that appeared in a search result or a player's message."""
+
+    ANY = "any"
+    SEEN = "seen"
+
+
+@dataclass(frozen=True, slots=True)
+class UrlPolicy:
+    """Which URLs may be asked for. A domain in a list includes its subdomains; the block list wins.
+
+    `nat64` is the prefix of a network that reaches IPv4 only through NAT64. `allow_private` are the operator's own
+    networks, from which pages may be read in spite of the table; none by default. `private_names` are the operator's
+    own hosts, such as nas.lan, with their subdomains: they may be asked for and may have a private address
+    (`HOME_NETWORKS`). Raises ValueError for settings that make no sense.
+    """
+
+    ports: frozenset[int] = frozenset({80, 443})
+    allow_domains: frozenset[str] = frozenset()
+    block_domains: frozenset[str] = frozenset()
+    url_origin: UrlOrigin = UrlOrigin.ANY
+    nat64: IPv6Network | None = None
+    allow_private: frozenset[Network] = frozenset()
+    private_names: frozenset[str] = frozenset()
+
+    def allowed_for(self, host: str) -> frozenset[Network]:
+        """Return the networks a host may be in, in spite of the table.
+
+        A host in `private_names` may also be in one of the `HOME_NETWORKS`, but in no other special network.
+        """
+        return self.allow_private | HOME_NETWORKS if is_within(host, self.private_names) else self.allow_private
+
+    def __post_init__(self) -> None:
+        """Check ports and NAT64 prefix, and bring the domains into their normal form. Raises ValueError."""
+        if not all(0 < port <= MAX_PORT for port in self.ports):
+            raise ValueError("a port is a number from 1 to 65535")
+        if self.nat64 is not None and self.nat64.prefixlen not in NAT64_LENGTHS:
+            raise ValueError("a NAT64 prefix has 32, 40, 48, 56, 64 or 96 bits")
+        for names in ("allow_domains", "block_domains", "private_names"):
+            object.__setattr__(self, names, own_domains(getattr(self, names)))
+
+
 def parse(url: str, policy: UrlPolicy) -> SafeUrl:
     """Return the URL, built from its parts. Raises UrlRefused; an address instead of a name is judged at once."""
     safe = normalise(url)
@@ -106,13 +159,12 @@ def parse(url: str, policy: UrlPolicy) -> SafeUrl:
     return safe
 
 
-def is_web_url(url: str) -> bool:
-    """Tell whether the URL has a normal form, so that it could be asked for under some policy."""
+def try_normalise(url: str) -> SafeUrl | None:
+    """Return the normal form, None for a URL that has none, so that it could be asked for under no policy."""
     try:
-        normalise(url)
+        return normalise(url)
     except UrlRefused:
-        return False
-    return True
+        return None
 
 
 def normal_url(url: str) -> str:
@@ -120,20 +172,17 @@ def normal_url(url: str) -> str:
 
     Text without a normal form is returned unchanged.
     """
-    try:
-        normal = normalise(url).normal
-    except UrlRefused:
+    safe = try_normalise(url)
+    if safe is None:
         return url
     fragment = url.partition("#")[2]
-    return f"{normal}#{fragment}" if fragment.startswith(_ROUTES) else normal
+    return f"{safe.normal}#{fragment}" if fragment.startswith(_ROUTES) else safe.normal
 
 
 def host_of(url: str) -> str:
     """Return the URL's host in its normal form; empty when it has none."""
-    try:
-        return normalise(url).host
-    except UrlRefused:
-        return ""
+    safe = try_normalise(url)
+    return safe.host if safe else ""
 
 
 def web_url(value: object) -> str:
@@ -149,7 +198,7 @@ def web_url(value: object) -> str:
         return ""
     path, query, fragment = (quote(_STRAY_PERCENT.sub("%25", part), safe=_KEPT, errors="replace") for part in parts[2:])
     built = urlunsplit((parts.scheme, parts.netloc, path, query, fragment))
-    return built if is_web_url(built) else ""
+    return built if try_normalise(built) else ""
 
 
 def join(base: SafeUrl, reference: str, policy: UrlPolicy) -> SafeUrl:

@@ -23,8 +23,8 @@ from llm.messages import JSON
 from tools.text.clean import one_line
 from tools.web.errors import ErrorKind
 from tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
-from tools.web.search.api import Api, ProviderOptions, Reply, Shared
-from tools.web.search.refusals import Refusal, refusal, refusal_of, said
+from tools.web.search.api import Api, ApiReply, ProviderOptions, Shared
+from tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
 from tools.web.source.paging import part_of
 from tools.web.source.protocol import ReadResult
 
@@ -64,7 +64,7 @@ class Crawl4AIReadProvider:
             self._settings.base_url,
             {"Authorization": f"Bearer {token}"} if token else {},
             secrets=(token,),
-            explain=_explained,
+            explain=_explain,
             seconds=self._settings.total_seconds,
             limits=page_limits(self._settings.total_seconds),
         )
@@ -89,10 +89,10 @@ class Crawl4AIReadProvider:
         return (markdown or "").strip()
 
 
-def _explained(reply: Reply) -> Refusal:
+def _explain(reply: ApiReply) -> Refusal:
     """Explain an error in FastAPI's words. A browser's failure with a page is the page's, not the server's."""
     record = reply.record
-    message = said(_detail(record.get("detail")) or _detail(record.get("error")))
+    message = clean_message(_detail(record.get("detail")) or _detail(record.get("error")))
     if reply.status == HTTPStatus.INTERNAL_SERVER_ERROR and _OF_THE_PAGE.search(message):
         return refusal(reply, f"the page could not be read: {message}", kind=ErrorKind.BLOCKED_OR_EMPTY)
     usual = refusal_of(reply)

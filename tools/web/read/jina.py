@@ -28,8 +28,8 @@ from pydantic import Field
 from llm.messages import JSON
 from tools.web.errors import ErrorKind
 from tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
-from tools.web.search.api import Api, ProviderOptions, Reply, Shared
-from tools.web.search.refusals import Refusal, refusal, refusal_of, said
+from tools.web.search.api import Api, ApiReply, ProviderOptions, Shared
+from tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
 from tools.web.source.paging import part_of
 from tools.web.source.protocol import ReadResult
 
@@ -74,7 +74,7 @@ class JinaReadProvider:
             settings.base_url,
             _headers(settings, key),
             secrets=(key,),
-            explain=_explained,
+            explain=_explain,
             seconds=settings.total_seconds,
             limits=page_limits(settings.total_seconds),
         )
@@ -85,11 +85,11 @@ class JinaReadProvider:
         reply = await self._api.post("", {"url": url})
         return part_of(self._page(reply, url), offset, max_length)
 
-    def _page(self, reply: Reply, url: str) -> ReadResult:
+    def _page(self, reply: ApiReply, url: str) -> ReadResult:
         record = reply.record
         code, data = record.get("code"), record.get("data")
         if isinstance(code, int) and code != HTTPStatus.OK:
-            refused = _explained(Reply(code, reply.headers, reply.body, reply.at))
+            refused = _explain(ApiReply(code, reply.headers, reply.body, reply.at))
             raise self._api.error(refused.kind, refused.message, refused.retry_at)
         if not isinstance(data, dict):
             raise self._api.error(ErrorKind.PARSE, "answered without a page")
@@ -121,10 +121,10 @@ def _headers(settings: JinaSettings, key: str) -> dict[str, str]:
     return values
 
 
-def _explained(reply: Reply) -> Refusal:
+def _explain(reply: ApiReply) -> Refusal:
     """Explain an error by Jina's names where the status is not enough."""
     record = reply.record
-    name, message = _text(record, "name"), said(_text(record, "message"))
+    name, message = _text(record, "name"), clean_message(_text(record, "message"))
     if name.startswith("SecurityCompromise") or reply.status == HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS:
         return refusal(reply, f"it does not read this site: {message}", kind=ErrorKind.BLOCKED_OR_EMPTY)
     if name.startswith("AssertionFailure"):

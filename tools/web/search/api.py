@@ -60,7 +60,7 @@ class Shared:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ApiReply:
     """An API's answer. `at` is when it came, in clock seconds."""
 
     status: int
@@ -84,7 +84,7 @@ class Reply:
 
 
 #: Reads the refusal out of an answer with an error status.
-Explain = Callable[[Reply], Refusal]
+Explain = Callable[[ApiReply], Refusal]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +122,15 @@ class Api:
         if any(not (key.isascii() and key.isprintable()) for key in self.headers.values()):
             raise ValueError(f"{self.provider}: its key holds characters that no key has")
 
-    async def get(self, path: str, parameters: Mapping[str, str]) -> Reply:
+    async def get(self, path: str, parameters: Mapping[str, str]) -> ApiReply:
         """Return the answer to a GET with these parameters. Raises WebError."""
         return await self._call("GET", f"{self._url(path)}?{urlencode(parameters, errors='replace')}")
 
-    async def post(self, path: str, record: JSONObject) -> Reply:
+    async def post(self, path: str, record: JSONObject) -> ApiReply:
         """Return the answer to a JSON record. Raises WebError."""
-        return await self._call("POST", self._url(path), encoded(record))
+        return await self._call("POST", self._url(path), encode_record(record))
 
-    def listed(self, reply: Reply, name: str) -> list[object]:
+    def list_of(self, reply: ApiReply, name: str) -> list[object]:
         """Return the list that a good answer has under `name`. Raises WebError when there is none."""
         found = reply.record.get(name)
         if isinstance(found, list):
@@ -146,7 +146,7 @@ class Api:
     def _url(self, path: str) -> str:
         return f"{self.base_url.rstrip('/')}/{path}"
 
-    async def _call(self, method: str, url: str, body: bytes = b"") -> Reply:
+    async def _call(self, method: str, url: str, body: bytes = b"") -> ApiReply:
         headers = Headers({name: [value] for name, value in self.headers.items()})
         headers.setRawHeaders("Accept", ["application/json"])
         if body:
@@ -159,7 +159,7 @@ class Api:
             # An error status says more than the reason why the rest of its page did not arrive.
             if sink.status < _ERROR:
                 raise self._failure(error) from error
-        return self._checked(Reply(sink.status, sink.headers, sink.body, self.shared.clock.seconds()))
+        return self._check(ApiReply(sink.status, sink.headers, sink.body, self.shared.clock.seconds()))
 
     def _failure(self, error: ResilienceError) -> WebError:
         match error:
@@ -172,7 +172,7 @@ class Api:
             case _:
                 return self.error(ErrorKind.NETWORK, f"broke off: {error}")
 
-    def _checked(self, reply: Reply) -> Reply:
+    def _check(self, reply: ApiReply) -> ApiReply:
         if _REDIRECT <= reply.status < _ERROR:
             message = f"answered with a redirect ({reply.status}), which is not followed; check its address"
             raise self.error(ErrorKind.SERVER, message)
@@ -198,7 +198,7 @@ class _Answer(Collected):
         return self.status >= _ERROR and self._size >= MAX_ERROR_BYTES
 
 
-def encoded(record: Mapping[str, JSON]) -> bytes:
+def encode_record(record: Mapping[str, JSON]) -> bytes:
     """Return the record as JSON. Half a surrogate pair, which a model can write and JSON cannot hold, becomes `?`."""
     try:
         return orjson.dumps(record)

@@ -6,10 +6,10 @@ from twisted.internet.task import deferLater
 from twisted.web.http_headers import Headers
 
 from tools.web.errors import ErrorKind
-from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Reply, Shared
+from tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
 from tools.web.search.query import domains_of, text_of, with_sites
 from tools.web.search.refusals import Refusal, refusal_of
-from tools.web.search.results import taken, without_markup
+from tools.web.search.results import parse_results, without_markup
 from tools.web.source.protocol import SearchQuery, SearchResult
 
 URL = "https://api.search.brave.com/res/v1"
@@ -47,17 +47,17 @@ class BraveSearchProvider:
         if query.time_range != "all":
             parameters["freshness"] = f"p{query.time_range}"
         parameters |= {name: value for name, value in self._options if value}
-        await self._admitted()
+        await self._wait_for_window()
         reply = await self._api.get("web/search", parameters)
-        short, month = used_up(reply.headers)
+        short, month = closed_windows(reply.headers)
         self._closed_until = (reply.at + short, reply.at + month)
         web = reply.record.get("web", {"results": []})  # an answer without results has no `web`
         found = web.get("results") if isinstance(web, dict) else None
         if not isinstance(found, list):
             raise self._api.error(ErrorKind.PARSE, "answered without a list of results")
-        return taken(found, query.limit, snippet="description", plain=without_markup)
+        return parse_results(found, query.limit, snippet="description", plain=without_markup)
 
-    async def _admitted(self) -> None:
+    async def _wait_for_window(self) -> None:
         """Wait for the short window. Raise WebError while the month's is closed, or the short one for too long."""
         short, month = (until - self._clock.seconds() for until in self._closed_until)
         if month > 0:
@@ -68,7 +68,7 @@ class BraveSearchProvider:
             await deferLater(self._clock, short)
 
 
-def used_up(headers: Headers) -> tuple[float, float]:
+def closed_windows(headers: Headers) -> tuple[float, float]:
     """Return for how many seconds the short and the long window are closed; 0 for one that is open or not named.
 
     `X-RateLimit-Remaining: 0, 14990` and `X-RateLimit-Reset: 1, 2419200` close the short one for a second.
@@ -78,12 +78,12 @@ def used_up(headers: Headers) -> tuple[float, float]:
     return closed[0] if closed else 0.0, max(closed[1:], default=0.0)
 
 
-def _refusal(reply: Reply) -> Refusal:
+def _refusal(reply: ApiReply) -> Refusal:
     """Explain Brave's errors: a 429 lasts a second, or the rest of the month."""
     plain = refusal_of(reply)
     if reply.status != _RATE_LIMITED:
         return plain
-    short, month = used_up(reply.headers)
+    short, month = closed_windows(reply.headers)
     if month:
         return Refusal(ErrorKind.QUOTA, f"has no requests left on this plan ({_RATE_LIMITED})", reply.at + month)
     return Refusal(plain.kind, plain.message, reply.at + short if short else plain.retry_at)

@@ -19,7 +19,7 @@ from resilience.threads import DaemonThreads, FromThread, Full
 from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import ProviderOptions, Shared
 from tools.web.search.query import domains_of, text_of, with_sites
-from tools.web.search.results import taken
+from tools.web.search.results import parse_results
 from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
 
 #: Named one by one, because the library's "auto" always begins with two encyclopaedias.
@@ -87,7 +87,7 @@ class DuckDuckGoSearchProvider:
             raise _failure(error) from error
         if not isinstance(found, list):
             raise self._error(ErrorKind.PARSE, "answered without a list of results")
-        results = taken(found, limit, snippet="body", url="href")
+        results = parse_results(found, limit, snippet="body", url="href")
         if not results:
             raise self._error(ErrorKind.BLOCKED_OR_EMPTY, "gave nothing: there is nothing, or it blocks us")
         return results

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from tools.text.clean import one_line
 from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.hosts import domain, is_within
-from tools.web.fetch.url import host_of, is_web_url, normal_url
+from tools.web.fetch.hosts import is_within, normal_domains
+from tools.web.fetch.url import normal_url, try_normalise
 from tools.web.source.answers import Hits
 from tools.web.source.protocol import SearchQuery, SearchResult, WebSource
 
@@ -52,7 +52,7 @@ class FilteredSearch:
         When hits may have to be left out, more are asked for than are shown. If too few are left, the provider is
         asked once more, for the most hits it gives. Raises WebError; POLICY for domains that may not be searched.
         """
-        asked = narrowed(query, self._domains)
+        asked = narrow(query, self._domains)
         is_filtered = bool(self._domains.blocked or asked.allowed_domains)
         limits = (max(query.limit, min(2 * query.limit, MOST_ASKED)), MOST_ASKED) if is_filtered else (query.limit,)
         found = Hits(())
@@ -64,15 +64,15 @@ class FilteredSearch:
                 if not kept:
                     raise
                 break
-            kept = sifted(found, asked, self._domains.blocked)
+            kept = sift(found, asked, self._domains.blocked)
             if len(kept) >= query.limit or len(found) < limit:
                 break
-        return replace(found, results=kept, notes=(*found.notes, *_left_out(query, asked)))
+        return replace(found, results=kept, notes=(*found.notes, *_note_left_out(query, asked)))
 
 
-def _left_out(query: SearchQuery, asked: SearchQuery) -> tuple[str, ...]:
+def _note_left_out(query: SearchQuery, asked: SearchQuery) -> tuple[str, ...]:
     """Return the note about domains that were asked for and may not be searched."""
-    names = [name for name in _domains(query.allowed_domains) if not _overlaps(name, asked.allowed_domains)]
+    names = [name for name in normal_domains(query.allowed_domains) if not _overlaps(name, asked.allowed_domains)]
     return (f"It is not allowed to search {', '.join(names[:5])}.",) if names else ()
 
 
@@ -80,14 +80,14 @@ def _overlaps(name: str, domains: Sequence[str]) -> bool:
     return is_within(name, domains) or any(is_within(other, [name]) for other in domains)
 
 
-def narrowed(query: SearchQuery, domains: Domains) -> SearchQuery:
+def narrow(query: SearchQuery, domains: Domains) -> SearchQuery:
     """Return the query with only the domains the operator allows. Raises WebError when none of those named is left."""
-    wanted = _domains(query.allowed_domains)
-    allowed, blocked = _domains(domains.allowed), _domains(domains.blocked)
+    wanted = normal_domains(query.allowed_domains)
+    allowed, blocked = normal_domains(domains.allowed), normal_domains(domains.blocked)
     names = wanted or allowed
     if wanted and allowed:
         inside = [name for name in wanted if is_within(name, allowed)]
-        names = _domains([*inside, *(name for name in allowed if is_within(name, wanted))])
+        names = normal_domains([*inside, *(name for name in allowed if is_within(name, wanted))])
     names = tuple(name for name in names if not is_within(name, blocked))
     if (wanted or allowed) and not names:
         hint = f"; allowed are {', '.join(allowed[:10])}" if allowed else ""
@@ -96,24 +96,22 @@ def narrowed(query: SearchQuery, domains: Domains) -> SearchQuery:
     return replace(query, allowed_domains=names)
 
 
-def sifted(found: Iterable[SearchResult], query: SearchQuery, blocked: Iterable[str] = ()) -> tuple[SearchResult, ...]:
+def sift(found: Iterable[SearchResult], query: SearchQuery, blocked: Iterable[str] = ()) -> tuple[SearchResult, ...]:
     """Return the hits that may be shown, best first and cleaned; of several with one URL, the first."""
-    wanted, unwanted = _domains(query.allowed_domains), _domains(blocked)
+    wanted, unwanted = normal_domains(query.allowed_domains), normal_domains(blocked)
     kept: dict[str, SearchResult] = {}
     for hit in found:
         if len(kept) >= query.limit:
             break
         url = hit.url.strip()
-        if not is_web_url(url):
+        safe = try_normalise(url)
+        if safe is None or is_within(safe.host, unwanted) or (wanted and not is_within(safe.host, wanted)):
             continue
-        host = host_of(url)
-        if is_within(host, unwanted) or (wanted and not is_within(host, wanted)):
-            continue
-        kept.setdefault(normal_url(url), _clean(hit, url, host))
+        kept.setdefault(normal_url(url), _clean(hit, url, safe.host))
     return tuple(kept.values())
 
 
-def focused(found: Sequence[SearchResult], text: str) -> tuple[SearchResult, ...]:
+def focus(found: Sequence[SearchResult], text: str) -> tuple[SearchResult, ...]:
     """Return the hits that share most words with the question, at most `MOST_FOCUSED`; the first ones when none does.
 
     In each snippet, the clauses that fit best come first.
@@ -136,11 +134,6 @@ def _best_first(snippet: str, words: set[str]) -> str:
 def _words(text: str) -> set[str]:
     """Return the words that say what the text is about, without a plural's ending."""
     return {word.removesuffix("s") for word in _WORD.findall(text.lower())} - _ASKING
-
-
-def _domains(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in the form in which hosts are compared, each once, in order."""
-    return tuple(dict.fromkeys(name for name in map(domain, names) if name))
 
 
 def _clean(hit: SearchResult, url: str, host: str) -> SearchResult:

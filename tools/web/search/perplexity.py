@@ -9,7 +9,7 @@ from pydantic import Field
 from llm.messages import JSON
 from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Shared
 from tools.web.search.query import domains_of, range_word, text_of
-from tools.web.search.results import taken
+from tools.web.search.results import parse_results
 from tools.web.source.protocol import SearchQuery, SearchResult
 
 URL = "https://api.perplexity.ai"
@@ -49,4 +49,4 @@ class PerplexitySearchProvider:
         if word := range_word(query.time_range):
             record["search_recency_filter"] = word
         reply = await self._api.post("search", record)
-        return taken(self._api.listed(reply, "results"), query.limit, snippet="snippet")
+        return parse_results(self._api.list_of(reply, "results"), query.limit, snippet="snippet")

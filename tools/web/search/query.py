@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from tools.web.errors import ErrorKind, WebError
+from tools.web.fetch.hosts import is_domain, normal_domains
 from tools.web.source.protocol import SearchQuery, TimeRange
 
-#: A host name in any script: without blanks, without operators of a search language; no IPv6 address or URL.
-_DOMAIN = re.compile(r"(?=.{1,253}\Z)[^\W_](?:[\w-]*[^\W_])?(?:\.[^\W_](?:[\w-]*[^\W_])?)+\.?")
 _WORDS = {TimeRange.DAY: "day", TimeRange.WEEK: "week", TimeRange.MONTH: "month", TimeRange.YEAR: "year"}
 
 
@@ -22,16 +20,14 @@ def text_of(query: SearchQuery, provider: str) -> str:
 
 
 def domains_of(query: SearchQuery, provider: str) -> list[str]:
-    """Return the allowed domains in lower case. Raises WebError for one that is no domain: it could hold operators."""
-    domains = [domain.strip().lower() for domain in query.allowed_domains]
-    if not all(map(is_domain, domains)):
+    """Return the allowed domains in their normal form.
+
+    Raises WebError for one that is no domain: it could hold operators.
+    """
+    names = [name.strip() for name in query.allowed_domains]
+    if not all(map(is_domain, names)):
         raise WebError(ErrorKind.BAD_REQUEST, f"{provider} takes domains such as example.org", provider=provider)
-    return [domain.rstrip(".") for domain in dict.fromkeys(domains)]
-
-
-def is_domain(name: str) -> bool:
-    """Tell whether a name looks like a domain of the web: labels with dots between, nothing a search engine obeys."""
-    return _DOMAIN.fullmatch(name) is not None
+    return list(normal_domains(names))
 
 
 def with_sites(text: str, domains: Iterable[str]) -> str:

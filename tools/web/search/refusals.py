@@ -95,7 +95,9 @@ def kind_of(status: int) -> ErrorKind:
 def refusal_of(reply: ApiAnswer) -> Refusal:
     """Return the refusal in an answer of any usual shape; its headers say when to come back."""
     body = read_error_body(reply.body)
-    return refusal(reply, said(body.message), retry_wish(reply.headers, Moment(reply.at)), is_page=body.is_page)
+    return refusal(
+        reply, clean_message(body.message), retry_wish(reply.headers, Moment(reply.at)), is_page=body.is_page
+    )
 
 
 def refusal(
@@ -120,6 +122,6 @@ def _forbidden(message: str, *, is_page: bool) -> ErrorKind:
     return ErrorKind.BLOCKED_OR_EMPTY if _ABOUT_THE_PAGE.search(message) else ErrorKind.AUTH
 
 
-def said(text: str) -> str:
+def clean_message(text: str) -> str:
     """Return a server's words fit for a message: one clean line without anything that looks like a key."""
     return one_line(_KEY_LIKE.sub("[key]", text[: 8 * MAX_SAID_CHARS]), max_chars=MAX_SAID_CHARS)

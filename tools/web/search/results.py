@@ -17,7 +17,7 @@ MAX_ENTRIES = 200
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,300}>|<!--.{0,300}?-->", re.DOTALL)
 
 
-def taken(
+def parse_results(
     entries: object,
     limit: int,
     *,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from tools.text.clean import one_line
 from tools.web.errors import ErrorKind, WebError
-from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Reply, Shared
+from tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
 from tools.web.search.query import domains_of, range_word, text_of, with_sites
 from tools.web.search.refusals import Refusal, refusal_of
-from tools.web.search.results import taken
+from tools.web.search.results import parse_results
 from tools.web.source.protocol import SearchQuery, SearchResult
 
 JSON_IS_OFF = "answers no JSON (403): JSON is off: add json to search.formats in settings.yml"
@@ -53,22 +53,22 @@ class SearxngSearchProvider:
             parameters["time_range"] = word
         parameters |= {name: value for name, value in self._options if value}
         reply = await self._api.get("search", parameters)
-        entries = self._api.listed(reply, "results")
-        results = taken(entries, query.limit)
+        entries = self._api.list_of(reply, "results")
+        results = parse_results(entries, query.limit)
         if not results:
             self._complain(reply)
         if len(results) < query.limit and len(entries) >= FULL_PAGE:
-            results = taken([*entries, *await self._second_page(parameters)], query.limit)
+            results = parse_results([*entries, *await self._second_page(parameters)], query.limit)
         return results
 
     async def _second_page(self, parameters: dict[str, str]) -> list[object]:
         """Return more entries; none when the second page fails, since the first must do then."""
         try:
-            return self._api.listed(await self._api.get("search", parameters | {"pageno": "2"}), "results")
+            return self._api.list_of(await self._api.get("search", parameters | {"pageno": "2"}), "results")
         except WebError:
             return []
 
-    def _complain(self, reply: Reply) -> None:
+    def _complain(self, reply: ApiReply) -> None:
         """Raise WebError when nothing was found and engines failed: then there may be hits all the same."""
         if failed := _unresponsive(reply.record.get("unresponsive_engines")):
             message = f"found nothing, and some of its engines failed: {failed}"
@@ -82,7 +82,7 @@ def _unresponsive(engines: object) -> str:
     return ", ".join([word for word in told if word][:_MAX_ENGINES])
 
 
-def _refusal(reply: Reply) -> Refusal:
+def _refusal(reply: ApiReply) -> Refusal:
     """Explain SearXNG's errors. Most often it is a 403 with a page: JSON is off until the operator turns it on."""
     if reply.status == _FORBIDDEN and not reply.record:
         return Refusal(ErrorKind.AUTH, JSON_IS_OFF)

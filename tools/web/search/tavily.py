@@ -9,10 +9,10 @@ from llm.wire.rate_limits import Moment, retry_wish
 from tools.text.clean import one_line
 from tools.web.errors import ErrorKind
 from tools.web.fetch.url import normal_url
-from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Reply, Shared
+from tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
 from tools.web.search.query import domains_of, range_word, text_of
-from tools.web.search.refusals import Refusal, refusal, refusal_of, said
-from tools.web.search.results import MAX_TITLE_CHARS, taken
+from tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
+from tools.web.search.results import MAX_TITLE_CHARS, parse_results
 from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 
 URL = "https://api.tavily.com"
@@ -56,8 +56,8 @@ class TavilyProvider:
             record["include_domains_mode"] = "restrict"
         if word := range_word(query.time_range):
             record["time_range"] = word
-        reply = await self._asked("search", record)
-        return taken(self._api.listed(reply, "results"), query.limit)
+        reply = await self._ask("search", record)
+        return parse_results(self._api.list_of(reply, "results"), query.limit)
 
     async def read_url(self, url: str, *, offset: int = 0, max_length: int = 15_000) -> ReadResult:
         """Return the page's Markdown from character `offset` on. Raises WebError."""
@@ -67,16 +67,16 @@ class TavilyProvider:
             "extract_depth": self._options.extract_depth,
             "timeout": _EXTRACT_SECONDS,
         }
-        reply = await self._asked("extract", record)
-        page = _of(self._api.listed(reply, "results"), url)
+        reply = await self._ask("extract", record)
+        page = _of(self._api.list_of(reply, "results"), url)
         content = page.get("raw_content")
         if not isinstance(content, str) or not content.strip():
-            why = said(_why(_of(reply.record.get("failed_results"), url)))
+            why = clean_message(_why(_of(reply.record.get("failed_results"), url)))
             raise self._api.error(ErrorKind.BLOCKED_OR_EMPTY, f"could not read the page{why and f': {why}'}")
         kept = content[offset : offset + max_length]
         return ReadResult(url, _title(page, content), kept, len(kept), len(content), len(kept) < len(content))
 
-    async def _asked(self, path: str, record: JSONObject) -> Reply:
+    async def _ask(self, path: str, record: JSONObject) -> ApiReply:
         reply = await self._api.post(path, record if self._is_keyless else {**record, "include_usage": True})
         usage = reply.record.get("usage")
         spent = usage.get("credits") if isinstance(usage, dict) else None
@@ -85,15 +85,15 @@ class TavilyProvider:
         return reply
 
 
-def _refusal(reply: Reply) -> Refusal:
+def _refusal(reply: ApiReply) -> Refusal:
     """Explain Tavily's errors: `detail.error` with a key; without one an `error` object that says when to come back."""
     detail, keyless = reply.record.get("detail"), reply.record.get("error")
     if isinstance(detail, dict) and isinstance(words := detail.get("error"), str):
-        return refusal(reply, said(words), retry_wish(reply.headers, Moment(reply.at)))
+        return refusal(reply, clean_message(words), retry_wish(reply.headers, Moment(reply.at)))
     if not isinstance(keyless, dict) or reply.status != _RATE_LIMITED:
         return refusal_of(reply)
     words, wait = keyless.get("message"), keyless.get("retry_after_seconds")
-    message = said(words) if isinstance(words, str) else ""
+    message = clean_message(words) if isinstance(words, str) else ""
     if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 < wait <= _MAX_WAIT_SECONDS:
         return refusal(reply, message, retry_wish(reply.headers, Moment(reply.at)))
     kind = ErrorKind.QUOTA if wait > QUOTA_AFTER_SECONDS else ErrorKind.RATE_LIMITED

@@ -1,1 +1,1 @@
-"""Sources of hits and pages: the protocol, and what may be put round one (caches, pace, quota, a chain)."""
+"""Sources of hits and pages: the protocol, and what may be put round one (a pace, a cache, a quota, a chain)."""

@@ -1,4 +1,4 @@
-"""What providers answer, with who served it and what failed before; and the two protocols of providers as sources."""
+"""The answers of providers, with who served them and what failed before; and providers of either kind as sources."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ErrorInfo:
         return self.message if is_named else f"{self.provider}: {self.message}"
 
 
-class Answer(Protocol):
+class ProviderAnswer(Protocol):
     """Hits or a page: a data class that says what went wrong before."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]

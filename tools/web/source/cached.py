@@ -17,7 +17,7 @@ from twisted.internet.interfaces import IReactorTime
 from resilience.cache.cache import Cache
 from resilience.cache.ttl_store import TtlStore
 from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.hosts import domain
+from tools.web.fetch.hosts import normal_domains
 from tools.web.fetch.url import normal_url
 from tools.web.source.answers import ErrorInfo, Hits, WebPage
 from tools.web.source.protocol import SearchQuery, WebSource
@@ -123,7 +123,7 @@ def page_cache(
 def search_key(query: SearchQuery) -> Key:
     """Return the cache key of a search. The order of the domains and the kind of white space do not matter."""
     text = " ".join(unicodedata.normalize("NFC", query.text).split())
-    return text, query.limit, frozenset(domain(name) for name in query.allowed_domains), query.time_range
+    return text, query.limit, frozenset(normal_domains(query.allowed_domains)), query.time_range
 
 
 def _bytes_of_hits(found: Hits) -> int:

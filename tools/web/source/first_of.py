@@ -16,13 +16,13 @@ from twisted.logger import Logger
 
 from tools.web.advice import reason_of
 from tools.web.errors import FALLS_THROUGH, ErrorKind, WebError
-from tools.web.source.answers import Answer, ErrorInfo
+from tools.web.source.answers import ErrorInfo, ProviderAnswer
 from tools.web.source.paced import Paced
 from tools.web.source.protocol import USUAL_SECONDS
 
 _log = Logger()
 Q = TypeVar("Q")
-A = TypeVar("A", bound=Answer)
+A = TypeVar("A", bound=ProviderAnswer)
 #: Rereads the key of the provider of this name; tells whether it is another one, which is used from then on.
 HasNewKey = Callable[[str], Awaitable[bool]]
 #: Kinds that only money or a person can mend are reported last.
@@ -77,7 +77,7 @@ class FirstOf(Generic[Q, A]):
             raise join_errors(tuple(failed.values()), self._clock.seconds())
         return lacking
 
-    def troubles(self, what: str, now: float) -> list[str]:
+    def describe_failures(self, what: str, now: float) -> list[str]:
         """Return a line for the owner, with all that is known, for each provider whose last answer was an error."""
         lasts = ((source.name, *source.state.last_failure) for source in self._sources if source.state.last_failure)
         return [f"{what} by {name}: {now - at:.0f} s ago ({last.kind}): {last.message}" for name, at, last in lasts]

@@ -1,4 +1,4 @@
-"""Asks a provider in turn and in time, and leaves what came of it in the provider's state.
+"""Asks a provider when its turn comes, limits the time, and notes the outcome in the provider's state.
 
     a token is left, no call waits    the call goes at once
     no token                          it waits in the queue, first come first served
@@ -58,20 +58,20 @@ class Paced(Generic[Q, A]):
 
     async def ask(self, query: Q) -> A:
         """Ask in turn and return the answer. Raises WebError. Cancelling leaves the queue, or cancels the question."""
-        question = self.state.begin()
+        inquiry = self.state.begin()
         try:
             answer = await self._in_time(self.total_seconds, self._ask_in_turn(query))
         except CancelledError:
-            self.state.note_cancel(question)
+            self.state.note_cancel(inquiry)
             raise
         except WebError as error:
             error.provider = error.provider or self.name
             was_sent = not isinstance(error, _NotSent)
-            if self.state.note_failure(question, ErrorInfo.of(error), was_sent=was_sent):
+            if self.state.note_failure(inquiry, ErrorInfo.of(error), was_sent=was_sent):
                 self._log_refusal(error)
             self._send_away_late()
             raise
-        self.state.note_answer(question)
+        self.state.note_answer(inquiry)
         return answer
 
     def replace(self, source: WebSource[Q, A]) -> None:

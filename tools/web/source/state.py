@@ -47,7 +47,7 @@ class CoolDown:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Inquiry:
     """The record of one question to a provider, with the version of its configuration."""
 
     at: int
@@ -80,33 +80,33 @@ class ProviderState:
         self.failures = 0
         #: Until when the other providers go first.
         self.after_others_until = 0.0
-        #: Why it is not asked in its turn.
-        self.trouble: ErrorInfo | None = None
+        #: The error after which it is not asked in its turn.
+        self.pause_reason: ErrorInfo | None = None
         #: When it failed last, and how; None when its last answer was good.
         self.last_failure: tuple[float, ErrorInfo] | None = None
 
-    def begin(self) -> Question:
+    def begin(self) -> Inquiry:
         """Note that the provider is asked now. Give the returned record back with the outcome."""
         self._serial += 1
         probes = bool(self._revocation.revoked) and self._revocation.asked()
-        return Question(self._serial, self._version, probes)
+        return Inquiry(self._serial, self._version, probes)
 
-    def note_cancel(self, question: Question) -> None:
+    def note_cancel(self, inquiry: Inquiry) -> None:
         """Note that the question was cancelled."""
-        if question.probes and question.version == self._version:
+        if inquiry.probes and inquiry.version == self._version:
             self._revocation.undecided()
 
-    def note_answer(self, question: Question) -> None:
+    def note_answer(self, inquiry: Inquiry) -> None:
         """Note that the provider answered."""
         self.last_failure = None
-        if question.probes and question.version == self._version:
+        if inquiry.probes and inquiry.version == self._version:
             self._revocation.lift()
-        if self._is_news(question):
+        if self._is_news(inquiry):
             self.failures = 0
             self.after_others_until = 0.0
-            self.trouble = None
+            self.pause_reason = None
 
-    def note_failure(self, question: Question, error: ErrorInfo, *, was_sent: bool = True) -> bool:
+    def note_failure(self, inquiry: Inquiry, error: ErrorInfo, *, was_sent: bool = True) -> bool:
         """Note a failure. Return True when the key was refused and the provider is left alone for that from now on.
 
         An error that was raised before the question was sent (`was_sent`) holds back no other call.
@@ -114,21 +114,21 @@ class ProviderState:
         now = self._now()
         if error.kind is not ErrorKind.POLICY:
             self.last_failure = now, error
-        if question.version != self._version:
+        if inquiry.version != self._version:
             return False
         if error.kind is ErrorKind.AUTH and error.kind in self._cools:
             return self._revocation.refused(error.message, now)
-        self.note_cancel(question)
+        self.note_cancel(inquiry)
         if error.kind not in self._cools:
             return False
         if was_sent and (error.retry_at is None or error.retry_at > now):
             guess = now + self.rate.unsaid_seconds if error.kind is ErrorKind.RATE_LIMITED else None
             self.bucket.hold(error, guess)
-        if self._is_news(question):
+        if self._is_news(inquiry):
             self._news_at = self._serial
             self.failures += 1
             self.after_others_until = max(self.after_others_until, now + self._pause())
-        self.trouble = error
+        self.pause_reason = error
         return False
 
     def change_configuration(self) -> None:
@@ -136,7 +136,7 @@ class ProviderState:
         self._version += 1
         self.failures = 0
         self.after_others_until = 0.0
-        self.trouble = None
+        self.pause_reason = None
         self.bucket.release()
         self._revocation.lift()
 
@@ -167,7 +167,7 @@ class ProviderState:
         if self.refusal:
             why = f"not asked for another {wait:.0f} s, it refused the key: {self.refusal}"
             return ErrorInfo(ErrorKind.AUTH, why, name, at)
-        last = self.trouble or ErrorInfo(ErrorKind.NETWORK, "it failed lately", name)
+        last = self.pause_reason or ErrorInfo(ErrorKind.NETWORK, "it failed lately", name)
         return ErrorInfo(last.kind, f"not asked for another {wait:.0f} s: {last.message}", name, at)
 
     @property
@@ -176,8 +176,8 @@ class ProviderState:
         held_by = self.bucket.held_by
         return 0.0 if held_by is None else held_by.retry_at or 0.0
 
-    def _is_news(self, question: Question) -> bool:
-        return question.version == self._version and question.at > self._news_at
+    def _is_news(self, inquiry: Inquiry) -> bool:
+        return inquiry.version == self._version and inquiry.at > self._news_at
 
     def _pause(self) -> float:
         exponent = min(self.failures - 1, 32)

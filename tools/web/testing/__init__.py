@@ -17,7 +17,7 @@ from tools.web.testing.brave import FakeBrave
 from tools.web.testing.perplexity import FakePerplexity
 from tools.web.testing.proxy import FakeProxy, SearchPages
 from tools.web.testing.searxng import FakeSearxng
-from tools.web.testing.service import FACTS, HITS, Asked, FakeService, Hit, known
+from tools.web.testing.service import FACTS, HITS, ApiRequest, FakeService, Hit, known
 from tools.web.testing.site import FakeSite, serve_site
 from tools.web.testing.tavily import FakeTavily
 
@@ -25,7 +25,7 @@ __all__ = [
     "FACTS",
     "HITS",
     "SERVICES",
-    "Asked",
+    "ApiRequest",
     "FakeBrave",
     "FakePerplexity",
     "FakeProxy",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from llm.messages import JSON
 from llm.testing.answer import Answer
-from tools.web.testing.service import Asked, FakeService, Fault, Hit, answer, bearer, number_in
+from tools.web.testing.service import ApiRequest, FakeService, Fault, Hit, answer, bearer, number_in
 
 _FRESHNESS = {"pd", "pw", "pm", "py"}
 #: Each value holds two windows: the current second's and the month's.
@@ -24,7 +24,7 @@ class FakeBrave(FakeService):
 
     rate: Mapping[str, str] = {}
 
-    def good(self, asked: Asked) -> Answer:
+    def good(self, asked: ApiRequest) -> Answer:
         """Return results in `web.results`, their descriptions with markup. Without results there is no `web` at all."""
         count = number_in(asked.query.get("count"), 1, 20, 20)
         fresh = asked.query.get("freshness")
@@ -50,7 +50,7 @@ class FakeBrave(FakeService):
             "month-used-up": lambda _: _error(429, "QUOTA_LIMITED", "Request quota exceeded for plan", month),
         }
 
-    def credential(self, asked: Asked) -> str:
+    def credential(self, asked: ApiRequest) -> str:
         """Return the subscription token."""
         return asked.headers.get("x-subscription-token", bearer(asked))
 

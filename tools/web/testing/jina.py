@@ -31,8 +31,8 @@ class FakeJina(FakeReader):
         wait = self.seconds_over(most)
         if wait:
             said = f"Per IP rate limit exceeded ({most} RPM)"
-            wish = {"Retry-After": str(math.ceil(wait))}
-            return self._refuse(request, (429, "RateLimitTriggeredError", 42903), said, wish)
+            retry_after = {"Retry-After": str(math.ceil(wait))}
+            return self._refuse(request, (429, "RateLimitTriggeredError", 42903), said, retry_after)
         if not heard.url.startswith(("http://", "https://")):
             return self._refuse(request, (422, "ParamValidationError", 40001), f"Invalid URL: {heard.url}")
         page = self.pages.get(heard.url)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from llm.messages import JSON
 from llm.testing.answer import Answer
-from tools.web.testing.service import Asked, FakeService, Fault, answer, bearer, matching, number_in
+from tools.web.testing.service import ApiRequest, FakeService, Fault, answer, bearer, matching, number_in
 
 _RECENCY = {None, "hour", "day", "week", "month", "year"}
 _MAX_DOMAINS = 20
@@ -15,7 +15,7 @@ _MAX_DOMAINS = 20
 class FakePerplexity(FakeService):
     """Answers `POST /search`."""
 
-    def good(self, asked: Asked) -> Answer:
+    def good(self, asked: ApiRequest) -> Answer:
         """Return results with dates."""
         record = asked.record
         if asked.path != "/search" or asked.method != "POST":
@@ -44,7 +44,7 @@ class FakePerplexity(FakeService):
             "rate-limit": lambda _: _error(429, "Rate limit exceeded", {"Retry-After": "2"}),
         }
 
-    def credential(self, asked: Asked) -> str:
+    def credential(self, asked: ApiRequest) -> str:
         """Return the bearer token."""
         return bearer(asked)
 

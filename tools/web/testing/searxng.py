@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llm.messages import JSON
 from llm.testing.answer import Answer
-from tools.web.testing.service import Asked, FakeService, Fault, Hit, answer, bearer, page
+from tools.web.testing.service import ApiRequest, FakeService, Fault, Hit, answer, bearer, page
 
 _RANGES = {None, "", "day", "week", "month", "year"}
 PAGE = 10
@@ -14,7 +14,7 @@ FAILED_ENGINES: list[JSON] = [["duckduckgo", "Suspended: too many requests"], ["
 class FakeSearxng(FakeService):
     """Answers `GET /search` in the current version's shape; one of its results has neither address nor title."""
 
-    def good(self, asked: Asked) -> Answer:
+    def good(self, asked: ApiRequest) -> Answer:
         """Return a page of results."""
         if asked.path == "/healthz":
             return Answer(200, {"Content-Type": "text/plain"}, (b"OK",))
@@ -27,7 +27,7 @@ class FakeSearxng(FakeService):
             return page(200, "<html><body>results for people</body></html>")
         start = (int(number) - 1) * PAGE
         hits = [_entry(hit) for hit in self.hits(asked)[start : start + PAGE]]
-        return _found(query, [_KEY_VALUE, *hits] if hits else [])
+        return _answer_to(query, [_KEY_VALUE, *hits] if hits else [])
 
     def own_faults(self) -> dict[str, Fault]:
         """Return what SearXNG answers when it is set up otherwise, or its engines fail."""
@@ -35,14 +35,14 @@ class FakeSearxng(FakeService):
             "json-off": lambda _: page(403, "<!doctype html><title>403 Forbidden</title><h1>Forbidden</h1>"),
             "bad-request": lambda _: answer({"error": "No query"}, 400),
             "limiter": lambda _: page(429, "Too Many Requests"),
-            "engines-failed": lambda asked: _found(asked.query.get("q", ""), [], FAILED_ENGINES),
-            "some-engines-failed": lambda asked: _found(
+            "engines-failed": lambda asked: _answer_to(asked.query.get("q", ""), [], FAILED_ENGINES),
+            "some-engines-failed": lambda asked: _answer_to(
                 asked.query.get("q", ""), [_entry(hit) for hit in self.hits(asked)], FAILED_ENGINES
             ),
-            "key-values-only": lambda asked: _found(asked.query.get("q", ""), [_KEY_VALUE]),
+            "key-values-only": lambda asked: _answer_to(asked.query.get("q", ""), [_KEY_VALUE]),
         }
 
-    def credential(self, asked: Asked) -> str:
+    def credential(self, asked: ApiRequest) -> str:
         """Return the bearer token that a proxy in front may want."""
         return bearer(asked)
 
@@ -54,7 +54,7 @@ class FakeSearxng(FakeService):
 _KEY_VALUE: dict[str, JSON] = {"url": None, "title": "", "kvmap": {"depth": "12 m"}, "template": "keyvalue.html"}
 
 
-def _found(query: str, results: list[JSON], failed: list[JSON] | None = None) -> Answer:
+def _answer_to(query: str, results: list[JSON], failed: list[JSON] | None = None) -> Answer:
     return answer(
         {
             "query": query,

@@ -15,6 +15,7 @@ from twisted.web.server import NOT_DONE_YET
 
 from llm.messages import JSON, JSONObject
 from llm.testing.answer import Answer, Ending, Playing
+from tools.web.fetch.hosts import is_within
 
 HTML = "text/html; charset=utf-8"
 #: More bytes than any of our providers reads.
@@ -75,7 +76,7 @@ _ASKING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApiRequest:
     """A request as it came: header names in lower case, the first value of each query parameter, the JSON body."""
 
     method: str
@@ -86,7 +87,7 @@ class Asked:
     raw: bytes = field(repr=False)
 
 
-def known(asked: Asked) -> Sequence[Hit]:
+def known(asked: ApiRequest) -> Sequence[Hit]:
     """Return the facts that share most words with the query, best first; `HITS`, seven pages, when none does."""
     query = asked.query.get("q") or str(asked.record.get("query") or "")
     words = set(_WORD.findall(query.lower())) - _ASKING
@@ -103,7 +104,7 @@ def hits_of(text: str) -> Sequence[Hit]:
         raise ValueError("it must be a list of records with title, url and snippet") from error
 
 
-Fault = Callable[[Asked], Answer]
+Fault = Callable[[ApiRequest], Answer]
 
 
 class FakeService(Resource, ABC):
@@ -118,12 +119,12 @@ class FakeService(Resource, ABC):
     def __init__(
         self,
         clock: IReactorTime,
-        hits: Sequence[Hit] | Callable[[Asked], Sequence[Hit]] = HITS,
+        hits: Sequence[Hit] | Callable[[ApiRequest], Sequence[Hit]] = HITS,
         key: str | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Twisted 24.11 has no types here
-        self.asked: list[Asked] = []
-        self.abandoned: list[Asked] = []
+        self.asked: list[ApiRequest] = []
+        self.abandoned: list[ApiRequest] = []
         self._clock = clock
         self._hits = hits
         self._key = key
@@ -136,15 +137,15 @@ class FakeService(Resource, ABC):
 
     def fail_with(self, answer: Answer, times: int = 1_000_000) -> None:
         """Give this answer to the next `times` requests."""
-        self._fault, self._times = (lambda _asked: answer), times
+        self._fault, self._times = (lambda _: answer), times
 
-    def hits(self, asked: Asked) -> Sequence[Hit]:
+    def hits(self, asked: ApiRequest) -> Sequence[Hit]:
         """Return the hits for a request."""
         return self._hits(asked) if callable(self._hits) else self._hits
 
     def render(self, request: Request) -> int:
         """Record the request and answer it."""
-        asked = _asked(request)
+        asked = _read_request(request)
         self.asked.append(asked)
         Playing(self._clock, request, self._answer(asked), lambda: self.abandoned.append(asked)).start()
         return NOT_DONE_YET
@@ -174,18 +175,18 @@ class FakeService(Resource, ABC):
         """Return the errors this service has, in its own shape."""
 
     @abstractmethod
-    def good(self, asked: Asked) -> Answer:
+    def good(self, asked: ApiRequest) -> Answer:
         """Return the answer when nothing is wrong."""
 
     @abstractmethod
-    def credential(self, asked: Asked) -> str:
+    def credential(self, asked: ApiRequest) -> str:
         """Return the key that a request carries."""
 
     @abstractmethod
     def unauthorized(self) -> Answer:
         """Return the answer to a wrong or missing key."""
 
-    def _answer(self, asked: Asked) -> Answer:
+    def _answer(self, asked: ApiRequest) -> Answer:
         if self._fault is not None and self._times > 0:
             self._times -= 1
             return self._fault(asked)
@@ -206,7 +207,7 @@ def page(status: int, text: str, headers: Mapping[str, str] | None = None) -> An
     return Answer(status, {"Content-Type": HTML, **(headers or {})}, (text.encode(),))
 
 
-def bearer(asked: Asked) -> str:
+def bearer(asked: ApiRequest) -> str:
     """Return the key of an Authorization header."""
     return asked.headers.get("authorization", "").removeprefix("Bearer ")
 
@@ -214,7 +215,7 @@ def bearer(asked: Asked) -> str:
 def matching(hits: Sequence[Hit], domains: object) -> list[Hit]:
     """Return the hits on these domains and their subdomains; all hits when there are no domains."""
     names = [name for name in domains if isinstance(name, str)] if isinstance(domains, list) else []
-    return [hit for hit in hits if not names or any(_is_on(hit.url, name) for name in names)]
+    return [hit for hit in hits if not names or is_within(hit.url.split("/")[2].lower(), names)]
 
 
 def number_in(value: object, low: int, high: int, otherwise: int) -> int | None:
@@ -226,12 +227,7 @@ def number_in(value: object, low: int, high: int, otherwise: int) -> int | None:
     return value if isinstance(value, int) and low <= value <= high else None
 
 
-def _is_on(url: str, domain: str) -> bool:
-    host = url.split("/")[2].lower()
-    return host == domain or host.endswith(f".{domain}")
-
-
-def _asked(request: Request) -> Asked:
+def _read_request(request: Request) -> ApiRequest:
     raw = request.content.read() if request.content else b""
     headers = {
         name.decode("latin-1").lower(): ", ".join(value.decode("latin-1") for value in values)
@@ -241,7 +237,9 @@ def _asked(request: Request) -> Asked:
     query = {
         name.decode("utf-8", "replace"): values[0].decode("utf-8", "replace") for name, values in arguments.items()
     }
-    return Asked(request.method.decode("latin-1"), request.path.decode("latin-1"), query, headers, _object(raw), raw)
+    return ApiRequest(
+        request.method.decode("latin-1"), request.path.decode("latin-1"), query, headers, _object(raw), raw
+    )
 
 
 def _object(raw: bytes) -> JSONObject:

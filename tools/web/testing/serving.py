@@ -31,7 +31,7 @@ class Failing:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ReadRequest:
     """One request: the page it is for, and what came with it."""
 
     url: str
@@ -51,7 +51,7 @@ class FakeReader(Resource):
         self.pages = dict(pages)
         self.key = key
         self.failures: deque[Failing] = deque()
-        self.heard: list[Heard] = []
+        self.heard: list[ReadRequest] = []
         self._times: deque[float] = deque()
 
     def seconds_over(self, most_per_minute: int) -> float:
@@ -74,7 +74,7 @@ class FakeReader(Resource):
             request.setHeader(name, value)
         return body if isinstance(body, bytes) else orjson.dumps(body)
 
-    def hear(self, request: Request, url: str = "") -> Heard:
+    def hear(self, request: Request, url: str = "") -> ReadRequest:
         """Record and return the request. A `url` in its body overrides the argument."""
         raw = request.content.read() if request.content else b""
         record: Any = {}
@@ -84,10 +84,10 @@ class FakeReader(Resource):
             name.decode("latin-1").lower(): values[0].decode("latin-1")
             for name, values in request.requestHeaders.getAllRawHeaders()
         }
-        heard = Heard(record.get("url", url), request.method.decode("latin-1"), named, record)
+        heard = ReadRequest(record.get("url", url), request.method.decode("latin-1"), named, record)
         self.heard.append(heard)
         return heard
 
-    def is_locked(self, heard: Heard) -> bool:
+    def is_locked(self, heard: ReadRequest) -> bool:
         """Tell whether a key is required and the request lacks it."""
         return bool(self.key) and heard.headers.get("authorization") != f"Bearer {self.key}"

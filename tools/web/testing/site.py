@@ -26,7 +26,7 @@ _CHUNK_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SiteRequest:
     """One request: its path with the query, and its headers, names in lower case."""
 
     path: str
@@ -34,7 +34,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SiteAnswer:
     """An answer: pieces, each `interval_seconds` after the one before it, then the end if it `closes`."""
 
     pieces: Callable[[], Iterator[bytes]]
@@ -46,10 +46,10 @@ class Answer:
 class FakeSite:
     """Pages by path; any other path is a 404. `requests` are the requests, in order."""
 
-    requests: list[Asked] = field(default_factory=list)
+    requests: list[SiteRequest] = field(default_factory=list)
     open_connections: int = 0
     connections: int = 0
-    _answers: dict[str, Answer] = field(default_factory=dict)
+    _answers: dict[str, SiteAnswer] = field(default_factory=dict)
 
     def count(self, path: str) -> int:
         """Return how often a path was asked for."""
@@ -87,21 +87,21 @@ class FakeSite:
     def endless(self, path: str, piece: bytes = b"x" * _CHUNK_BYTES) -> None:
         """Serve a body that has no end."""
         start = head(200, {}, HTML)
-        self.answer(path, Answer(lambda: _after(start, piece)))
+        self.answer(path, SiteAnswer(lambda: _after(start, piece)))
 
     def drip(self, path: str, interval_seconds: float = 0.05, piece: bytes = b"x") -> None:
         """Serve a body without end in tiny pieces."""
         start = head(200, {}, HTML)
-        self.answer(path, Answer(lambda: _after(start, piece), interval_seconds))
+        self.answer(path, SiteAnswer(lambda: _after(start, piece), interval_seconds))
 
     def endless_head(self, path: str, interval_seconds: float = 0.0) -> None:
         """Serve headers that have no end."""
         line = b"X-More: " + b"y" * 1000 + b"\r\n"
-        self.answer(path, Answer(lambda: _after(b"HTTP/1.1 200 OK\r\n", line), interval_seconds))
+        self.answer(path, SiteAnswer(lambda: _after(b"HTTP/1.1 200 OK\r\n", line), interval_seconds))
 
     def silent(self, path: str) -> None:
         """Take the request and say nothing."""
-        self.answer(path, Answer(lambda: iter(()), closes=False))
+        self.answer(path, SiteAnswer(lambda: iter(()), closes=False))
 
     def hang_up(self, path: str, first: bytes = b"") -> None:
         """Write `first` and close the connection."""
@@ -109,17 +109,17 @@ class FakeSite:
 
     def raw(self, path: str, data: bytes) -> None:
         """Serve exactly these bytes and close."""
-        self.answer(path, Answer(lambda: iter((data,) if data else ())))
+        self.answer(path, SiteAnswer(lambda: iter((data,) if data else ())))
 
-    def answer(self, path: str, answer: Answer) -> None:
+    def answer(self, path: str, answer: SiteAnswer) -> None:
         """Serve anything."""
         self._answers[path] = answer
 
-    def answer_to(self, path: str) -> Answer:
+    def answer_to(self, path: str) -> SiteAnswer:
         """Return the answer for a path; the query counts when there is an answer for path and query."""
         found = self._answers.get(path) or self._answers.get(path.partition("?")[0])
         gone = head(404, {"Content-Length": "9"}, "text/plain") + b"not found"
-        return found or Answer(lambda: iter((gone,)))
+        return found or SiteAnswer(lambda: iter((gone,)))
 
 
 def head(status: int, headers: Mapping[str, str], content_type: str | None) -> bytes:
@@ -190,7 +190,7 @@ class _Connection(Protocol):
         self._owner = owner
         self._received = b""
         self._pieces: Iterator[bytes] | None = None
-        self._answer: Answer | None = None
+        self._answer: SiteAnswer | None = None
         self._timer: Any = None
 
     def connectionMade(self) -> None:
@@ -206,7 +206,7 @@ class _Connection(Protocol):
             self.abort()
             return
         if self._answer is None and b"\r\n\r\n" in self._received:
-            asked = _asked(self._received)
+            asked = _read_head(self._received)
             self._owner.site.requests.append(asked)
             self._answer = self._owner.site.answer_to(asked.path)
             self._pieces = self._answer.pieces()
@@ -255,7 +255,7 @@ def _after(start: bytes, piece: bytes) -> Iterator[bytes]:
     yield from repeat(piece)
 
 
-def _asked(received: bytes) -> Asked:
+def _read_head(received: bytes) -> SiteRequest:
     first, *lines = received.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
     fields = (line.partition(":") for line in lines)
-    return Asked(first.split(" ")[1], {name.strip().lower(): value.strip() for name, _, value in fields})
+    return SiteRequest(first.split(" ")[1], {name.strip().lower(): value.strip() for name, _, value in fields})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from llm.messages import JSON
 from llm.testing.answer import Answer
-from tools.web.testing.service import Asked, FakeService, Fault, answer, bearer, matching, number_in
+from tools.web.testing.service import ApiRequest, FakeService, Fault, answer, bearer, matching, number_in
 
 _RANGES = {None, "day", "week", "month", "year", "d", "w", "m", "y"}
 _DEPTHS = {None, "basic", "advanced", "fast", "ultra-fast"}
@@ -17,7 +17,7 @@ class FakeTavily(FakeService):
 
     pages: Mapping[str, str] = {}
 
-    def good(self, asked: Asked) -> Answer:
+    def good(self, asked: ApiRequest) -> Answer:
         """Return results, or pages."""
         routes = {"/search": self._search, "/extract": self._extract}
         if asked.method != "POST" or asked.path not in routes:
@@ -39,7 +39,7 @@ class FakeTavily(FakeService):
             "keyless-month": lambda _: _keyless("month", 864_000),
         }
 
-    def credential(self, asked: Asked) -> str:
+    def credential(self, asked: ApiRequest) -> str:
         """Return the bearer token."""
         return bearer(asked)
 
@@ -47,7 +47,7 @@ class FakeTavily(FakeService):
         """Return the 401 for a bad key."""
         return error(401, "Unauthorized: missing or invalid API key.")
 
-    def _search(self, asked: Asked) -> Answer:
+    def _search(self, asked: ApiRequest) -> Answer:
         record = asked.record
         count = number_in(record.get("max_results"), 0, 20, 5)
         if not record.get("query") or count is None:
@@ -68,7 +68,7 @@ class FakeTavily(FakeService):
         }
         return answer(found | _usage(asked, 2 if record.get("search_depth") == "advanced" else 1))
 
-    def _extract(self, asked: Asked) -> Answer:
+    def _extract(self, asked: ApiRequest) -> Answer:
         """Return the pages in reverse order: callers must match them by address."""
         wanted = asked.record.get("urls")
         listed = wanted if isinstance(wanted, list) else [wanted]
@@ -98,5 +98,5 @@ def _keyless(window: str, seconds: int) -> Answer:
     return answer({"error": told}, 429)
 
 
-def _usage(asked: Asked, credits_spent: int) -> dict[str, JSON]:
+def _usage(asked: ApiRequest, credits_spent: int) -> dict[str, JSON]:
     return {"usage": {"credits": credits_spent}} if asked.record.get("include_usage") else {}

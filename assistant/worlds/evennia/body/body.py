@@ -13,7 +13,7 @@ from twisted.logger import Logger
 
 from assistant.worlds.evennia.body import game_commands, running, scenery
 from assistant.worlds.evennia.body.game_calls import border
-from assistant.worlds.evennia.body.speech import escape_for_game, spoken_pieces
+from assistant.worlds.evennia.body.speech import escape_for_game, split_speech
 from assistant.worlds.evennia.identity.ladder import PLAYER, Ladder
 from assistant.worlds.evennia.identity.principals import principal_of, seen_name
 from assistant.worlds.evennia.identity.subjects import is_assistant, living
@@ -38,7 +38,7 @@ NOBODY_HEARS = "Nobody is here to hear you."
 NO_ACCOUNT = "You have no account in this game, so you can neither page nor speak on a channel."
 
 
-class FarVoice(Protocol):
+class FarSpeech(Protocol):
     """The account of an assistant. In Evennia only accounts can page and speak on channels."""
 
     def page(self, target: str, text: str) -> Awaitable[None]:
@@ -60,7 +60,7 @@ class EvenniaBody:
         self,
         character: Any,
         clock: IReactorTime,
-        far: FarVoice | None = None,
+        far: FarSpeech | None = None,
         pause_seconds: float = PIECE_SECONDS,
         colour: str = "",
     ) -> None:
@@ -84,7 +84,7 @@ class EvenniaBody:
 
     async def inspect(self, target: str) -> str:
         """Describe one thing here, a person, an exit, oneself ('me') or the room ('here'), as looking at it does."""
-        return self._game(lambda: scenery.inspected(self.character, target))
+        return self._game(lambda: scenery.inspect(self.character, target))
 
     async def who(self) -> Sequence[Person]:
         """List all connected players and living assistants; the character comes first."""
@@ -101,7 +101,7 @@ class EvenniaBody:
             return False
         return who.id in ids
 
-    async def gathered(self, seconds: float = GATHERING_SECONDS) -> None:
+    async def wait_for_listener(self, seconds: float = GATHERING_SECONDS) -> None:
         """Wait until a listener is there, for at most `seconds`.
 
         After a crash of the Server players come back to their characters one by one, later than a kept answer is ready.
@@ -136,13 +136,13 @@ class EvenniaBody:
     async def page(self, target: str, text: str) -> None:
         """Speak to one person anywhere in the game. Raises ToolFailed when there is no such person."""
         account = self._account
-        with self._levelled():
+        with self._label_failures():
             await account.page(target, text)
 
     async def speak_on(self, channel: str, text: str) -> None:
         """Speak on a channel that the account listens to. Raises ToolFailed that lists those channels."""
         account = self._account
-        with self._levelled():
+        with self._label_failures():
             await account.speak_on(channel, text)
 
     async def move(self, direction: str) -> Scene:
@@ -151,7 +151,7 @@ class EvenniaBody:
             lambda: (scenery.room_of(self.character), scenery.find_exit(self.character, direction))
         )
         command = self._game(lambda: game_commands.walking(way, self._ladder.name(PLAYER)))
-        printed = await self._awaited(running.run(self.character, command))
+        printed = await self._await_game(running.run(self.character, command))
         if self.character.location is before:
             raise ToolFailed(printed or f"The game does not let you go {seen_name(way, self.character)}.")
         return await self.look()
@@ -163,7 +163,7 @@ class EvenniaBody:
             raise ToolFailed("You have no home in this game.")
         if me.location is me.home:
             raise ToolFailed("You are at home already.")
-        self._game(lambda: scenery.moved(me, me.home))
+        self._game(lambda: scenery.move_to(me, me.home))
         return await self.look()
 
     def is_left_alone(self) -> bool:
@@ -183,20 +183,20 @@ class EvenniaBody:
 
         Aliases are replaced, nicks are not.
         """
-        return await self._awaited(game_commands.resolve(self.character, line, self._ladder))
+        return await self._await_game(game_commands.resolve(self.character, line, self._ladder))
 
     async def execute(self, command: GameCommand) -> str:
         """Run exactly this command, without looking it up again, and return what the game printed."""
         if not isinstance(command, game_commands.EvenniaCommand):
             raise ToolFailed("That is no command of this game.")
         level = self._level()
-        printed = await self._awaited(running.run(self.character, command))
+        printed = await self._await_game(running.run(self.character, command))
         levels = [one for one in (level, self._level()) if one is not None]
         return Written(printed, min(levels)) if levels else printed
 
     async def _in_pieces(self, text: str, speak: Callable[[str], None]) -> None:
         """Say the first piece now and each other one after a pause. When cancelled, say the rest at once."""
-        pieces = spoken_pieces(text)
+        pieces = split_speech(text)
         for index, piece in enumerate(pieces):
             if index and self._pause_seconds > 0:
                 try:
@@ -211,7 +211,7 @@ class EvenniaBody:
         """Let the character speak as the game's own commands do: the words are a value, never a template."""
         me = self.character
         told: dict[str, Any] = {"whisper": True, "receivers": [hearer]} if hearer is not None else {}
-        words: Any = self._coloured(escape_for_game(piece))
+        words: Any = self._colour_words(escape_for_game(piece))
         if not scenery.poses_its_speech(me):
             words = me.at_pre_say(words, **told)
         if not words:
@@ -219,7 +219,7 @@ class EvenniaBody:
         me.at_say(words, msg_self=True, **told)
         self.spoke()
 
-    def _coloured(self, words: str) -> str:
+    def _colour_words(self, words: str) -> str:
         """Give escaped words their colour, which ends with the piece."""
         return f"{self._colour}{words}|n" if self._colour else words
 
@@ -234,23 +234,23 @@ class EvenniaBody:
         )
 
     @property
-    def _account(self) -> FarVoice:
+    def _account(self) -> FarSpeech:
         if self._far is None:
             raise ToolFailed(NO_ACCOUNT)
         return self._far
 
     def _game(self, act: Callable[[], T]) -> T:
         """Return what the game's code returns. Its failures are logged and become ToolFailed with one sentence."""
-        with self._levelled(), border(self.character.key):
+        with self._label_failures(), border(self.character.key):
             return act()
 
-    async def _awaited(self, work: Awaitable[T]) -> T:
+    async def _await_game(self, work: Awaitable[T]) -> T:
         """Await the game's code like `_game`."""
-        with self._levelled(), border(self.character.key):
+        with self._label_failures(), border(self.character.key):
             return await work
 
     @contextmanager
-    def _levelled(self) -> Iterator[None]:
+    def _label_failures(self) -> Iterator[None]:
         """Give a ToolFailed raised in this context the level of the names and texts that its sentence may hold."""
         try:
             yield
@@ -262,7 +262,7 @@ class EvenniaBody:
     def _level(self) -> int | None:
         """Return the lowest level of any text the game may show the character now, UNKNOWN when that cannot be told."""
         try:
-            return scenery.lowest_in_game(self.character, living())
+            return scenery.min_level_in_game(self.character, living())
         except CancelledError:
             raise
         except Exception:  # noqa: BLE001 - the border to any game; the caller needs an answer

@@ -35,7 +35,7 @@ _LOOK = "look"
 _MOVES = {"move", "teleport", "traverse"}
 
 
-class EventListener(Protocol):
+class EventSink(Protocol):
     """A listener that is told what a character perceives. Called on the reactor, must not wait."""
 
     def hear(self, make: MakeEvent) -> None:
@@ -63,11 +63,11 @@ class _Heard:
 
 
 class EventSource:
-    """The ears of one character. Attach them with `AssistantCharacter.attach`, and `close` them at the end."""
+    """The events of one character. Attach it with `AssistantCharacter.attach`, and `close` it at the end."""
 
-    def __init__(self, character: Any, ears: EventListener, clock: IReactorTime) -> None:
+    def __init__(self, character: Any, sink: EventSink, clock: IReactorTime) -> None:
         self._me = character
-        self._ears = ears
+        self._sink = sink
         self._clock = clock
         self._ladder = Ladder.of_game()
         self._waiting: list[_Heard] = []
@@ -162,37 +162,37 @@ class EventSource:
         return is_named(words, [seen_name(other, self._me) for other in others])
 
     def _hand_over(self) -> None:
-        """Give all waiting messages to the ears, in order."""
+        """Hand all waiting messages to the sink, in order."""
         self._turn = None
         waiting, self._waiting = self._waiting, []
         last = {id(heard.speaker): heard for heard in waiting}
         for heard in waiting:
             try:
-                for make in self._made(heard, is_last=last[id(heard.speaker)] is heard):
-                    self._ears.hear(make)
+                for make in self._events(heard, is_last=last[id(heard.speaker)] is heard):
+                    self._sink.hear(make)
             except CancelledError:
                 raise
             except Exception:  # noqa: BLE001 - one message that fails must not cost the others
                 _log.failure("{who} could not take in a message", who=self._me.key)
         self._present = _ids(self._room)
 
-    def _made(self, heard: _Heard, *, is_last: bool) -> list[MakeEvent]:
+    def _events(self, heard: _Heard, *, is_last: bool) -> list[MakeEvent]:
         """Return the event of a message, now that its turn is over; two events when it may tell of more than a move."""
         if heard.given:
-            return [self._gave(heard)]
-        told = _told(heard)
+            return [self._gift_event(heard)]
+        told = _speech_event(heard)
         if heard.kind in _SPEECH or not heard.present:
             return [told]
         only_a_move = heard.kind in _MOVES or (not heard.kind and heard.who.kind is not Kind.WORLD)
         if is_last and _location(heard.speaker) is not heard.room:
-            left = _left(heard.who, self._way(heard.room, _location(heard.speaker)))
+            left = _departure_event(heard.who, self._way(heard.room, _location(heard.speaker)))
             return [left] if only_a_move else [told, left]
         if heard.came:
-            arrived = _arrived(heard.who, "")
+            arrived = _arrival_event(heard.who, "")
             return [arrived] if only_a_move else [arrived, told]
         return [told]
 
-    def _gave(self, heard: _Heard) -> MakeEvent:
+    def _gift_event(self, heard: _Heard) -> MakeEvent:
         """Make the event of a gift, with the level of the least trusted person who named a part of it."""
         thing, level, who = self._gift(heard.given), Writers().min_level(heard.given, self._me), heard.who
         return lambda id, at: Gave(id=id, at=at, who=who, thing=thing, authority=level)  # noqa: A006
@@ -206,7 +206,7 @@ class EventSource:
         return seen_name(seen[0], self._me) if seen else ""
 
 
-def _told(heard: _Heard) -> MakeEvent:
+def _speech_event(heard: _Heard) -> MakeEvent:
     """Make the event of speech, a pose or any other message, with its speaker."""
     text = visible(heard.text)
     who = heard.who
@@ -226,11 +226,11 @@ def _told(heard: _Heard) -> MakeEvent:
             return lambda id, at: Noticed(id=id, at=at, who=who, text=words)  # noqa: A006
 
 
-def _arrived(who: Principal, origin: str) -> MakeEvent:
+def _arrival_event(who: Principal, origin: str) -> MakeEvent:
     return lambda id, at: Arrived(id=id, at=at, who=who, origin=origin)  # noqa: A006
 
 
-def _left(who: Principal, direction: str) -> MakeEvent:
+def _departure_event(who: Principal, direction: str) -> MakeEvent:
     return lambda id, at: Left(id=id, at=at, who=who, direction=direction)  # noqa: A006
 
 

@@ -58,7 +58,7 @@ def page(account: Any, target: str, text: str) -> None:
     receiver = _receiver(account, target)
     if account.permissions.has("page_banned") or not receiver.access(account, "msg"):
         raise ToolFailed(f"You are not allowed to page {target}.")
-    words = _written(text)
+    words = _prepare(text)
     writers = f"id({account.id}) or perm(Admin)"
     create.create_message(
         account,
@@ -81,13 +81,13 @@ def speak_on(account: Any, channel: str, text: str) -> None:
         sentence = f"You cannot speak on a channel '{one_line(channel)}'. Your channels: {names}."
         raise ToolFailed(sentence, min(levels, default=None))
     # A colon at the beginning would turn the words into a pose.
-    found[0].msg(_written(text.lstrip(":; ")), senders=account)
+    found[0].msg(_prepare(text.lstrip(":; ")), senders=account)
 
 
 def _receiver(account: Any, target: str) -> Any:
     """Return a connected account, by its name or its character's. Raises ToolFailed."""
     wanted = target.strip().casefold()
-    there = [one for one in _connected() if one != account]
+    there = [one for one in _connected_accounts() if one != account]
     matches: tuple[Callable[[Any], bool], ...] = (
         lambda one: one.key.casefold() == wanted,
         lambda one: any(puppet.key.casefold() == wanted for puppet in one.get_all_puppets()),
@@ -99,7 +99,7 @@ def _receiver(account: Any, target: str) -> Any:
     raise ToolFailed(f"Nobody named '{one_line(target)}' is in the game.")
 
 
-def _connected() -> list[Any]:
+def _connected_accounts() -> list[Any]:
     """Return the accounts that are there: players with a connection, and other assistants."""
     import evennia  # noqa: PLC0415  (its parts are filled in when the game starts)
 
@@ -108,6 +108,6 @@ def _connected() -> list[Any]:
     return sorted(players | others, key=lambda one: int(one.pk))
 
 
-def _written(text: str) -> str:
+def _prepare(text: str) -> str:
     """Return the words as they are sent: on one line, with nothing in them that is markup to the game."""
     return escape_for_game(one_line(text, max_chars=_MAX_SAID))

@@ -14,8 +14,8 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError, maybeDeferred
 
-from assistant.worlds.evennia.body.affected import affected
-from assistant.worlds.evennia.body.speech import escaped
+from assistant.worlds.evennia.body.speech import escape
+from assistant.worlds.evennia.body.targets import find_targets
 from assistant.worlds.evennia.identity.ladder import TOP, Ladder
 from tools.errors import ToolFailed
 from tools.game import GameCommand
@@ -50,7 +50,7 @@ async def resolve(character: Any, line: str, ladder: Ladder) -> EvenniaCommand:
     if cmdset is None:
         raise ToolFailed("There are no commands here.")
     with character.raised_to(ladder.names[-1]):
-        matches = await _matches(character, escaped(typed), cmdset)
+        matches = await _matches(character, escape(typed), cmdset)
     matches = [match for match in matches if not match[2].key.startswith("__")]
     if len(matches) != 1:
         raise ToolFailed(_which(typed, matches, cmdset))
@@ -69,7 +69,7 @@ async def resolve(character: Any, line: str, ladder: Ladder) -> EvenniaCommand:
         cmdset=cmdset,
         rank=rank or ladder.names[-1],
     )
-    return replace(resolved, affects=lambda: affected(character, resolved))
+    return replace(resolved, affects=lambda: find_targets(character, resolved))
 
 
 def _acceptable(line: str) -> str:

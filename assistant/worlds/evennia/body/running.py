@@ -33,7 +33,7 @@ async def run(character: Any, command: EvenniaCommand) -> str:
         if not command.command.access(character, "cmd"):
             raise ToolFailed("The game does not let you use that command.")
         try:
-            await _handled(character, command)
+            await _handle(character, command)
         finally:
             asked = _stop_asking(character)
     if any(sentence in printout.text for sentence in _broken_sentences()):
@@ -42,7 +42,7 @@ async def run(character: Any, command: EvenniaCommand) -> str:
     return f"{printout.text}\n{ASKS_BACK}".strip() if asked else printout.text
 
 
-def _handled(character: Any, command: EvenniaCommand) -> Deferred[None]:
+def _handle(character: Any, command: EvenniaCommand) -> Deferred[None]:
     """Run exactly this command in the game's command handler. Fires when the handler is done."""
     from evennia.commands.cmdhandler import cmdhandler  # noqa: PLC0415  (only where Django is set up)
 

@@ -56,14 +56,14 @@ def scene(character: Any) -> Scene:
     )
 
 
-def moved(character: Any, room: Any) -> None:
+def move_to(character: Any, room: Any) -> None:
     """Move the character without an exit, announced at both ends. Raises ToolFailed when the game forbids it."""
     with character.printing():
         if not character.move_to(room):
             raise ToolFailed("The game does not let you go there.")
 
 
-def inspected(character: Any, target: str) -> str:
+def inspect(character: Any, target: str) -> str:
     """Return what the character sees when it looks at one thing here. Raises ToolFailed that says what there is."""
     room = room_of(character)
     wanted = plain(target)
@@ -113,15 +113,15 @@ def in_game(character: Any, assistants: Sequence[Any]) -> tuple[Person, ...]:
     return (own, *(_person(one, character, writers) for one in _others_in_game(character, assistants)))
 
 
-def lowest_in_reach(character: Any) -> int | None:
+def min_level_in_reach(character: Any) -> int | None:
     """Return the lowest level of any text that the game may show the character here; None when the game wrote all."""
     room = character.location
     return Writers().min_level((room, *room.contents, character) if room is not None else (character,), character)
 
 
-def lowest_in_game(character: Any, assistants: Sequence[Any]) -> int | None:
+def min_level_in_game(character: Any, assistants: Sequence[Any]) -> int | None:
     """Return the lowest level of any text here, and of the names of all who are in the game."""
-    levels = [lowest_in_reach(character), Writers().min_level(_others_in_game(character, assistants), character)]
+    levels = [min_level_in_reach(character), Writers().min_level(_others_in_game(character, assistants), character)]
     return min((level for level in levels if level is not None), default=None)
 
 

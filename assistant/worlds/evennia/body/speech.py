@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tools.text.invisible import paired_isolates
+from tools.text.invisible import keep_paired_isolates
 
 MAX_PIECE = 400
 
@@ -20,7 +20,7 @@ _SENTENCE = re.compile(r"[.!?…。！？][\"'”’»」』)\]]*(?:\s+|(?<=[。
 _SPACES = re.compile(r"\s+")
 
 
-def spoken_pieces(text: str, max_chars: int = MAX_PIECE) -> list[str]:
+def split_speech(text: str, max_chars: int = MAX_PIECE) -> list[str]:
     """Split `text` into lines of at most `max_chars`, after a sentence where possible, else after a word.
 
     An empty text gives no lines. Newlines become spaces, so that no piece can look like a line from another source.
@@ -32,10 +32,10 @@ def spoken_pieces(text: str, max_chars: int = MAX_PIECE) -> list[str]:
         pieces.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()
     # Each piece is a line of its own: an isolate closed only in a later piece would turn all the text after it.
-    return [whole for piece in (*pieces, rest) if (whole := paired_isolates(piece).strip())]
+    return [whole for piece in (*pieces, rest) if (whole := keep_paired_isolates(piece).strip())]
 
 
-def escaped(text: str, *, inline_functions: bool = False) -> str:
+def escape(text: str, *, inline_functions: bool = False) -> str:
     """Escape `text` so that Evennia shows exactly it, with no colour, link, line break or indent from its markup.
 
     An invisible character (U+200B) is put after each bar. `inline_functions` says whether the game evaluates `$name()`
@@ -50,7 +50,7 @@ def escape_for_game(text: str) -> str:
     """Escape `text` as this game's settings require."""
     from django.conf import settings  # noqa: PLC0415  (only where Django is set up)
 
-    return escaped(text, inline_functions=settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED)
+    return escape(text, inline_functions=settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED)
 
 
 def _cut(text: str, room: int) -> int:

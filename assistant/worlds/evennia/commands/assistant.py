@@ -5,7 +5,7 @@ from __future__ import annotations
 from evennia.commands.default.muxcommand import MuxCommand
 
 from assistant.worlds.evennia.commands.switches import SWITCHES
-from assistant.worlds.evennia.console.naming import meant
+from assistant.worlds.evennia.console.naming import match_name
 from assistant.worlds.evennia.console.typed_command import Answer, TypedCommand
 
 
@@ -69,9 +69,9 @@ class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
 
     def func(self) -> None:
         """Do what the switch says."""
-        order = TypedCommand(self.caller, self.character, self.lhs or "", self.rhs, width=self.client_width())
-        order.run(self._done, f"assistant/{'/'.join(self.switches)[:40] or 'list'}")
+        typed = TypedCommand(self.caller, self.character, self.lhs or "", self.rhs, width=self.client_width())
+        typed.run(self._answer, f"assistant/{'/'.join(self.switches)[:40] or 'list'}")
 
-    def _done(self, order: TypedCommand) -> Answer:
-        switch = self.switches[0] if self.switches else ("status" if order.left else "list")
-        return SWITCHES[meant(switch, SWITCHES, "switch")].does(order)
+    def _answer(self, typed: TypedCommand) -> Answer:
+        switch = self.switches[0] if self.switches else ("status" if typed.left else "list")
+        return SWITCHES[match_name(switch, SWITCHES, "switch")].does(typed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assistant.service.wording.rights import approvals_text, covered_text
-from assistant.worlds.evennia.console.naming import awake, named_and_rest
+from assistant.worlds.evennia.console.naming import awake_assistant, split_assistant
 from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.identity.principals import principal_of
 from tools import Denied
@@ -13,28 +13,28 @@ from tools import Denied
 _MAX_DIGITS = 9
 
 
-def approve(order: TypedCommand) -> Answer:
+def approve(typed: TypedCommand) -> Answer:
     """Show what an assistant asks leave for, or allow one of the requests, once."""
-    return _decide(order, allow=True)
+    return _decide(typed, allow=True)
 
 
-def deny(order: TypedCommand) -> Answer:
+def deny(typed: TypedCommand) -> Answer:
     """Show what an assistant asks leave for, or refuse one of the requests."""
-    return _decide(order, allow=False)
+    return _decide(typed, allow=False)
 
 
-def _decide(order: TypedCommand, *, allow: bool) -> str:
+def _decide(typed: TypedCommand, *, allow: bool) -> str:
     word = "approve" if allow else "deny"
     usage = f"assistant/{word} NAME [number]"
-    character, rest = named_and_rest(" ".join(filter(None, (order.left, order.right))), usage)
-    assistant = awake(character)
+    character, rest = split_assistant(" ".join(filter(None, (typed.left, typed.right))), usage)
+    assistant = awake_assistant(character)
     if not rest:
         asked = assistant.context.approvals.pending()
         how = f"\nTo decide: assistant/{word} {character.key} NUMBER" if asked else ""
         return f"{character.key} asks leave for:\n{approvals_text(asked)}{how}"
     if not rest.isdigit() or len(rest) > _MAX_DIGITS:
         raise CommandRefused(f"Give the number of a request: {usage}")
-    number, who = int(rest), _decider(order)
+    number, who = int(rest), _decider(typed)
     answer = assistant.approve(number, who) if allow else assistant.decline(number, who)
     if isinstance(answer, Denied):
         return f"{answer.reason} What waits: assistant/{word} {character.key}"
@@ -42,6 +42,6 @@ def _decide(order: TypedCommand, *, allow: bool) -> str:
     return f"{character.key} may do this once: {what}" if allow else f"{character.key} may not do this: {what}"
 
 
-def _decider(order: TypedCommand) -> Any:
+def _decider(typed: TypedCommand) -> Any:
     """Return the player who decides, with the permission they have now."""
-    return principal_of(order.who, order.who)
+    return principal_of(typed.who, typed.who)

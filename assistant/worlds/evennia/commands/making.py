@@ -12,8 +12,8 @@ from assistant.config.settings import SettingsError
 from assistant.worlds.evennia import accounts, creation, runners, server
 from assistant.worlds.evennia.body import far_speech
 from assistant.worlds.evennia.commands.spending import GAME_WIDE
-from assistant.worlds.evennia.console.naming import exactly_named, named, runner_of
-from assistant.worlds.evennia.console.showing import cut, listed, table
+from assistant.worlds.evennia.console.naming import find_assistant, find_exactly, runner_of
+from assistant.worlds.evennia.console.showing import cut, join_names, table
 from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.identity.subjects import is_played
 from assistant.worlds.evennia.upkeep.uninstalling import uninstall
@@ -26,18 +26,18 @@ _YES, _FORGET = "yes", "forget"
 _ALL = "all"
 
 
-def create(order: TypedCommand) -> Answer:
+def create(typed: TypedCommand) -> Answer:
     """Make an assistant where its maker stands."""
-    name = " ".join(order.left.split())
+    name = " ".join(typed.left.split())
     if not name:
         raise CommandRefused(f"Give it a name: {CREATE_USAGE}")
     if taken := why_no_name(name):
         raise CommandRefused(taken)
-    overrides = with_option({}, "persona", order.right) if order.right else {}
-    where = order.character.location if order.character is not None else None
+    overrides = with_option({}, "persona", typed.right) if typed.right else {}
+    where = typed.character.location if typed.character is not None else None
     character = creation.create_assistant(name, where, overrides=overrides)
     place = character.location.key if character.location is not None else "nowhere"
-    trouble = runners.trouble_of(character) if server.is_open() else "the household of the assistants is not open"
+    trouble = runners.trouble_of(character) if server.is_open() else "the service of the assistants is not running"
     how = f" It cannot live yet: {trouble}." if trouble and server.runner_of(character) is None else ""
     return (
         f"{character.key} is here: {place}.{how} See what it is up to: assistant/status {character.key}. "
@@ -60,18 +60,18 @@ def _is_played(name: str) -> bool:
     return any(is_played(one) for one in ObjectDB.objects.filter(db_key__iexact=name))
 
 
-def list_all(order: TypedCommand) -> Answer:
+def list_all(typed: TypedCommand) -> Answer:
     """Show every assistant."""
-    return list_text(order)
+    return list_text(typed)
 
 
-def list_text(order: TypedCommand) -> str:
+def list_text(typed: TypedCommand) -> str:
     """List every assistant: where it is, its state, and the model it thinks with."""
     there = creation.assistants()
     if not there:
         return f"There is no assistant yet. Make one with: {CREATE_USAGE}"
     head = ("name", "where", "state", "thinks with")
-    return table(head, [_line(character) for character in there], order.width, wraps=True)
+    return table(head, [_line(character) for character in there], typed.width, wraps=True)
 
 
 def _line(character: Any) -> tuple[str, str, str, str]:
@@ -90,11 +90,11 @@ def state_of(character: Any) -> str:
     return "emergency stop" if runner.emergency else str(runner.state)
 
 
-def start(order: TypedCommand) -> Answer:
+def start(typed: TypedCommand) -> Answer:
     """Start an assistant, or all of them; they start again after every restart of the game."""
-    if order.left.casefold() == _ALL:
+    if typed.left.casefold() == _ALL:
         return _start_all()
-    character = named(order.left, "assistant/start NAME (or: all)")
+    character = find_assistant(typed.left, "assistant/start NAME (or: all)")
     if server.runner_of(character) is not None:
         return f"{character.key} runs already. See: assistant/status {character.key}"
     creation.start_assistant(character)
@@ -116,20 +116,20 @@ def _start_all() -> str:
             started.append(character.key)
     if not started and not failed:
         return "Every assistant runs already. See: assistant/list"
-    return "\n".join([f"Started: {listed(started)}. See: assistant/list", *failed])
+    return "\n".join([f"Started: {join_names(started)}. See: assistant/list", *failed])
 
 
-def stop(order: TypedCommand) -> Answer:
+def stop(typed: TypedCommand) -> Answer:
     """Stop an assistant, or all of them, until they are started again."""
-    if order.left.casefold() != _ALL:
-        return _stop([named(order.left, "assistant/stop NAME (or: all)")])
+    if typed.left.casefold() != _ALL:
+        return _stop([find_assistant(typed.left, "assistant/stop NAME (or: all)")])
     living = [one for one in creation.assistants() if server.runner_of(one) is not None]
     if not living:
         return "No assistant runs, so nothing was done."
-    if not _sure(order.right)[0]:
+    if not _sure(typed.right)[0]:
         raise CommandRefused(
-            f"This stops {listed(one.key for one in living)}, through restarts as well, and nothing was done yet. If "
-            "you are sure, type: assistant/stop all = yes. To undo it afterwards: assistant/start all"
+            f"This stops {join_names(one.key for one in living)}, through restarts as well, and nothing was done yet. "
+            "If you are sure, type: assistant/stop all = yes. To undo it afterwards: assistant/start all"
         )
     return _stop(living)
 
@@ -137,16 +137,16 @@ def stop(order: TypedCommand) -> Answer:
 async def _stop(characters: list[Any]) -> str:
     for character in characters:
         await creation.stop_assistant(character)
-    names = listed(character.key for character in characters)
+    names = join_names(character.key for character in characters)
     again = characters[0].key if len(characters) == 1 else _ALL
     is_one = len(characters) == 1
     verb, stays = ("is", "stays") if is_one else ("are", "stay")
     return f"{names} {verb} stopped, and {stays} so through restarts. Start again with: assistant/start {again}"
 
 
-def reset(order: TypedCommand) -> Answer:
+def reset(typed: TypedCommand) -> Answer:
     """Lift the emergency stop."""
-    character = named(order.left, "assistant/reset NAME")
+    character = find_assistant(typed.left, "assistant/reset NAME")
     runner = runner_of(character)
     if not runner.emergency:
         return f"{character.key} is not under an emergency stop, so nothing was done."
@@ -154,10 +154,10 @@ def reset(order: TypedCommand) -> Answer:
     return f"The emergency stop of {character.key} is lifted: it thinks again."
 
 
-def delete(order: TypedCommand) -> Answer:
+def delete(typed: TypedCommand) -> Answer:
     """Delete an assistant for good, with its memory if the owner asks for that."""
-    character = exactly_named(order.left, DELETE_USAGE)
-    sure, forget = _sure(order.right)
+    character = find_exactly(typed.left, DELETE_USAGE)
+    sure, forget = _sure(typed.right)
     if not sure:
         raise CommandRefused(
             f"This deletes {character.key} for good, and nothing was done yet. Its memory stays in the journal unless "
@@ -172,12 +172,12 @@ async def _delete(character: Any, *, forget: bool) -> str:
     return f"{name} is deleted{', and all it remembered' if forget else '; what it remembered stays in the journal'}."
 
 
-def account(order: TypedCommand) -> Answer:
+def account(typed: TypedCommand) -> Answer:
     """Show an assistant's account, make it, delete it, or let it join and leave channels."""
-    character = named(order.left, ACCOUNT_USAGE)
-    word, _, rest = (order.right or "").replace(",", " ").partition(" ")
+    character = find_assistant(typed.left, ACCOUNT_USAGE)
+    word, _, rest = (typed.right or "").replace(",", " ").partition(" ")
     there = accounts.account_of(character)
-    if order.right is not None and not order.right:
+    if typed.right is not None and not typed.right:
         raise CommandRefused(f"Type: {ACCOUNT_USAGE}")
     match word.casefold():
         case "":
@@ -204,7 +204,7 @@ def account(order: TypedCommand) -> Answer:
 
 
 def _close_account(character: Any, there: Any, *, sure: bool) -> str:
-    """Delete the account of an assistant. Raises Refused, whose text asks, unless the owner is sure."""
+    """Delete the account of an assistant. Raises CommandRefused, whose text asks, unless the owner is sure."""
     if there is None:
         return f"{character.key} has no account, so nothing was done."
     if not sure:
@@ -216,7 +216,7 @@ def _close_account(character: Any, there: Any, *, sure: bool) -> str:
 
 def _before_off(character: Any, there: Any) -> str:
     """Ask whether the account of an assistant shall be deleted, and say what that changes."""
-    channels = listed((channel.key for channel in far_speech.channels_of(there)), "no channels")
+    channels = join_names((channel.key for channel in far_speech.channels_of(there)), "no channels")
     return (
         f"This deletes the account of {character.key}: it can be paged no more, and leaves {channels}. Nothing was "
         f"done yet. If you are sure, type: assistant/account {character.key} = off yes. To undo it afterwards: "
@@ -237,14 +237,14 @@ def _account(character: Any) -> str:
             f"{character.key} has no account: it is heard and hears where its character is, and nowhere else. "
             f"To let it be paged and hear channels: assistant/account {character.key} = on"
         )
-    channels = listed(channel.key for channel in far_speech.channels_of(there))
+    channels = join_names(channel.key for channel in far_speech.channels_of(there))
     return f"{character.key} has an account: it can be paged, and listens to: {channels}. Change it: {ACCOUNT_USAGE}"
 
 
 def _join(account: Any, name: str) -> None:
     found = [one for one in far_speech.all_channels() if one.key.casefold() == name.strip().casefold()]
     if not found or not found[0].access(account, "listen"):
-        may = listed(one.key for one in far_speech.all_channels() if one.access(account, "listen"))
+        may = join_names(one.key for one in far_speech.all_channels() if one.access(account, "listen"))
         raise CommandRefused(f"It cannot listen to a channel '{cut(name)}'. It may listen to: {may}.")
     found[0].connect(account)
 
@@ -252,16 +252,16 @@ def _join(account: Any, name: str) -> None:
 def _leave(account: Any, name: str) -> None:
     found = [one for one in far_speech.channels_of(account) if one.key.casefold() == name.strip().casefold()]
     if not found:
-        mine = listed(one.key for one in far_speech.channels_of(account))
+        mine = join_names(one.key for one in far_speech.channels_of(account))
         raise CommandRefused(f"It does not listen to a channel '{cut(name)}'. It listens to: {mine}.")
     found[0].disconnect(account)
 
 
-def uninstall_all(order: TypedCommand) -> Answer:
+def uninstall_all(typed: TypedCommand) -> Answer:
     """Delete everything of ours from the game, and say which line of the settings to remove."""
-    sure, forget = _sure(order.right)
+    sure, forget = _sure(typed.right)
     if not sure:
-        names = listed(one.key for one in creation.assistants())
+        names = join_names(one.key for one in creation.assistants())
         raise CommandRefused(
             f"This deletes all assistants from the game ({names}) and cannot be undone. Nothing was done yet. If you "
             f"are sure, type: {UNINSTALL_USAGE}"

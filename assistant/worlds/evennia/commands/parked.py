@@ -7,53 +7,55 @@ from typing import Any
 
 from assistant.journal import Parked
 from assistant.service.wording.status import parked_text
-from assistant.worlds.evennia.console.naming import awake, named, runner_of
-from assistant.worlds.evennia.console.showing import counted, paragraph
+from assistant.worlds.evennia.console.naming import awake_assistant, find_assistant, runner_of
+from assistant.worlds.evennia.console.showing import count_of, paragraph
 from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 
 USAGE = "assistant/parked NAME = retry NUMBER (or: clear NUMBER, retry all, clear all)"
 _RETRY, _CLEAR, _ALL = "retry", "clear", "all"
 
 
-def parked(order: TypedCommand) -> Answer:
+def parked(typed: TypedCommand) -> Answer:
     """Show what was put aside, try it again, or clear it."""
-    character = named(order.left, USAGE)
-    words = (order.right or "").casefold().split()
-    if order.right is None:
-        return _shown(order, character)
+    character = find_assistant(typed.left, USAGE)
+    words = (typed.right or "").casefold().split()
+    if typed.right is None:
+        return _list_parked(typed, character)
     if len(words) != 2 or words[0] not in {_RETRY, _CLEAR}:  # noqa: PLR2004  (what to do, and with which)
         raise CommandRefused(f"Type: {USAGE.replace('NAME', character.key)}")
-    return _done(character, words[0], words[1])
+    return _retry_or_clear(character, words[0], words[1])
 
 
-async def _shown(order: TypedCommand, character: Any) -> str:
+async def _list_parked(typed: TypedCommand, character: Any) -> str:
     """List what was put aside, with numbers. Raises JournalError."""
-    there = await awake(character).context.journal.parked()
+    there = await awake_assistant(character).context.journal.parked()
     if not there:
         return f"Nothing that {character.key} heard is put aside."
-    lines = [paragraph(f"{at}. {parked_text(one)}", order.width, "   ") for at, one in enumerate(there, 1)]
+    lines = [paragraph(f"{at}. {parked_text(one)}", typed.width, "   ") for at, one in enumerate(there, 1)]
     how = (
         f"To let {character.key} deal with one after all: assistant/parked {character.key} = retry NUMBER. To forget "
         f"about it: assistant/parked {character.key} = clear NUMBER. Instead of a number: all"
     )
-    return "\n".join([*lines, paragraph(how, order.width)])
+    return "\n".join([*lines, paragraph(how, typed.width)])
 
 
-async def _done(character: Any, what: str, which: str) -> str:
+async def _retry_or_clear(character: Any, what: str, which: str) -> str:
     """Try again or clear the chosen events. Raises JournalError."""
-    assistant = awake(character)
+    assistant = awake_assistant(character)
     chosen = _chosen(await assistant.context.journal.parked(), which, character.key)
     change = assistant.context.journal.unpark if what == _RETRY else assistant.context.journal.discard
     done = sum([await change(one.event_id) for one in chosen])
     await runner_of(character).alarms.look()
     if what == _CLEAR:
-        return f"{counted(done, 'thing')} cleared: {character.key} does not deal with {'it' if done == 1 else 'them'}."
+        return f"{count_of(done, 'thing')} cleared: {character.key} does not deal with {'it' if done == 1 else 'them'}."
     assistant.tick.wake()
-    return f"{character.key} tries {counted(done, 'thing')} again, and is stopped no sooner than by three more crashes."
+    return (
+        f"{character.key} tries {count_of(done, 'thing')} again, and is stopped no sooner than by three more crashes."
+    )
 
 
 def _chosen(there: Sequence[Parked], which: str, name: str) -> Sequence[Parked]:
-    """Return the events that a number or "all" means. Raises Refused."""
+    """Return the events that a number or "all" means. Raises CommandRefused."""
     if not there:
         raise CommandRefused(f"Nothing that {name} heard is put aside.")
     if which == _ALL:

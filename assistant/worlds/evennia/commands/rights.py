@@ -15,7 +15,7 @@ from assistant.runtime.character import Assistant
 from assistant.service.runner import RunnerState
 from assistant.service.wording.rights import forgotten_text, remembered_text
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console.naming import named_among
+from assistant.worlds.evennia.console.naming import find_among
 from assistant.worlds.evennia.console.showing import table
 from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.identity.principals import principal_of
@@ -57,9 +57,9 @@ class CmdAssistants(_PlayerCommand):
 
     key = "assistants"
 
-    def answer(self, order: TypedCommand) -> Answer:
+    def answer(self, typed: TypedCommand) -> Answer:
         """List every living assistant, marked as an AI."""
-        here = order.character.location if order.character is not None else None
+        here = typed.character.location if typed.character is not None else None
         rows = [
             (
                 character.key,
@@ -73,8 +73,8 @@ class CmdAssistants(_PlayerCommand):
         if not rows:
             return "No AI character is in the game."
         rows.sort(key=lambda row: (row[2] != "here", row[0].casefold()))
-        shown = table(("name", "", "where", ""), rows, order.width)
-        return "\n".join([shown, *(troubles_of(None) if may_mend(order.who) else ())])
+        shown = table(("name", "", "where", ""), rows, typed.width)
+        return "\n".join([shown, *(troubles_of(None) if may_mend(typed.who) else ())])
 
 
 def _how(character: Any) -> str:
@@ -97,9 +97,9 @@ class CmdMute(_PlayerCommand):
 
     key = "mute"
 
-    def answer(self, order: TypedCommand) -> Answer:
+    def answer(self, typed: TypedCommand) -> Answer:
         """Mute the player for the assistant."""
-        return _once(order, _muted(order, _assistant_of(order, "mute <name>"), mute=True))
+        return _once(typed, _muted(typed, _assistant_of(typed, "mute <name>"), mute=True))
 
 
 class CmdUnmute(_PlayerCommand):
@@ -112,9 +112,9 @@ class CmdUnmute(_PlayerCommand):
 
     key = "unmute"
 
-    def answer(self, order: TypedCommand) -> Answer:
+    def answer(self, typed: TypedCommand) -> Answer:
         """Let the assistant hear the player again."""
-        return _once(order, _muted(order, _assistant_of(order, "unmute <name>"), mute=False))
+        return _once(typed, _muted(typed, _assistant_of(typed, "unmute <name>"), mute=False))
 
 
 class CmdForgetMe(_PlayerCommand):
@@ -130,9 +130,9 @@ class CmdForgetMe(_PlayerCommand):
 
     key = "forget me"
 
-    def answer(self, order: TypedCommand) -> Answer:
+    def answer(self, typed: TypedCommand) -> Answer:
         """Delete what the assistants remember of the player, and say what was deleted."""
-        return _once(order, _forgotten(order, _assistants_of(order, "forget me [<name>]")))
+        return _once(typed, _forgotten(typed, _assistants_of(typed, "forget me [<name>]")))
 
 
 class CmdRemember(_PlayerCommand):
@@ -148,44 +148,44 @@ class CmdRemember(_PlayerCommand):
 
     key = "what do you remember"
 
-    def answer(self, order: TypedCommand) -> Answer:
+    def answer(self, typed: TypedCommand) -> Answer:
         """Show what the assistants remember of the player."""
-        return _once(order, _remembered(order, _assistants_of(order, "what do you remember [<name>]")))
+        return _once(typed, _remembered(typed, _assistants_of(typed, "what do you remember [<name>]")))
 
 
 PLAYER_COMMANDS = (CmdAssistants, CmdMute, CmdUnmute, CmdForgetMe, CmdRemember)
 
 
-def people_of(order: TypedCommand) -> list[Principal]:
+def people_of(typed: TypedCommand) -> list[Principal]:
     """Return the principals an assistant may know the player as: their characters, the present one and the account."""
-    account = order.account
+    account = typed.account
     played = [character for character in account.characters.all() if character is not None]
-    if order.character is not None and order.character not in played:
-        played.append(order.character)
+    if typed.character is not None and typed.character not in played:
+        played.append(typed.character)
     return [principal_of(one, one) for one in (*played, account)]
 
 
 def _living() -> list[Any]:
-    """Return the characters of the living assistants. Raises Refused when there is none."""
+    """Return the characters of the living assistants. Raises CommandRefused when there is none."""
     there = [one for one in creation.assistants() if server.runner_of(one) is not None]
     if not there:
         raise CommandRefused("No AI character is in the game.")
     return there
 
 
-def _assistant_of(order: TypedCommand, usage: str) -> tuple[str, Assistant]:
-    """Return the one assistant that is meant, with its name. Raises Refused."""
-    return _thinking(named_among(_living(), order.left, usage))
+def _assistant_of(typed: TypedCommand, usage: str) -> tuple[str, Assistant]:
+    """Return the one assistant that is meant, with its name. Raises CommandRefused."""
+    return _thinking(find_among(_living(), typed.left, usage))
 
 
-def _assistants_of(order: TypedCommand, usage: str) -> list[tuple[str, Assistant]]:
-    """Return the assistant that is meant, or all that live, with their names. Raises Refused."""
-    meant = [named_among(_living(), order.left, usage)] if order.left else _living()
+def _assistants_of(typed: TypedCommand, usage: str) -> list[tuple[str, Assistant]]:
+    """Return the assistant that is meant, or all that live, with their names. Raises CommandRefused."""
+    meant = [find_among(_living(), typed.left, usage)] if typed.left else _living()
     return [_thinking(one) for one in meant]
 
 
 def _thinking(character: Any) -> tuple[str, Assistant]:
-    """Return the character's name and its assistant. Raises Refused; the reason is shown only to admins."""
+    """Return the character's name and its assistant. Raises CommandRefused; the reason is shown only to admins."""
     runner = server.runner_of(character)
     if runner is None or runner.assistant is None:
         raise CommandRefused(
@@ -194,36 +194,36 @@ def _thinking(character: Any) -> tuple[str, Assistant]:
     return character.key, runner.assistant
 
 
-def _once(order: TypedCommand, work: Coroutine[Deferred[Any], Any, str]) -> Answer:
+def _once(typed: TypedCommand, work: Coroutine[Deferred[Any], Any, str]) -> Answer:
     """Do the work unless the same player waits for another answer: each may cost a search through the journal."""
-    if order.account.ndb.assistant_asked:
+    if typed.account.ndb.assistant_asked:
         work.close()
         raise CommandRefused("One thing at a time: you are answered in a moment.")
-    order.account.ndb.assistant_asked = True
-    return _counted(order, work)
+    typed.account.ndb.assistant_asked = True
+    return _counted(typed, work)
 
 
-async def _counted(order: TypedCommand, work: Coroutine[Deferred[Any], Any, str]) -> str:
+async def _counted(typed: TypedCommand, work: Coroutine[Deferred[Any], Any, str]) -> str:
     try:
         return await work
     finally:
-        order.account.ndb.assistant_asked = None
+        typed.account.ndb.assistant_asked = None
 
 
-async def _muted(order: TypedCommand, one: tuple[str, Assistant], *, mute: bool) -> str:
+async def _muted(typed: TypedCommand, one: tuple[str, Assistant], *, mute: bool) -> str:
     name, assistant = one
-    for who in people_of(order):
+    for who in people_of(typed):
         await (assistant.rights.mute(who) if mute else assistant.rights.unmute(who))
     if mute:
         return f"{name} neither hears nor remembers you from now on. To end that: unmute {name}"
     return f"{name} hears you again."
 
 
-async def _forgotten(order: TypedCommand, assistants: Sequence[tuple[str, Assistant]]) -> str:
+async def _forgotten(typed: TypedCommand, assistants: Sequence[tuple[str, Assistant]]) -> str:
     lines = []
     for name, assistant in assistants:
         sums = Forgotten(0, 0, 0, 0, erased=True)
-        for who in people_of(order):
+        for who in people_of(typed):
             sums = _added(sums, await assistant.forget(who))
         lines.append(f"{forgotten_text(name, sums)}.")
     return "\n".join(lines)
@@ -235,10 +235,10 @@ def _added(one: Forgotten, other: Forgotten) -> Forgotten:
     return replace(one, **{**counts, "erased": one.erased and other.erased})
 
 
-async def _remembered(order: TypedCommand, assistants: Sequence[tuple[str, Assistant]]) -> str:
+async def _remembered(typed: TypedCommand, assistants: Sequence[tuple[str, Assistant]]) -> str:
     lines = []
     for name, assistant in assistants:
-        seen = [await assistant.rights.see(who) for who in people_of(order)]
+        seen = [await assistant.rights.see(who) for who in people_of(typed)]
         notes = tuple(note for one in seen for note in one.notes)
         lines.append(remembered_text(name, Remembered(notes, sum(one.entries for one in seen))).rstrip("\n"))
     return "\n".join(lines)

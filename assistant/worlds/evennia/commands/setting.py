@@ -9,8 +9,8 @@ from typing import Any
 from assistant.config.options import Option, find_renamed, shown_options, with_option, without_option
 from assistant.worlds.evennia import accounts, creation, server
 from assistant.worlds.evennia.commands import making, thinking
-from assistant.worlds.evennia.console.naming import meant, named, named_and_rest
-from assistant.worlds.evennia.console.showing import cut, listed, paragraph, sentence, table
+from assistant.worlds.evennia.console.naming import find_assistant, match_name, split_assistant
+from assistant.worlds.evennia.console.showing import cut, join_names, paragraph, sentence, table
 from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
@@ -27,21 +27,21 @@ _CELL = 18
 _WHOLE = 3
 
 
-def set_option(order: TypedCommand) -> Answer:
+def set_option(typed: TypedCommand) -> Answer:
     """Change one option. Nothing after the "=" removes the assistant's own value, so that the game's applies again."""
-    name, slash, option = order.left.partition("/")
-    if not slash or not option.strip() or order.right is None:
+    name, slash, option = typed.left.partition("/")
+    if not slash or not option.strip() or typed.right is None:
         raise CommandRefused(f"Type: {SET_USAGE} (nothing behind the = takes it back). All options: {SHOW_USAGE}")
-    character = named(name.strip(), SET_USAGE)
+    character = find_assistant(name.strip(), SET_USAGE)
     renamed = find_renamed(option)
     known = renamed[0] if renamed else meant_option(option, character)
-    if known in _ELSEWHERE and order.right:
-        return _ELSEWHERE[known](replace(order, left=name.strip()))
-    if known == _NAME and order.right:
-        return _rename(character, order.right)
+    if known in _ELSEWHERE and typed.right:
+        return _ELSEWHERE[known](replace(typed, left=name.strip()))
+    if known == _NAME and typed.right:
+        return _rename(character, typed.right)
     overrides = creation.settings_of(character)
-    taken_back = not order.right
-    overrides = without_option(overrides, known) if taken_back else with_option(overrides, known, order.right)
+    taken_back = not typed.right
+    overrides = without_option(overrides, known) if taken_back else with_option(overrides, known, typed.right)
     creation.change_settings(character, overrides)
     shown = next(one for one in options_of(character) if one.name == known)
     how = "again what the game says" if taken_back else "kept"
@@ -50,7 +50,7 @@ def set_option(order: TypedCommand) -> Answer:
 
 
 def _rename(character: Any, name: str) -> str:
-    """Rename the assistant's character. Raises Refused and SettingsError."""
+    """Rename the assistant's character. Raises CommandRefused and SettingsError."""
     old = character.key
     creation.check_new_name(name, character)
     if (taken := making.why_no_name(name)) and name.casefold() != old.casefold():
@@ -65,11 +65,11 @@ def _rename(character: Any, name: str) -> str:
     )
 
 
-def show(order: TypedCommand) -> Answer:
+def show(typed: TypedCommand) -> Answer:
     """Show the options with their values; one or a few of them with all that is known of them."""
-    left, slash, pattern = order.left.partition("/")
-    character, rest = named_and_rest(left.strip(), SHOW_USAGE)
-    wanted = (pattern if slash else order.right or rest).strip().casefold().replace("-", "_")
+    left, slash, pattern = typed.left.partition("/")
+    character, rest = split_assistant(left.strip(), SHOW_USAGE)
+    wanted = (pattern if slash else typed.right or rest).strip().casefold().replace("-", "_")
     renamed = find_renamed(wanted)
     wanted = renamed[0] if renamed else wanted
     there = options_of(character)
@@ -81,11 +81,11 @@ def show(order: TypedCommand) -> Answer:
         )
     command = f"assistant/set {character.key}/"
     if len(found) <= _WHOLE:
-        shown = [option_text(one, command, order.width) for one in found]
+        shown = [option_text(one, command, typed.width) for one in found]
         return "\n\n".join([*shown, *([f"{renamed[1]}."] if renamed else [])])
     rows = [("*" if one.is_set else "", one.name, cut(one.value, _CELL), one.meaning) for one in found]
     how = f"* is set here. To read one whole: assistant/show {character.key} OPTION. To change one: {SET_USAGE}"
-    return f"{table(('*', 'option', 'value', 'meaning'), rows, order.width)}\n{paragraph(how, order.width)}"
+    return f"{table(('*', 'option', 'value', 'meaning'), rows, typed.width)}\n{paragraph(how, typed.width)}"
 
 
 def option_text(option: Option, command: str, width: int) -> str:
@@ -119,20 +119,20 @@ def meant_option(text: str, character: Any) -> str:
     if wanted in lasts:
         return lasts[wanted]
     if any(name.startswith(wanted) for name in names):
-        return meant(wanted, names, "option")
+        return match_name(wanted, names, "option")
     if any(last.startswith(wanted) for last in lasts):
-        return lasts[meant(wanted, lasts, "option")]
+        return lasts[match_name(wanted, lasts, "option")]
     without_option({}, text)  # raises SettingsError that names similar ones
     raise CommandRefused(f"There is no option '{cut(text)}'. All: {SHOW_USAGE}")
 
 
-def persona(order: TypedCommand) -> Answer:
+def persona(typed: TypedCommand) -> Answer:
     """Show the assistant's persona, or set it."""
-    character = named(order.left, "assistant/persona NAME [= who it is]")
-    if order.right is not None:
+    character = find_assistant(typed.left, "assistant/persona NAME [= who it is]")
+    if typed.right is not None:
         overrides = creation.settings_of(character)
-        if order.right:
-            overrides.setdefault("assistant", {})["persona"] = order.right
+        if typed.right:
+            overrides.setdefault("assistant", {})["persona"] = typed.right
         else:
             overrides = without_option(overrides, "persona")
         creation.change_settings(character, overrides)
@@ -140,22 +140,24 @@ def persona(order: TypedCommand) -> Answer:
     return f"{character.key}: {text[:_PERSONA_CHARS]}"
 
 
-def tools(order: TypedCommand) -> Answer:
+def tools(typed: TypedCommand) -> Answer:
     """Show which tools an assistant may use, or grant and withdraw some."""
-    character = named(order.left, TOOLS_USAGE)
+    character = find_assistant(typed.left, TOOLS_USAGE)
     there = tools_of(character)
-    if order.right is not None:
+    if typed.right is not None:
         overrides = creation.settings_of(character)
-        if order.right.casefold() == _ALL:
+        if typed.right.casefold() == _ALL:
             overrides = without_option(overrides, "tools")
         else:
-            overrides.setdefault("assistant", {})["tools"] = _chosen(order.right, _granted(character, there), there)
+            overrides.setdefault("assistant", {})["tools"] = _chosen(
+                typed.right, _read_granted(character, there), there
+            )
         creation.change_settings(character, overrides)
-    has = _granted(character, there)
+    has = _read_granted(character, there)
     withheld = [name for name in there if name not in has]
     return (
-        f"{character.key} may use: {listed(name for name in there if name in has)}.\n"
-        f"Not granted: {listed(withheld)}. To change that: {TOOLS_USAGE}"
+        f"{character.key} may use: {join_names(name for name in there if name in has)}.\n"
+        f"Not granted: {join_names(withheld)}. To change that: {TOOLS_USAGE}"
     )
 
 
@@ -167,26 +169,26 @@ def tools_of(character: Any) -> tuple[str, ...]:
     return tuple(tool.name for tool in (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS))
 
 
-def _granted(character: Any, there: tuple[str, ...]) -> frozenset[str]:
+def _read_granted(character: Any, there: tuple[str, ...]) -> frozenset[str]:
     """Return which of these tools are granted."""
     wanted = creation.config_of(character).assistant.tools
     return frozenset(there if wanted is None else (name for name in wanted if name in there))
 
 
 def _chosen(text: str, has: frozenset[str], there: tuple[str, ...]) -> list[str]:
-    """Return the granted tools after "+tool -tool", or those of a list. Raises Refused."""
+    """Return the granted tools after "+tool -tool", or those of a list. Raises CommandRefused."""
     words = text.replace(",", " ").split()
     if not words:
         raise CommandRefused(f"An assistant without tools cannot even speak. Type: {TOOLS_USAGE}")
     if all(word[0] in "+-" for word in words):
         chosen = set(has)
         for word in words:
-            name = meant(word[1:], there, "tool")
+            name = match_name(word[1:], there, "tool")
             chosen = chosen | {name} if word[0] == "+" else chosen - {name}
     elif any(word[0] in "+-" for word in words):
         raise CommandRefused(f"Either a list, or a + or - before each. Type: {TOOLS_USAGE}")
     else:
-        chosen = {meant(word, there, "tool") for word in words}
+        chosen = {match_name(word, there, "tool") for word in words}
     return [name for name in there if name in chosen]
 
 

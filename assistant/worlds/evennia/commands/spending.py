@@ -14,8 +14,8 @@ from assistant.config.schema import AllowanceConfig, BudgetConfig
 from assistant.loop.billing import TOTAL
 from assistant.service.usage_store import UsageRow
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console.naming import named, named_and_rest
-from assistant.worlds.evennia.console.showing import counted, number, paragraph, table
+from assistant.worlds.evennia.console.naming import find_assistant, split_assistant
+from assistant.worlds.evennia.console.showing import count_of, number, paragraph, table
 from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.stored import game_overrides, keep_game_overrides
 from resilience.budget.ledger import AccountState
@@ -35,20 +35,20 @@ _A_MINUTE = re.compile(r"\b([1-9]\d{0,2})\s*(?:times\s*)?(?:a|an|per|each|/)\s*m
 _AMOUNT = re.compile(r"(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z]+)[\s,;]*")
 
 
-def budget(order: TypedCommand) -> Answer:
+def budget(typed: TypedCommand) -> Answer:
     """Show the limits of a day with what is used of them, or set one."""
-    if order.right is None and (not order.left or order.left.casefold() in GAME_WIDE):
-        return _limits(order, creation.assistants())
-    if order.right is None:
-        return _limits(order, [named(order.left, USAGE)])
-    if order.left.casefold() == _PLAYER:
-        return _player(order.right)
-    wanted = allowance(order.right)
-    if (table_name := GAME_WIDE.get(order.left.casefold())) is not None:
+    if typed.right is None and (not typed.left or typed.left.casefold() in GAME_WIDE):
+        return _limits(typed, creation.assistants())
+    if typed.right is None:
+        return _limits(typed, [find_assistant(typed.left, USAGE)])
+    if typed.left.casefold() == _PLAYER:
+        return _player(typed.right)
+    wanted = allowance(typed.right)
+    if (table_name := GAME_WIDE.get(typed.left.casefold())) is not None:
         tables = game_overrides()
         _put(tables, table_name, wanted)
-        return _for_the_game(tables, order.left.casefold())
-    character = named(order.left, USAGE)
+        return _for_the_game(tables, typed.left.casefold())
+    character = find_assistant(typed.left, USAGE)
     overrides = creation.settings_of(character)
     _put(overrides, "assistant", wanted)
     creation.change_settings(character, overrides)
@@ -56,7 +56,7 @@ def budget(order: TypedCommand) -> Answer:
 
 
 def allowance(text: str) -> dict[str, float]:
-    """Read the limits of a text such as "200 calls 2.50 money"; "none" means no limits. Raises Refused."""
+    """Read the limits of a text such as "200 calls 2.50 money"; "none" means no limits. Raises CommandRefused."""
     if text.strip().casefold() in _NONE:
         return {}
     found: dict[str, float] = {}
@@ -111,7 +111,7 @@ def _player(text: str) -> str:
     return _for_the_game(tables, _PLAYER)
 
 
-def _limits(order: TypedCommand, characters: Iterable[Any]) -> str:
+def _limits(typed: TypedCommand, characters: Iterable[Any]) -> str:
     """Format a table of the limits and what is used of them today."""
     used = {account.name: account for account in server.service().pipeline.snapshot().accounts}
     game = creation.config_with({}).budget
@@ -123,17 +123,17 @@ def _limits(order: TypedCommand, characters: Iterable[Any]) -> str:
     players = [account for name, account in used.items() if name != TOTAL and not name.startswith("assistant:")]
     players.sort(key=lambda account: (-account.spent.calls, account.name))
     rows += [(f"player {name_of(account.name)}", *_row(game.player, account)) for account in players[:_MOST_PLAYERS]]
-    lines = [table(("today", *_UNITS), rows, order.width)]
+    lines = [table(("today", *_UNITS), rows, typed.width)]
     if len(players) > _MOST_PLAYERS:
-        lines.append(f"and {counted(len(players) - _MOST_PLAYERS, 'more player')} who used less: assistant/usage 1")
-    lines.append(paragraph(f"In a minute, each player is answered {_per_minute(game)}.", order.width))
-    lines.append(paragraph(f"To change a limit: {USAGE}; {MINUTE_USAGE}", order.width))
+        lines.append(f"and {count_of(len(players) - _MOST_PLAYERS, 'more player')} who used less: assistant/usage 1")
+    lines.append(paragraph(f"In a minute, each player is answered {_per_minute(game)}.", typed.width))
+    lines.append(paragraph(f"To change a limit: {USAGE}; {MINUTE_USAGE}", typed.width))
     return "\n".join(lines)
 
 
 def _per_minute(budget: BudgetConfig) -> str:
     most = budget.player_per_minute
-    return "as often as they ask" if most is None else f"{counted(most, 'time')} at most"
+    return "as often as they ask" if most is None else f"{count_of(most, 'time')} at most"
 
 
 def _row(limits: AllowanceConfig, used: AccountState | None, *, is_used: bool = True) -> tuple[str, ...]:
@@ -158,47 +158,47 @@ def _limit(limits: AllowanceConfig) -> str:
     return ", ".join(parts) or "as much as it wants"
 
 
-def usage(order: TypedCommand) -> Answer:
+def usage(typed: TypedCommand) -> Answer:
     """Show what was spent in the last days, by one assistant or by all."""
-    text = " ".join(filter(None, (order.left, order.right)))
+    text = " ".join(filter(None, (typed.left, typed.right)))
     days, character = _DAYS, None
     if text.isdigit():
         days = int(text)
     elif text:
-        character, rest = named_and_rest(text, "assistant/usage [NAME] [days]")
+        character, rest = split_assistant(text, "assistant/usage [NAME] [days]")
         if rest and not rest.isdigit():
             raise CommandRefused("Type: assistant/usage [NAME] [days]")
         days = int(rest) if rest else _DAYS
     if not 1 <= days <= _MOST_DAYS:
         raise CommandRefused(f"Give a number of days from 1 to {_MOST_DAYS}.")
-    return _usage(order, character, days)
+    return _usage(typed, character, days)
 
 
-async def _usage(order: TypedCommand, character: Any, days: int) -> str:
+async def _usage(typed: TypedCommand, character: Any, days: int) -> str:
     """Format the tables of /usage. Raises JournalError."""
     rows = await server.service().usage(days)
     span = "today" if days == 1 else f"the last {days} days"
     if character is not None:
         mine = [row for row in rows if row.account == server.id_of(character)]
-        return _by_day(order, mine, f"{character.key}, {span}")
+        return _by_day(typed, mine, f"{character.key}, {span}")
     total = [row for row in rows if row.account == TOTAL]
     others = [row for row in rows if row.account != TOTAL]
     assistants = [row for row in others if row.account.startswith("assistant:")]
     players = [row for row in others if not row.account.startswith("assistant:")]
-    parts = [_by_day(order, total, f"All assistants, {span}")]
-    parts += [_by_account(order, assistants, "By assistant")] if assistants else []
-    parts += [_by_account(order, players, "By player")] if players else []
+    parts = [_by_day(typed, total, f"All assistants, {span}")]
+    parts += [_by_account(typed, assistants, "By assistant")] if assistants else []
+    parts += [_by_account(typed, players, "By player")] if players else []
     return "\n\n".join(parts)
 
 
-def _by_day(order: TypedCommand, rows: list[UsageRow], head: str) -> str:
+def _by_day(typed: TypedCommand, rows: list[UsageRow], head: str) -> str:
     if not rows:
         return f"{head}: nothing was used."
     shown = [(row.day.isoformat(), number(row.calls), number(row.tokens), number(row.money)) for row in rows]
-    return f"{head}:\n{table(('day', *_UNITS), shown, order.width)}"
+    return f"{head}:\n{table(('day', *_UNITS), shown, typed.width)}"
 
 
-def _by_account(order: TypedCommand, rows: list[UsageRow], head: str) -> str:
+def _by_account(typed: TypedCommand, rows: list[UsageRow], head: str) -> str:
     """Format one line for each account, those who used most first."""
     sums: dict[str, list[float]] = defaultdict(lambda: [0, 0, 0.0])
     for row in rows:
@@ -206,7 +206,7 @@ def _by_account(order: TypedCommand, rows: list[UsageRow], head: str) -> str:
             sums[row.account][at] += amount
     most_first = sorted(sums.items(), key=lambda one: (-one[1][1], one[0]))
     shown = [(name_of(account), *map(number, amounts)) for account, amounts in most_first]
-    return f"{head}:\n{table(('who', *_UNITS), shown, order.width)}"
+    return f"{head}:\n{table(('who', *_UNITS), shown, typed.width)}"
 
 
 def name_of(account: str) -> str:

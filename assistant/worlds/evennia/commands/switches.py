@@ -18,7 +18,7 @@ from assistant.worlds.evennia.commands import (
     watching,
     web,
 )
-from assistant.worlds.evennia.console.naming import meant
+from assistant.worlds.evennia.console.naming import match_name
 from assistant.worlds.evennia.console.showing import paragraph, table
 from assistant.worlds.evennia.console.typed_command import Answer, TypedCommand
 
@@ -33,21 +33,21 @@ class Switch(NamedTuple):
     example: str
 
 
-def helped(order: TypedCommand) -> Answer:
+def show_help(typed: TypedCommand) -> Answer:
     """Show what a switch does, or what an option means; without either, list all switches."""
-    wanted = order.left.strip().lstrip("/").casefold()
+    wanted = typed.left.strip().lstrip("/").casefold()
     if not wanted:
         rows = [(f"/{name}", switch.meaning) for name, switch in SWITCHES.items()]
         how = "One of them whole: assistant/help SWITCH. An option: assistant/help OPTION. To begin: help assistant"
-        return f"{table(('switch', 'meaning'), rows, order.width, wraps=True)}\n{paragraph(how, order.width)}"
+        return f"{table(('switch', 'meaning'), rows, typed.width, wraps=True)}\n{paragraph(how, typed.width)}"
     options = {one.name: one for one in shown_options(Config(), {})}
     lasts = {name.rpartition(".")[2]: name for name in reversed(options)}
     if wanted not in SWITCHES and (found := options.get(lasts.get(wanted, wanted))) is not None:
-        return setting.option_text(found, "assistant/set NAME/", order.width)
+        return setting.option_text(found, "assistant/set NAME/", typed.width)
     if wanted not in SWITCHES and (of_web := [one for one in web_options(Config(), {}) if one.name == wanted]):
-        return setting.option_text(of_web[0], "assistant/web ", order.width)
-    name = meant(wanted, SWITCHES, "switch or option")
-    return help_text(name, SWITCHES[name], order.width)
+        return setting.option_text(of_web[0], "assistant/web ", typed.width)
+    name = match_name(wanted, SWITCHES, "switch or option")
+    return help_text(name, SWITCHES[name], typed.width)
 
 
 def help_text(name: str, switch: Switch, width: int) -> str:
@@ -253,7 +253,7 @@ SWITCHES: dict[str, Switch] = {
         "assistant/uninstall = yes",
     ),
     "help": Switch(
-        helped,
+        show_help,
         "[SWITCH or OPTION]",
         "Shows what a switch does, or what an option means.",
         "all switches, a line each.",

@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.config.known_providers import AUTO, EMBEDDED, known_names, left_behind, special_settings
+from assistant.config.known_providers import AUTO, EMBEDDED, known_names, left_behind, special_settings, usual_key
 from assistant.config.schema import ModelConfig
 from assistant.config.settings import SettingsError
 from assistant.errors import KeyReferenceError, NoModelError
@@ -16,8 +16,8 @@ from assistant.keys.reference import check_reference
 from assistant.models.bound_keys import binding_of
 from assistant.service.config import IN_THE_GAME
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console.naming import meant, named
-from assistant.worlds.evennia.console.showing import ANEW_IN_THE_GAME, cut, in_game_words, listed, sentence
+from assistant.worlds.evennia.console.naming import find_assistant, match_name
+from assistant.worlds.evennia.console.showing import ANEW_IN_THE_GAME, cut, in_game_words, join_names, sentence
 from assistant.worlds.evennia.console.typed_command import WORK, Answer, CommandRefused, TypedCommand
 from llm import BadCredential
 
@@ -49,8 +49,8 @@ class ModelChange:
     force: bool = False
 
 
-def parsed(text: str) -> ModelChange:
-    """Read what the words of /provider ask for, in any order. Raises Refused."""
+def parse_change(text: str) -> ModelChange:
+    """Read what the words of /provider ask for, in any order. Raises CommandRefused."""
     words = text.split()
     force = bool(words) and words[-1].casefold() == FORCE
     words = words[:-1] if force else words
@@ -62,50 +62,50 @@ def parsed(text: str) -> ModelChange:
         raise CommandRefused(f"Give one address and one key at most: {USAGE}")
     providers = sorted(known_names())
     if not rest:
-        raise CommandRefused(f"Which provider: {listed(providers)}? Type: {USAGE}")
+        raise CommandRefused(f"Which provider: {join_names(providers)}? Type: {USAGE}")
     exact = [word for word in rest if word.casefold() in providers]
-    provider = meant((exact or rest)[0], providers, "provider")
+    provider = match_name((exact or rest)[0], providers, "provider")
     rest.remove((exact or rest)[0])
     if len(rest) > 1:
         raise CommandRefused(f"Give one model, without spaces in its name: {USAGE}")
     return ModelChange(provider, "".join(rest), "".join(urls), "".join(keys) or None, force)
 
 
-def provider(order: TypedCommand) -> Answer:
+def provider(typed: TypedCommand) -> Answer:
     """Show the provider and the choices, or change it."""
-    character = named(order.left, USAGE)
-    if order.right is None:
-        return f"{_current(character)}\nProviders: {listed(sorted(known_names()))}. To change it: {USAGE}"
-    return _change(order, character, parsed(order.right))
+    character = find_assistant(typed.left, USAGE)
+    if typed.right is None:
+        return f"{_current(character)}\nProviders: {join_names(sorted(known_names()))}. To change it: {USAGE}"
+    return _change(typed, character, parse_change(typed.right))
 
 
-def model(order: TypedCommand) -> Answer:
+def model(typed: TypedCommand) -> Answer:
     """Show the model, or change to another one of the same provider."""
     usage = "assistant/model NAME = MODEL"
-    character = named(order.left, usage)
-    if order.right is None:
+    character = find_assistant(typed.left, usage)
+    if typed.right is None:
         return f"{_current(character)}\nTo change the model: {usage}"
-    words = order.right.split()
+    words = typed.right.split()
     force = len(words) > 1 and words[-1].casefold() == FORCE
     words = words[:-1] if force else words
     refuse_keys(words)
     if len(words) > 1:
         raise CommandRefused(f"Give one model, without spaces in its name: {usage}")
-    return _change(order, character, ModelChange(model="".join(words), force=force))
+    return _change(typed, character, ModelChange(model="".join(words), force=force))
 
 
-def key(order: TypedCommand) -> Answer:
+def key(typed: TypedCommand) -> Answer:
     """Show where the key is, or set it; a key itself is refused."""
-    character = named(order.left, KEY_USAGE)
-    if order.right is None:
+    character = find_assistant(typed.left, KEY_USAGE)
+    if typed.right is None:
         reference = creation.config_of(character).model.key
         return f"{character.key} has {f'the key {reference}' if reference else 'no key'}. To change it: {KEY_USAGE}"
-    words = order.right.split()
+    words = typed.right.split()
     force = len(words) > 1 and words[-1].casefold() == FORCE
     reference = " ".join(words[:-1] if force else words)
     if reference:
         _check(reference, creation.config_of(character).model, character.key)
-    return _change(order, character, ModelChange(key=reference, force=force))
+    return _change(typed, character, ModelChange(key=reference, force=force))
 
 
 def reload(_: TypedCommand) -> Answer:
@@ -162,27 +162,27 @@ def _current(character: Any) -> str:
     return cut(f"{character.key}: {', '.join(parts)}.{chosen}", 600)
 
 
-def _change(order: TypedCommand, character: Any, wanted: ModelChange) -> Answer:
+def _change(typed: TypedCommand, character: Any, wanted: ModelChange) -> Answer:
     """Keep the change at once when that is forced, else when the model has answered."""
-    overrides = changed(creation.settings_of(character), creation.config_of(character).model, wanted)
+    overrides = apply_change(creation.settings_of(character), creation.config_of(character).model, wanted)
     config = creation.config_with(overrides)
     if wanted.force:
         return f"Kept without being tried.{_keep(character, overrides, wanted)} {_current(character)}"
     server.service()
-    order.say(f"Asking the model that {character.key} shall think with ...")
-    return _tried(character, config.model, wanted)
+    typed.say(f"Asking the model that {character.key} shall think with ...")
+    return _try_model(character, config.model, wanted)
 
 
-async def _tried(character: Any, config: ModelConfig, wanted: ModelChange) -> str:
-    """Ask the model; if it answers, keep the change and say so. Raises Refused with the cause if it does not."""
+async def _try_model(character: Any, config: ModelConfig, wanted: ModelChange) -> str:
+    """Ask the model; if it answers, keep the change and say so. Raises CommandRefused with the cause if it does not."""
     try:
         answered = await server.service().try_model(config, wanted.key or "")
     except (NoModelError, KeyReferenceError, SettingsError) as error:
-        raise CommandRefused(_told(error, character.key, config)) from error
+        raise CommandRefused(_explain(error, character.key, config)) from error
     if not character.pk:
         raise CommandRefused("It answered, but the assistant was deleted meanwhile.")
     # Other settings that were changed while the model was asked are kept.
-    overrides = changed(creation.settings_of(character), creation.config_of(character).model, wanted)
+    overrides = apply_change(creation.settings_of(character), creation.config_of(character).model, wanted)
     return f"Kept: {answered}.{_keep(character, overrides, wanted)}"
 
 
@@ -198,7 +198,7 @@ def _keep(character: Any, overrides: Mapping[str, Any], wanted: ModelChange) -> 
     return f" {character.key} does not run now."
 
 
-def changed(overrides: Mapping[str, Any], now: ModelConfig, wanted: ModelChange) -> dict[str, Any]:
+def apply_change(overrides: Mapping[str, Any], now: ModelConfig, wanted: ModelChange) -> dict[str, Any]:
     """Return the overrides with the change.
 
     A key given for one provider or address does not go to another one by itself. Options that the new provider does not
@@ -235,7 +235,7 @@ def _is_elsewhere(now: ModelConfig, wanted: ModelChange) -> bool:
     return bool(given) and (before is None or after is None or before.origin != after.origin)
 
 
-def _told(error: Exception, name: str, config: ModelConfig) -> str:
+def _explain(error: Exception, name: str, config: ModelConfig) -> str:
     """Say why the change was not kept, and what else can be done, but never what just failed."""
     hints = [f"The old setting stays. {sentence(in_game_words(str(error)))}"]
     if IN_THE_GAME.partition(":")[0] in str(error):
@@ -246,8 +246,8 @@ def _told(error: Exception, name: str, config: ModelConfig) -> str:
             f"when you {ANEW_IN_THE_GAME}."
         )
     elif not config.key and (isinstance(error.__cause__, BadCredential) or "needs a key" in str(error)):
-        usual = f"env:{config.provider.upper()}_API_KEY"
-        hints.append(f"Name the key in the same line, as in: assistant/provider {name} = {_words(config)} {usual}")
+        example = f"assistant/provider {name} = {_words(config)} {usual_key(config.provider)}"
+        hints.append(f"Name the key in the same line, as in: {example}")
     hints.append(f"To keep the change all the same, put the word {FORCE} at its end.")
     return "\n".join(hints)
 

@@ -19,20 +19,20 @@ SECONDS = 3600.0
 class Watch:
     """Shows every run of one assistant to the player who asked, for an hour or until they leave the game."""
 
-    def __init__(self, order: TypedCommand, runner: AssistantRunner, clock: IReactorTime) -> None:
-        self._order = order
+    def __init__(self, typed: TypedCommand, runner: AssistantRunner, clock: IReactorTime) -> None:
+        self._typed = typed
         self._member = runner
         self._clock = clock
         self._ends_at = clock.seconds() + SECONDS
 
     def start(self) -> None:
         """Start to show the runs."""
-        _watches(self._order.account)[self._member] = self
+        _watches(self._typed.account)[self._member] = self
         self._member.observers.add(self)
 
     def stop(self) -> None:
         """Stop showing them."""
-        _watches(self._order.account).pop(self._member, None)
+        _watches(self._typed.account).pop(self._member, None)
         self._member.observers.remove(self)
 
     def thinking(self, run_id: str, step: int) -> None:
@@ -49,14 +49,14 @@ class Watch:
 
     def is_over(self) -> bool:
         """Tell whether the hour is over, or the player has left."""
-        account = self._order.account
+        account = self._typed.account
         return self._clock.seconds() >= self._ends_at or not account.pk or not account.sessions.count()
 
     def _show(self, text: str) -> None:
         if self.is_over():
             self.stop()
         else:
-            self._order.say(f"{self._member.place.me.name}:\n{text}")
+            self._typed.say(f"{self._member.place.me.name}:\n{text}")
 
 
 def watch_of(account: Any, runner: AssistantRunner) -> Watch | None:

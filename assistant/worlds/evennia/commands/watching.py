@@ -15,8 +15,8 @@ from assistant.service.wording.status import account_text, is_used_up, servers_t
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.commands.making import list_text, state_of
 from assistant.worlds.evennia.commands.tracing import Watch, watch_of
-from assistant.worlds.evennia.console.naming import awake, named, named_and_rest, runner_of
-from assistant.worlds.evennia.console.showing import counted, cut, in_game_words, sentence
+from assistant.worlds.evennia.console.naming import awake_assistant, find_assistant, runner_of, split_assistant
+from assistant.worlds.evennia.console.showing import count_of, cut, in_game_words, sentence
 from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.upkeep import doctor
 from assistant.worlds.evennia.upkeep.alerts import troubles_of
@@ -28,11 +28,11 @@ _ENTRIES, _MOST_ENTRIES = 10, 100
 _LINE, _CAUSE = 300, 400
 
 
-def status(order: TypedCommand) -> Answer:
+def status(typed: TypedCommand) -> Answer:
     """Show the state of one assistant, or of all of them with the servers of their models."""
-    if order.left:
-        return _one(named(order.left, "assistant/status [NAME]"))
-    return "\n".join([list_text(order), *troubles_of(None), *_servers(None)])
+    if typed.left:
+        return _one(find_assistant(typed.left, "assistant/status [NAME]"))
+    return "\n".join([list_text(typed), *troubles_of(None), *_servers(None)])
 
 
 async def _one(character: Any) -> str:
@@ -61,7 +61,7 @@ async def _of_mind(runner: AssistantRunner, name: str) -> list[str]:
     lines = []
     try:
         waiting = len(await context.journal.pending())
-        waits = f"{counted(waiting, 'thing')} heard {'waits' if waiting == 1 else 'wait'} to be dealt with"
+        waits = f"{count_of(waiting, 'thing')} heard {'waits' if waiting == 1 else 'wait'} to be dealt with"
         held = len(context.history)
         lines.append(f"{waits}; {held} {'is' if held == 1 else 'are'} in mind.")
         if trouble := trouble_text((), await context.journal.unknown_effects(), "mud-assistant replay FILE --unknown"):
@@ -70,7 +70,7 @@ async def _of_mind(runner: AssistantRunner, name: str) -> list[str]:
         lines.append(f"Its journal cannot be read: {cut(str(error), _CAUSE)}")
     if asked := len(context.approvals.pending()):
         verb = "waits" if asked == 1 else "wait"
-        lines.append(f"{counted(asked, 'request')} {verb} for leave: assistant/approve {name}")
+        lines.append(f"{count_of(asked, 'request')} {verb} for leave: assistant/approve {name}")
     return lines
 
 
@@ -100,14 +100,14 @@ def _servers(runner: AssistantRunner | None) -> list[str]:
     return [*(servers_text(snapshot, origins) or [f"{one}: was not asked yet" for one in sorted(origins)]), *web]
 
 
-def history(order: TypedCommand) -> Answer:
+def history(typed: TypedCommand) -> Answer:
     """Show the last entries that an assistant has in mind."""
     usage = "assistant/history NAME [how many]"
-    character, rest = named_and_rest(" ".join(filter(None, (order.left, order.right))), usage)
+    character, rest = split_assistant(" ".join(filter(None, (typed.left, typed.right))), usage)
     if rest and not rest.isdigit():
         raise CommandRefused(f"Type: {usage}")
     count = min(int(rest or _ENTRIES), _MOST_ENTRIES)
-    entries = awake(character).context.history.entries()
+    entries = awake_assistant(character).context.history.entries()
     shown = [line for entry in entries[-count:] for line in _entry(entry)] if count else []
     return "\n".join(shown) or f"{character.key} has nothing in mind yet."
 
@@ -127,55 +127,55 @@ def _message(message: Message) -> Iterator[str]:
         yield "  " + cut(f"= {result.text}", _LINE)
 
 
-def trace(order: TypedCommand) -> Answer:
+def trace(typed: TypedCommand) -> Answer:
     """Show each step of an assistant's thinking as it happens, or stop showing it."""
-    character = named(order.left, "assistant/trace NAME")
+    character = find_assistant(typed.left, "assistant/trace NAME")
     runner = runner_of(character)
-    if (watch := watch_of(order.account, runner)) is not None:
+    if (watch := watch_of(typed.account, runner)) is not None:
         watch.stop()
         return f"You are not shown any more how {character.key} thinks."
-    if not order.account.sessions.count():
+    if not typed.account.sessions.count():
         raise CommandRefused("Nobody is there to be shown it.")
-    Watch(order, runner, server.service().clock).start()
+    Watch(typed, runner, server.service().clock).start()
     return (
         f"You are shown how {character.key} thinks, for an hour or until you leave, or it is started anew. "
         f"To end it: assistant/trace {character.key}"
     )
 
 
-def examine(order: TypedCommand) -> Answer:
+def examine(typed: TypedCommand) -> Answer:
     """Look for what is wrong with the game's installation and with one assistant."""
-    is_meant = order.left or len(creation.assistants()) == 1
-    character = named(order.left, "assistant/doctor [NAME]") if is_meant else None
-    order.say("Looking ... this may take a minute.")
-    return _examine(order, character)
+    is_meant = typed.left or len(creation.assistants()) == 1
+    character = find_assistant(typed.left, "assistant/doctor [NAME]") if is_meant else None
+    typed.say("Looking ... this may take a minute.")
+    return _examine(typed, character)
 
 
-async def _examine(order: TypedCommand, character: Any) -> str:
+async def _examine(typed: TypedCommand, character: Any) -> str:
     """Show each finding as it comes, and return a sentence for the end."""
     wrong = 0
 
     def show(finding: Finding) -> None:
         nonlocal wrong
         wrong += finding.state is FindingState.WRONG
-        order.say(finding.line())
+        typed.say(finding.line())
 
     for finding in await doctor.findings():
         show(finding)
     for line in troubles_of(server.id_of(character) if character is not None else None):
         wrong += 1
-        order.say(line)
+        typed.say(line)
     runner = server.runner_of(character) if character is not None else None
     if runner is not None:
         await server.service().doctor(runner, show)
         for finding in doctor.counters(runner):
             show(finding)
     elif character is not None:
-        order.say(f"{character.key} is not running, so its model was not looked at: assistant/start {character.key}")
+        typed.say(f"{character.key} is not running, so its model was not looked at: assistant/start {character.key}")
     elif creation.assistants():
-        order.say("To look at one assistant and its model as well: assistant/doctor NAME")
+        typed.say("To look at one assistant and its model as well: assistant/doctor NAME")
     return (
         "Nothing is wrong."
         if not wrong
-        else f"{counted(wrong, 'thing')} {'is' if wrong == 1 else 'are'} wrong, see above."
+        else f"{count_of(wrong, 'thing')} {'is' if wrong == 1 else 'are'} wrong, see above."
     )

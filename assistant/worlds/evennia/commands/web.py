@@ -11,8 +11,8 @@ from assistant.models.bound_keys import usual_url
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.commands.setting import option_text
 from assistant.worlds.evennia.commands.thinking import check_reference_typed, refuse_keys
-from assistant.worlds.evennia.console.naming import meant
-from assistant.worlds.evennia.console.showing import cut, listed, paragraph, table
+from assistant.worlds.evennia.console.naming import match_name
+from assistant.worlds.evennia.console.showing import cut, join_names, paragraph, table
 from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.stored import (
     game_overrides,
@@ -45,50 +45,50 @@ _LACKS_KEY = re.compile(r"(\w+) needs a key")
 _SPLIT = re.compile(r"[\s,]+")
 
 
-def web(order: TypedCommand) -> Answer:
+def web(typed: TypedCommand) -> Answer:
     """Show the web of the game, or change it."""
-    words = order.left.split()
-    value = order.right
+    words = typed.left.split()
+    value = typed.right
     if not words and value is not None and value.casefold() in {_ON, _OFF}:
         words, value = [value.casefold()], None
     if not words:
-        return _shown(order)
+        return _show(typed)
     first = words[0].casefold()
     if first in {_ON, _OFF} and len(words) == 1 and value is None:
-        return _switched(first == _ON)
+        return _switch(first == _ON)
     if first in _OF_PROVIDER and len(words) == 2 and value is not None:  # noqa: PLR2004  (what, and of which provider)
         return _of_provider(first, words[1], value)
     name = _meant_option(" ".join(words))
     if value is None:
-        return _one(order, name)
+        return _one(typed, name)
     refuse_keys(_SPLIT.split(value), KEY_USAGE)
     tables = game_overrides()
     if name in _WORDS.values():
         value = ", ".join(filter(None, _SPLIT.split(value)))
     tables = with_web_option(tables, name, value) if value else without_web_option(tables, name)
-    return _changed(tables, name)
+    return _store_change(tables, name)
 
 
 def _meant_option(text: str) -> str:
-    """Return the setting of the web that is meant. Raises Refused."""
+    """Return the setting of the web that is meant. Raises CommandRefused."""
     wanted = text.casefold().replace("-", "_").replace(" ", "_")
     names = [option.name for option in web_options(creation.config_with({}), {})]
-    known = _WORDS.get(wanted) or meant(wanted, [*names, *_WORDS, _ON, _OFF, *_OF_PROVIDER], "setting of the web")
+    known = _WORDS.get(wanted) or match_name(wanted, [*names, *_WORDS, _ON, _OFF, *_OF_PROVIDER], "setting of the web")
     if known in {_ON, _OFF, *_OF_PROVIDER}:
         raise CommandRefused(f"Type: {USAGE}")
     return _WORDS.get(known, known)
 
 
-def _one(order: TypedCommand, name: str) -> str:
+def _one(typed: TypedCommand, name: str) -> str:
     option = next(one for one in _options() if one.name == name)
-    return option_text(option, "assistant/web ", order.width)
+    return option_text(option, "assistant/web ", typed.width)
 
 
 def _options() -> list[Option]:
     return web_options(creation.config_with({}), game_overrides())
 
 
-def _shown(order: TypedCommand) -> str:
+def _show(typed: TypedCommand) -> str:
     """Show whether the web is on, with which providers, and how much of it is left."""
     service = server.service()
     config = service.web.config
@@ -97,8 +97,8 @@ def _shown(order: TypedCommand) -> str:
     else:
         lines = [
             "The web is on. To switch it off: assistant/web off",
-            f"Search: {listed(map(_named, config.search_provider))}",
-            f"Reading: {listed(map(_named, config.read_provider))}",
+            f"Search: {join_names(map(_named, config.search_provider))}",
+            f"Reading: {join_names(map(_named, config.read_provider))}",
         ]
         there = [one for one in creation.assistants() if server.runner_of(one) is not None]
         rows = [
@@ -110,12 +110,12 @@ def _shown(order: TypedCommand) -> str:
             for most in [(config.searches_per_hour, config.pages_per_hour)]
         ]
         if rows:
-            lines.append(table(("left in this hour", "searches", "pages"), rows, order.width))
-    lines.append(f"There are, for searches: {listed(SEARCH_PROVIDERS)}; for pages: {listed(READ_PROVIDERS)}.")
+            lines.append(table(("left in this hour", "searches", "pages"), rows, typed.width))
+    lines.append(f"There are, for searches: {join_names(SEARCH_PROVIDERS)}; for pages: {join_names(READ_PROVIDERS)}.")
     rows = [("*" if one.is_set else "", one.name, cut(one.value, _CELL), one.meaning) for one in _options()]
-    lines += [table(("*", "option", "value", "meaning"), rows, order.width)]
+    lines += [table(("*", "option", "value", "meaning"), rows, typed.width)]
     lines += [f"* is set in the game. To read one whole: assistant/web OPTION. To change it: {USAGE}"]
-    return "\n".join(line if "\n" in line else paragraph(line, order.width) for line in lines)
+    return "\n".join(line if "\n" in line else paragraph(line, typed.width) for line in lines)
 
 
 def _named(name: str) -> str:
@@ -128,7 +128,7 @@ def _named(name: str) -> str:
     return f"{name} ({', '.join(said)})" if said else name
 
 
-def _switched(on: bool) -> Answer:
+def _switch(on: bool) -> Answer:
     """Switch the web on, with the providers it had before, or off."""
     tables = game_overrides()
     mine = tables.setdefault("web", {})
@@ -142,12 +142,12 @@ def _switched(on: bool) -> Answer:
     else:
         keep_last_search_providers(now)
         mine["search_provider"] = []
-    return _changed(tables, "search_provider")
+    return _store_change(tables, "search_provider")
 
 
 def _of_provider(what: str, name: str, value: str) -> Answer:
     """Set where the key of a provider is, or the address of the owner's own server. An empty value removes it."""
-    known = meant(name, dict.fromkeys((*SEARCH_PROVIDERS, *READ_PROVIDERS)), "provider of the web")
+    known = match_name(name, dict.fromkeys((*SEARCH_PROVIDERS, *READ_PROVIDERS)), "provider of the web")
     value = value.strip()
     if what == "key" and value:
         check_reference_typed(value, KEY_USAGE.replace("NAME", known))
@@ -160,7 +160,7 @@ def _of_provider(what: str, name: str, value: str) -> Answer:
     tables = game_overrides()
     providers = tables.setdefault("web", {}).setdefault("providers", {})
     providers[known] = {**providers.get(known, {}), what: value}
-    return _changed(tables, known, entered=value if what == "key" else "")
+    return _store_change(tables, known, entered=value if what == "key" else "")
 
 
 def _has_url(name: str) -> bool:
@@ -168,7 +168,7 @@ def _has_url(name: str) -> bool:
     return setting is not None and bool(setting.url)
 
 
-async def _changed(tables: dict[str, Any], what: str, entered: str = "") -> str:
+async def _store_change(tables: dict[str, Any], what: str, entered: str = "") -> str:
     """Apply the settings to every assistant, then store them; `what` is the option or provider that was changed.
 
     Raises SettingsError, KeyReferenceError and JournalError; nothing is stored then.
@@ -191,5 +191,5 @@ async def _changed(tables: dict[str, Any], what: str, entered: str = "") -> str:
     kept = f"Kept: {f'{what} = ' if hasattr(config, what) else ''}{cut(shown[0], _SHOWN)}."
     if not config.search_provider:
         return f"{kept} The web is off: no assistant searches or reads it. To switch it on: assistant/web on"
-    how = f"searched with {listed(config.search_provider)} and read with {listed(config.read_provider)}"
+    how = f"searched with {join_names(config.search_provider)} and read with {join_names(config.read_provider)}"
     return f"{kept} From now on the web is {how}. To try it: assistant/doctor NAME"

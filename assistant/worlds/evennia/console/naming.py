@@ -8,15 +8,18 @@ from typing import Any
 from assistant.runtime.character import Assistant
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console.showing import cut, listed
+from assistant.worlds.evennia.console.showing import cut, join_names
 from assistant.worlds.evennia.console.typed_command import CommandRefused
 
 #: The most names that an error lists.
 _LISTED = 60
 
 
-def meant(text: str, names: Iterable[str], what: str) -> str:
-    """Return the one name that `text` is or begins. Raises Refused with the known names; `what` says what they name."""
+def match_name(text: str, names: Iterable[str], what: str) -> str:
+    """Return the one name that `text` is or begins. Raises CommandRefused with the known ones.
+
+    `what` says what they name.
+    """
     known = list(dict.fromkeys(names))
     wanted = text.strip().casefold()
     if exact := [name for name in known if name.casefold() == wanted]:
@@ -25,63 +28,65 @@ def meant(text: str, names: Iterable[str], what: str) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise CommandRefused(f"'{cut(text)}' is the beginning of {listed(found[:_LISTED])}: type more of it.")
-    raise CommandRefused(f"There is no {what} '{cut(text)}'. There are: {listed(known[:_LISTED])}.")
+        raise CommandRefused(f"'{cut(text)}' is the beginning of {join_names(found[:_LISTED])}: type more of it.")
+    raise CommandRefused(f"There is no {what} '{cut(text)}'. There are: {join_names(known[:_LISTED])}.")
 
 
-def named(text: str, usage: str) -> Any:
+def find_assistant(text: str, usage: str) -> Any:
     """Return the assistant that `text` names: by its name, the beginning of it, or #NUMBER.
 
-    Without a text it is the only assistant of the game. Raises Refused; `usage` is what to type.
+    Without a text it is the only assistant of the game. Raises CommandRefused; `usage` is what to type.
     """
     there = creation.assistants()
     if not there:
         raise CommandRefused("There is no assistant yet. Make one with: assistant/create NAME")
-    return named_among(there, text, usage)
+    return find_among(there, text, usage)
 
 
-def named_among(there: Sequence[Any], text: str, usage: str) -> Any:
-    """Return the one of these assistants that `text` names. Raises Refused."""
+def find_among(there: Sequence[Any], text: str, usage: str) -> Any:
+    """Return the one of these assistants that `text` names. Raises CommandRefused."""
     if not text:
         if len(there) == 1:
             return there[0]
-        raise CommandRefused(f"Which one: {listed(one.key for one in there)}? Type: {usage}")
+        raise CommandRefused(f"Which one: {join_names(one.key for one in there)}? Type: {usage}")
     by_number = [one for one in there if text == f"#{one.pk}"]
     if by_number:
         return by_number[0]
-    name = meant(text, (one.key for one in there), "assistant")
+    name = match_name(text, (one.key for one in there), "assistant")
     same = [one for one in there if one.key == name]
     if len(same) > 1:
-        raise CommandRefused(f"There are several named {name}: type {listed(f'#{one.pk}' for one in same)} instead.")
+        raise CommandRefused(
+            f"There are several named {name}: type {join_names(f'#{one.pk}' for one in same)} instead."
+        )
     return same[0]
 
 
-def exactly_named(text: str, usage: str) -> Any:
-    """Return the assistant of just this name or #NUMBER: for what cannot be undone. Raises Refused."""
-    one = named(text, usage)
+def find_exactly(text: str, usage: str) -> Any:
+    """Return the assistant of just this name or #NUMBER: for what cannot be undone. Raises CommandRefused."""
+    one = find_assistant(text, usage)
     if text.casefold() not in {one.key.casefold(), f"#{one.pk}"}:
         raise CommandRefused(f"This cannot be undone, so type the whole name: {one.key}.")
     return one
 
 
-def named_and_rest(text: str, usage: str) -> tuple[Any, str]:
-    """Return the assistant that the first words name, and the words after them. Raises Refused.
+def split_assistant(text: str, usage: str) -> tuple[Any, str]:
+    """Return the assistant that the first words name, and the words after them. Raises CommandRefused.
 
     When there is only one assistant, its name may be left out before a number.
     """
     words = text.split()
     if not words or (len(creation.assistants()) == 1 and words[0].isdigit()):
-        return named("", usage), text
+        return find_assistant("", usage), text
     for size in range(len(words), 1, -1):
         try:
-            return named(" ".join(words[:size]), usage), " ".join(words[size:])
+            return find_assistant(" ".join(words[:size]), usage), " ".join(words[size:])
         except CommandRefused:
             continue
-    return named(words[0], usage), " ".join(words[1:])
+    return find_assistant(words[0], usage), " ".join(words[1:])
 
 
 def runner_of(character: Any) -> AssistantRunner:
-    """Return the running member of a character. Raises Refused when it does not run, HouseNotOpen for no household."""
+    """Return the runner of a character. Raises CommandRefused when it does not run, ServiceNotRunning."""
     server.service()
     runner = server.runner_of(character)
     if runner is None:
@@ -89,8 +94,8 @@ def runner_of(character: Any) -> AssistantRunner:
     return runner
 
 
-def awake(character: Any) -> Assistant:
-    """Return the awake assistant of a character. Raises Refused with the reason when it is not awake."""
+def awake_assistant(character: Any) -> Assistant:
+    """Return the awake assistant of a character. Raises CommandRefused with the reason when it is not awake."""
     runner = runner_of(character)
     if runner.assistant is None:
         why = f": {runner.trouble}" if runner.trouble else ""

@@ -81,7 +81,7 @@ def paragraph(text: str, width: int = WIDTH, indent: str = "") -> str:
     return "\n".join(wrap(text, max(width, MIN_WIDTH), subsequent_indent=indent))
 
 
-def counted(count: int, what: str, plural: str = "") -> str:
+def count_of(count: int, what: str, plural: str = "") -> str:
     """Format a number with what it counts: "1 thing", "2 things"."""
     return f"{number(count)} {what if count == 1 else plural or f'{what}s'}"
 
@@ -93,7 +93,7 @@ def number(value: float) -> str:
     return f"{value:,.4f}".rstrip("0").rstrip(".")
 
 
-def listed(names: Iterable[str], otherwise: str = "none") -> str:
+def join_names(names: Iterable[str], otherwise: str = "none") -> str:
     """Join names by commas; return `otherwise` when there are none."""
     return ", ".join(names) or otherwise
 

@@ -15,10 +15,10 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.config.settings import SettingsError
-from assistant.runtime.troubles import EVERYBODY, Trouble, TroubleKind
+from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.console.showing import in_game_words, safe, sentence
-from assistant.worlds.evennia.stored import KEPT_ALERTS, kept_as
+from assistant.worlds.evennia.stored import KEPT_ALERTS, read_stored
 
 #: What can be done in a game, by the kind of trouble.
 REMEDIES = {
@@ -37,12 +37,12 @@ _log = Logger()
 
 
 def attach() -> None:
-    """Listen to the household's troubles and to logins. Call it once for each household."""
+    """Listen to the service's troubles and to logins. Call it once for each service."""
     troubles = server.service().troubles
-    troubles.restore(_trouble(one) for one in _kept() if not one["over"])
-    if _happened not in troubles.listeners:
-        troubles.listeners.append(_happened)
-    SIGNAL_ACCOUNT_POST_LOGIN.connect(_came, dispatch_uid="mud-assistant alerts")
+    troubles.restore(_trouble(one) for one in _read_records() if not one["over"])
+    if _on_trouble not in troubles.listeners:
+        troubles.listeners.append(_on_trouble)
+    SIGNAL_ACCOUNT_POST_LOGIN.connect(_on_login, dispatch_uid="mud-assistant alerts")
 
 
 def may_mend(who: Any) -> bool:
@@ -82,10 +82,10 @@ def _text(trouble: Trouble) -> str:
     return f"{sentence(in_game_words(trouble.sentence))} {remedy}"
 
 
-def _happened(trouble: Trouble, over: bool) -> None:
+def _on_trouble(trouble: Trouble, over: bool) -> None:
     """Record that a trouble began or is over, and tell the accounts that are online."""
     try:
-        records = _kept()
+        records = _read_records()
         if over:
             for record in records:
                 if (record["kind"], record["subject"]) == trouble.key:
@@ -97,20 +97,20 @@ def _happened(trouble: Trouble, over: bool) -> None:
         for account in receivers(trouble):
             if account.sessions.count():
                 _tell(account, records)
-        _keep(records)
+        _store_records(records)
     except CancelledError:
         raise
     except Exception:  # noqa: BLE001  (the border: reporting a trouble must not cause another one)
         _log.failure("nobody could be told of a trouble: {what}", what=trouble.sentence)
 
 
-def _came(sender: Any = None, **_: Any) -> None:
+def _on_login(sender: Any = None, **_: Any) -> None:
     """Tell an account that has just logged in what it has not been told."""
     try:
-        records = _kept()
+        records = _read_records()
         if records and sender is not None:
             _tell(sender, records)
-            _keep(records)
+            _store_records(records)
     except CancelledError:
         raise
     except Exception:  # noqa: BLE001  (the border: a fault here must keep no player from logging in)
@@ -138,14 +138,14 @@ def _trouble(record: Mapping[str, Any]) -> Trouble:
     return Trouble(TroubleKind(record["kind"]), record["subject"], record["name"], record["sentence"])
 
 
-def _kept() -> list[dict[str, Any]]:
+def _read_records() -> list[dict[str, Any]]:
     """Return the stored records, without those of kinds that only another version knows."""
-    kept = kept_as(KEPT_ALERTS)
+    kept = read_stored(KEPT_ALERTS)
     known = {kind.value for kind in TroubleKind}
     return [one for one in kept if one.get("kind") in known] if isinstance(kept, list) else []
 
 
-def _keep(records: list[dict[str, Any]]) -> None:
+def _store_records(records: list[dict[str, Any]]) -> None:
     """Store the records. One that is over is dropped when every receiver has been told."""
     left = [
         one

@@ -1,4 +1,4 @@
-"""Checks the game itself for the in-game doctor; the household checks model, key and journal."""
+"""Checks the game itself for the in-game doctor; the service checks model, key and journal."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from assistant.checks.finding import Finding, FindingState
 from assistant.config.former_names import list_renamed
 from assistant.errors import ServiceNotRunning
 from assistant.models.counting import how_counted
-from assistant.runtime.troubles import EVERYBODY
 from assistant.service.runner import AssistantRunner
+from assistant.service.troubles import EVERYBODY
 from assistant.starting import shadowed
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.upkeep import pragmas
@@ -29,8 +29,8 @@ _INTERFACES = {
 
 
 async def findings() -> list[Finding]:
-    """Check packages, household, settings, reactor, the game's database and the ports that others can reach."""
-    return [packages(), whole_house(), *renamed(), reactor_in_use(), pragmas.finding(), *ports()]
+    """Check packages, the service, settings, the reactor, the game's database and the ports that others can reach."""
+    return [packages(), service_in_use(), *renamed(), reactor_in_use(), pragmas.finding(), *ports()]
 
 
 def counters(runner: AssistantRunner) -> Iterable[Finding]:
@@ -47,14 +47,14 @@ def packages() -> Finding:
     return Finding("packages", FindingState.WRONG if in_the_way else FindingState.OK, said)
 
 
-def whole_house() -> Finding:
+def service_in_use() -> Finding:
     """Check whether assistants can live at all."""
     try:
         trouble = server.service().trouble or "; ".join(one.sentence for one in server.service().troubles.of(EVERYBODY))
     except ServiceNotRunning as error:
         trouble = str(error)
     said = trouble or f"open; what the assistants remember is in {server.service().home.journal}"
-    return Finding("household", FindingState.WRONG if trouble else FindingState.OK, said)
+    return Finding("service", FindingState.WRONG if trouble else FindingState.OK, said)
 
 
 def renamed() -> Iterable[Finding]:

@@ -22,10 +22,10 @@ def finding() -> Finding:
     """Check whether the pragmas in force suit a game. Asks the connection of the calling thread."""
     if connection.vendor != "sqlite":
         return Finding(CHECK, FindingState.OK, f"it is {connection.vendor}, which has no pragmas to lose")
-    return judged(_asked("journal_mode"), int(_asked("synchronous")))
+    return judge(_ask("journal_mode"), int(_ask("synchronous")))
 
 
-def judged(mode: str, level: int) -> Finding:
+def judge(mode: str, level: int) -> Finding:
     """Make the finding for these pragmas; `level` is SQLite's number for `synchronous`."""
     in_force = f"journal_mode={mode} and synchronous={_LEVELS[level]}"
     if level >= _FULL:
@@ -44,7 +44,7 @@ def _lost() -> str:
     return f" although the game's settings ask for '{wanted[0]}'" if wanted else ""
 
 
-def _asked(pragma: str) -> str:
+def _ask(pragma: str) -> str:
     with connection.cursor() as cursor:
         cursor.execute(f"PRAGMA {pragma}")
         return str(cursor.fetchone()[0])

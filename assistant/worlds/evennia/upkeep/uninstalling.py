@@ -11,7 +11,7 @@ from evennia.scripts.models import ScriptDB
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.accounts import AssistantAccount
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.console.showing import counted
+from assistant.worlds.evennia.console.showing import count_of
 from assistant.worlds.evennia.install import APP
 from assistant.worlds.evennia.scripts import AssistantScript
 from assistant.worlds.evennia.stored import forget_all
@@ -38,7 +38,7 @@ async def uninstall(*, forget: bool = False) -> str:
     account_cmdsets.take_from_all()
     files = f" Then delete {journal} and the files beside it of the same name." if journal else ""
     return (
-        f"Deleted: {counted(len(there), 'assistant')} and {counted(len(left), 'other object')} of mud-assistant. Now "
+        f"Deleted: {count_of(len(there), 'assistant')} and {count_of(len(left), 'other object')} of mud-assistant. Now "
         f"remove this line from server/conf/settings.py and reload the game: {LINE}{files}"
     )
 

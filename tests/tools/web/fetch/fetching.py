@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.fetcher import FetchLimits, SafeFetcher
-from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
+from tools.web.fetch.url import UrlOrigin, UrlPolicy
 from tools.web.testing.site import FakeSite, serve_site
 
 LOOPBACK = frozenset({ip_network("127.0.0.0/8")})

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.fetch.addresses import Address, Network, judge, parse_address, translated
+from tools.web.fetch.addresses import Address, Network, judge, nat64_target, parse_address
 
 #: Written out once more, so that a slip in the table shows: network, whether the one before and the one after pass.
 IPV4 = [
@@ -158,7 +158,7 @@ RFC_6052 = [
 
 @pytest.mark.parametrize(("prefix", "address"), RFC_6052)
 def test_where_a_nat64_prefix_hides_the_address(prefix: str, address: str) -> None:
-    assert translated(IPv6Address(address), IPv6Network(prefix)) == IPv4Address("192.0.2.33")
+    assert nat64_target(IPv6Address(address), IPv6Network(prefix)) == IPv4Address("192.0.2.33")
 
 
 def test_a_nat64_prefix_is_an_exception_that_is_judged_by_what_is_inside() -> None:

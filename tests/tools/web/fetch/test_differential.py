@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from tests.tools.web.fetch.test_urls import ACCEPTED, PIECES, REFUSED
 from tools.web.fetch.addresses import Address, judge
 from tools.web.fetch.hosts import is_within
-from tools.web.fetch.url import UrlRefused, parse
-from tools.web.fetch.url_policy import UrlPolicy
+from tools.web.fetch.url import UrlPolicy, UrlRefused, parse
 
 ssrfguard: Any = pytest.importorskip("ssrfguard", reason="pip install ssrfguard (a dev dependency)")
 AntiSSRF: Any = pytest.importorskip("AntiSSRF", reason="pip install microsoft-antissrf (a dev dependency)")

@@ -13,8 +13,7 @@ from tools.web.fetch.connect import ClientTls, PinnedEndpoint, PinnedEndpoints, 
 from tools.web.fetch.fetcher import SafeFetcher
 from tools.web.fetch.judge import judge_for_reader
 from tools.web.fetch.seen import SeenUrls
-from tools.web.fetch.url import UrlRefused, parse
-from tools.web.fetch.url_policy import UrlOrigin, UrlPolicy
+from tools.web.fetch.url import UrlOrigin, UrlPolicy, UrlRefused, parse
 
 
 async def test_a_page(reactor: Any) -> None:

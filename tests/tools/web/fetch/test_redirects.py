@@ -9,8 +9,7 @@ import pytest
 from tests.tools.web.fetch.fetching import QUICK, running
 from tools.web.errors import WebError
 from tools.web.fetch.fetcher import SafeFetcher
-from tools.web.fetch.url import UrlRefused
-from tools.web.fetch.url_policy import UrlPolicy
+from tools.web.fetch.url import UrlPolicy, UrlRefused
 
 
 @pytest.mark.parametrize(

@@ -19,16 +19,16 @@ from tools.web.errors import ErrorKind
 from tools.web.fetch.seen import SeenUrls
 from tools.web.fetch.url import (
     MAX_URL_CHARS,
+    UrlPolicy,
     UrlRefused,
     agree,
-    is_web_url,
     join,
     normal_url,
     normalise,
     parse,
+    try_normalise,
     web_url,
 )
-from tools.web.fetch.url_policy import UrlPolicy
 from tools.web.open_page import open_page_tool
 from tools.web.source.answers import PageSource
 
@@ -441,7 +441,7 @@ def test_one_length_holds_for_hits_pages_and_what_was_seen(chars: int, fits: boo
     url = "https://e.org/".ljust(chars, "x")
     seen = SeenUrls()
     seen.add(url)
-    assert (bool(web_url(url)), is_web_url(url), len(seen)) == (fits, fits, int(fits))
+    assert (bool(web_url(url)), bool(try_normalise(url)), len(seen)) == (fits, fits, int(fits))
     tool = open_page_tool(PageSource(ScriptedReader("direct")), ANY, 900, lambda: 0.0)
     if fits:
         assert tool.arguments.model_validate({"url": url})

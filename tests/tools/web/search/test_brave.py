@@ -11,7 +11,7 @@ from twisted.web.http_headers import Headers
 
 from tests.tools.web.search.calling import KEY, WELL, Canned, canned, done, error_of, failed, served, shared
 from tools.web.errors import ErrorKind
-from tools.web.search.brave import BraveSearchProvider, used_up
+from tools.web.search.brave import BraveSearchProvider, closed_windows
 from tools.web.testing import FakeBrave
 
 
@@ -36,8 +36,8 @@ def headers(remaining: str, reset: str) -> Headers:
     ],
 )
 def test_two_windows_are_read_from_one_header(remaining: str, reset: str, closed: tuple[float, float]) -> None:
-    assert used_up(headers(remaining, reset)) == closed
-    assert used_up(Headers()) == (0, 0)
+    assert closed_windows(headers(remaining, reset)) == closed
+    assert closed_windows(Headers()) == (0, 0)
 
 
 @pytest.mark.parametrize(

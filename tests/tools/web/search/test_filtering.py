@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.tools.web.scripted import Heard, Scripted
 from tools.web.errors import ErrorKind
-from tools.web.fetch.hosts import domain, is_within
-from tools.web.fetch.url import host_of, is_web_url, normal_url
-from tools.web.search.filtering import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, Domains, FilteredSearch, narrowed, sifted
+from tools.web.fetch.hosts import is_within, normal_domain
+from tools.web.fetch.url import host_of, normal_url, try_normalise
+from tools.web.search.filtering import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, Domains, FilteredSearch, narrow, sift
 from tools.web.source.answers import Hits
 from tools.web.source.protocol import SearchQuery, SearchResult
 
@@ -45,22 +45,22 @@ def hit(url: str, title: str = "t", snippet: str = "s") -> SearchResult:
 )
 def test_only_the_hosts_asked_for_and_not_blocked(url: str, stays: bool) -> None:
     query = SearchQuery("x", allowed_domains=("example.org",))
-    assert bool(sifted([hit(url)], query, ["bad.example.org"])) is stays
+    assert bool(sift([hit(url)], query, ["bad.example.org"])) is stays
 
 
 def test_one_page_is_shown_once_and_only_as_many_as_asked_for() -> None:
     found = [hit("https://a.org/x", "first"), hit("HTTPS://A.org:443/x#part", "second"), hit("https://a.org/X")]
-    assert [one.title for one in sifted(found, SearchQuery("x"))] == ["first", "t"]
-    assert len(sifted([hit(f"https://a.org/{n}") for n in range(9)], SearchQuery("x", limit=4))) == 4
+    assert [one.title for one in sift(found, SearchQuery("x"))] == ["first", "t"]
+    assert len(sift([hit(f"https://a.org/{n}") for n in range(9)], SearchQuery("x", limit=4))) == 4
 
 
 def test_texts_are_clean_and_short() -> None:
-    (one,) = sifted([hit("https://a.org/", "a\n\x1b[31mb" + "c" * 900, "x\u202ey " * 900)], SearchQuery("x"))
+    (one,) = sift([hit("https://a.org/", "a\n\x1b[31mb" + "c" * 900, "x\u202ey " * 900)], SearchQuery("x"))
     assert one.title.startswith("a bcc")
     assert len(one.title) <= MAX_TITLE_CHARS
     assert len(one.snippet) <= MAX_SNIPPET_CHARS
     assert "\u202e" not in one.snippet
-    assert sifted([hit("https://a.org/", "\n")], SearchQuery("x"))[0].title == "a.org"
+    assert sift([hit("https://a.org/", "\n")], SearchQuery("x"))[0].title == "a.org"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_texts_are_clean_and_short() -> None:
 def test_the_operators_lists_narrow_what_is_asked(
     asked: tuple[str, ...], allowed: tuple[str, ...], blocked: tuple[str, ...], sent: tuple[str, ...]
 ) -> None:
-    query = narrowed(SearchQuery("x", allowed_domains=asked), Domains(allowed, blocked))
+    query = narrow(SearchQuery("x", allowed_domains=asked), Domains(allowed, blocked))
     assert query.allowed_domains == sent
 
 
@@ -132,12 +132,12 @@ URLS = st.builds("{}{}".format, st.sampled_from(["http://", "https://e.org/", ""
 @given(URLS)
 def test_any_text_has_a_normal_form(url: str) -> None:
     assert normal_url(normal_url(url)) == normal_url(url)
-    assert is_web_url(url) is False or host_of(url) == host_of(normal_url(url))
+    assert try_normalise(url) is None or host_of(url) == host_of(normal_url(url))
 
 
 @given(st.text(), st.text())
 def test_a_host_is_within_a_domain_or_not(name: str, other: str) -> None:
-    host = domain(name)
+    host = normal_domain(name)
     assert is_within(host, [host]) is bool(host)
-    if host and domain(other):
+    if host and normal_domain(other):
         assert is_within(f"{other}.{host}", [host])

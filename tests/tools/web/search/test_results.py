@@ -13,7 +13,7 @@ from tests.tools.web.search.calling import KEY, SERVED, Canned, done, shared
 from tools.text.clean import one_line
 from tools.web.errors import WebError
 from tools.web.fetch.url import web_url
-from tools.web.search.results import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, taken, without_markup
+from tools.web.search.results import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, parse_results, without_markup
 from tools.web.source.protocol import SearchQuery, SearchResult
 
 WELL = {"title": "Well", "url": "https://a.example.org/", "content": "deep"}
@@ -28,24 +28,24 @@ ENTRIES = st.lists(st.dictionaries(FIELDS, JSON_VALUES | st.just("https://a.org/
 
 @pytest.mark.parametrize("entry", [None, 3, "x", [], [WELL], {}, {"title": "t"}, {"url": "https://a.org"}])
 def test_what_is_no_result_is_skipped(entry: object) -> None:
-    assert taken([entry, WELL], 5) == [SearchResult("Well", "https://a.example.org/", "deep")]
+    assert parse_results([entry, WELL], 5) == [SearchResult("Well", "https://a.example.org/", "deep")]
 
 
 @pytest.mark.parametrize("value", [None, 3, True, [], {}, "", " \n ", "\u202e\u200b\x07"])
 def test_a_title_or_an_address_that_is_none_is_skipped_and_a_snippet_is_empty(value: object) -> None:
-    assert taken([WELL | {"title": value}], 5) == []
-    assert taken([WELL | {"url": value}], 5) == []
-    assert [result.snippet for result in taken([WELL | {"content": value}], 5)] == [""]
+    assert parse_results([WELL | {"title": value}], 5) == []
+    assert parse_results([WELL | {"url": value}], 5) == []
+    assert [result.snippet for result in parse_results([WELL | {"content": value}], 5)] == [""]
 
 
 @pytest.mark.parametrize("entries", [None, 3, "x", {}, {"results": [WELL]}])
 def test_what_is_no_list_holds_nothing(entries: object) -> None:
-    assert taken(entries, 5) == []
+    assert parse_results(entries, 5) == []
 
 
 def test_titles_and_snippets_are_cleaned_and_cut() -> None:
     hostile = "\x1b[31mred\x07\u202e\n\n  line two" + "x" * 50_000
-    (result,) = taken([WELL | {"title": hostile, "content": hostile}], 5)
+    (result,) = parse_results([WELL | {"title": hostile, "content": hostile}], 5)
     assert result.title.startswith("red line two")
     assert result.title.isprintable()
     assert len(result.title) <= MAX_TITLE_CHARS
@@ -53,13 +53,13 @@ def test_titles_and_snippets_are_cleaned_and_cut() -> None:
 
 
 def test_angle_brackets_that_are_no_markup_stay() -> None:
-    assert taken([WELL | {"title": "List<T> and a < b"}], 5)[0].title == "List<T> and a < b"
+    assert parse_results([WELL | {"title": "List<T> and a < b"}], 5)[0].title == "List<T> and a < b"
     assert without_markup("<b class='x'>a</b> &lt; b <!-- c --> 3 < 4 &amp;amp;") == "a < b  3 < 4 &amp;"
 
 
 def test_the_same_address_counts_once_and_the_limit_holds() -> None:
     entries = [WELL, WELL | {"title": "again"}, *({"title": "t", "url": f"https://a.org/{n}"} for n in range(9))]
-    results = taken(entries, 4)
+    results = parse_results(entries, 4)
     assert results[0].title == "Well"
     assert [result.url for result in results] == [
         "https://a.example.org/",

@@ -1,0 +1,111 @@
+"""A journal that the version before wrote, under the program of today."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.events.outcome import Answered
+from assistant.journal import (
+    Accepted,
+    Sound,
+    StoredBindings,
+    StoredMutes,
+    StoredNotes,
+    StoredStream,
+    StoredUsage,
+    StreamChange,
+    StreamEntry,
+)
+from assistant.surfaces.replay.command import ReplayOptions, replay
+from llm import user
+from tests.assistant.journal import life
+from tests.assistant.journal.keeping import opened, started
+
+BEFORE = Path(__file__).with_name("version_before.sql").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The file as the version before left it."""
+    with closing(sqlite3.connect(tmp_path / "j")) as db:
+        db.executescript(BEFORE)
+    return tmp_path / "j"
+
+
+def shown(capsys: pytest.CaptureFixture[str], path: Path, **wanted: bool) -> str:
+    assert replay(ReplayOptions(path, **wanted), lambda: life.NOON) == 0  # type: ignore[arg-type]  # each names its own
+    return capsys.readouterr().out
+
+
+async def test_the_program_of_today_writes_the_same_rows(tmp_path: Path, reactor: Any) -> None:
+    await life.write_life(tmp_path / "j", reactor)
+    _, *before = BEFORE.splitlines()
+    assert sorted(life.dump(tmp_path / "j").splitlines()) == sorted(before)
+
+
+async def test_what_was_to_be_done_is_there(path: Path, reactor: Any) -> None:
+    async with opened(path, reactor) as store:
+        assert store.opened == Sound(path)
+    async with started(path, reactor) as journal:
+        assert await journal.pending() == (Accepted(life.WAITING, life.TRIGGER),)
+        [parked] = await journal.parked()
+        assert (parked.accepted, parked.crashes) == (Accepted(life.POISON, life.CONTEXT), 3)
+        [unknown] = await journal.unknown_effects()
+        assert (unknown.run_id, unknown.step, unknown.call) == ("run-1", 2, life.CUT)
+        left = await journal.interrupted()
+        assert left is not None
+        assert [heard.event for heard in left.events] == [life.WAITING]
+        assert [step.response for step in left.steps] == list(life.STEPS)
+        done = [tuple(call.executed for call in step.calls if call.executed) for step in left.steps]
+        assert done == list(life.RESULTS)
+        assert [call.call for step in left.steps for call in step.calls if call.executed is None] == [life.CUT]
+
+
+async def test_what_was_remembered_is_there(path: Path, reactor: Any) -> None:
+    async with started(path, reactor) as journal:
+        loaded = await StoredStream(journal.lease).load_stream()
+        assert (loaded.unreadable, [replace(entry, seq=0) for entry in loaded.entries]) == (0, list(life.ENTRIES))
+        notes = await StoredNotes(journal.lease, lambda: 0.0).search("")
+        assert [(note.text, note.about_id, note.sources, note.audience) for note in notes] == [
+            ("The bridge is out", "", frozenset(), None),
+            ("Anna likes tea", life.ANNA.id, {life.BEN.id}, {life.ANNA.id}),
+        ]
+        assert [muted.principal_id for muted in await StoredMutes(journal.lease).muted()] == [life.BEN.id]
+        assert await StoredUsage(journal.lease.store).load_usage() == {"day": 20_000, "spent": life.SPENT}
+        assert await StoredBindings(journal.lease.store).load() == life.BINDINGS
+
+
+def test_replay_shows_it(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = path.read_bytes()
+    transcript = shown(capsys, path)
+    assert "Old Sage" in transcript
+    for said in ("Sage, hello?", "There is no exit north.", "Hello, Anna.", "no more today"):
+        assert said in transcript
+    assert "boom" in shown(capsys, path, parked=True)
+    assert "run-1 step 2" in shown(capsys, path, unknown=True)
+    assert path.read_bytes() == before
+
+
+async def test_it_goes_on(path: Path, reactor: Any) -> None:
+    new = StreamEntry((user("It rains."),), 3)
+    async with started(path, reactor) as journal:
+        left = await journal.interrupted()
+        assert left is not None
+        [number] = await journal.close_run(left.id, Answered(("say",)), StreamChange((new,), forget=(1,)))
+        assert number > len(life.ENTRIES)
+        assert await journal.unpark(life.POISON.id)
+        run = await journal.open_run(await journal.pending())
+        await journal.close_run(run, Answered(("emote",)))
+    async with started(path, reactor) as journal:
+        assert await journal.pending() == ()
+        assert await journal.interrupted() is None
+        entries = (await StoredStream(journal.lease).load_stream()).entries
+        assert [entry.messages for entry in entries] == [each.messages for each in (*life.ENTRIES[1:], new)]
+        forgotten = await journal.forget_player(life.ANNA.id)
+        assert (forgotten.events, forgotten.notes, forgotten.entries, forgotten.waiting) == (5, 1, 2, 0)

@@ -1,0 +1,237 @@
+"""A player's right to be forgotten, and a file that holds no more than its rows."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred, DeferredList
+
+from assistant.events.events import Said
+from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo
+from assistant.journal import (
+    Fenced,
+    Forgotten,
+    SqliteJournal,
+    StoredNotes,
+    StoredStream,
+    StreamChange,
+    StreamEntry,
+)
+from assistant.journal.sqlite.writer import Job
+from llm import ToolCall, user
+from tests.assistant.journal.keeping import ANNA, SAY, TRIGGER, executed, opened, response, rows, started
+from tools import Principal
+
+BEN = Principal("8", "Ben")
+SECRET = "hazelnut"
+
+
+def said(number: int, who: Principal, text: str) -> Said:
+    return Said(id=f"event-{number}", at=1.5, who=who, text=text)
+
+
+def times_found(path: Path, word: str = SECRET) -> int:
+    """How often the word stands in the file and in what lies beside it."""
+    return sum(file.read_bytes().count(word.encode()) for file in path.parent.iterdir())
+
+
+async def run_over(journal: SqliteJournal, *sources: str) -> str:
+    """A finished run over what waits, with words of it in every record."""
+    events = await journal.pending()
+    told = " ".join(accepted.event.text for accepted in events if isinstance(accepted.event, Said))
+    call = ToolCall("c", "say", {"text": told})
+    run = await journal.open_run(events)
+    await journal.record_response(run, 1, response(call))
+    await journal.record_intent(run, 1, 0, call, effect=True)
+    await journal.record_result(run, 1, 0, executed(call))
+    entry = StreamEntry((user(told),), 3, tuple(accepted.event.id for accepted in events), 1, sources)
+    await journal.close_run(run, Answered(("say",)), StreamChange((entry,)))
+    return run
+
+
+async def test_a_player_is_forgotten_and_the_others_are_not(tmp_path: Path, reactor: Any) -> None:
+    path = tmp_path / "j"
+    async with started(path, reactor) as journal:
+        notes, stream = StoredNotes(journal.lease, lambda: 0.0), StoredStream(journal.lease)
+        for number, (who, text) in enumerate([(ANNA, SECRET), (BEN, "walnut"), (ANNA, f"{SECRET} again")]):
+            await journal.accept(said(number, who, text), TRIGGER)
+            await run_over(journal, who.id)
+        await notes.add(f"likes {SECRET}", ANNA)
+        await notes.add("likes walnut", BEN)
+        await notes.add("The bridge is out")
+        await stream.save_stream([StreamEntry((user(f"In short: {SECRET} and walnut."),), 8, (), 1, ("8", "7"))])
+        assert times_found(path) > 10
+        assert await journal.forget_player("7") == Forgotten(2, 2, 1, 3, waiting=0, erased=True)
+        assert times_found(path) == 0
+        assert times_found(path, "walnut") > 5
+        assert [note.text for note in await notes.search("")] == ["The bridge is out", "likes walnut"]
+        assert [entry.sources for entry in (await stream.load_stream()).entries] == [("8",)]
+        assert await journal.forget_player("7") == Forgotten(0, 0, 0, 0, waiting=0, erased=True)
+        await journal.accept(said(9, ANNA, "Hello?"), TRIGGER)
+        await run_over(journal)
+    assert rows(path, "SELECT who, state FROM events ORDER BY seq") == [("8", "done"), ("7", "done")]
+    assert rows(path, "SELECT count(*), (SELECT count(*) FROM responses) FROM runs") == [(2, 2)]
+    assert rows(path, "PRAGMA integrity_check") == [("ok",)]
+
+
+async def test_the_words_are_gone_from_a_large_file(tmp_path: Path, reactor: Any) -> None:
+    """Rows move from page to page as a file grows, and leave copies behind that no deletion overwrites."""
+    path, chance = tmp_path / "j", random.Random(1)  # noqa: S311
+    async with started(path, reactor, 10_000) as journal:
+        notes = StoredNotes(journal.lease, lambda: 0.0, max_notes=10_000, max_bytes=10**9)
+        asked: list[Deferred[Any]] = []
+        for number in range(600):
+            who = chance.choice((ANNA, BEN))
+            word = SECRET if who is ANNA else "walnut"
+            event = said(number, who, f"{chance.random()} {word} " * chance.choice((1, 5, 50)))
+            asked.append(Deferred.fromCoroutine(journal.accept(event, TRIGGER)))
+            asked.append(
+                Deferred.fromCoroutine(notes.add(f"{chance.random()} {word} " * chance.choice((1, 5, 20)), who))
+            )
+            if number % 20 == 19:
+                await journal.close_run(await journal.open_run(await journal.pending()), NothingToDo())
+        await DeferredList(asked, fireOnOneErrback=True)
+        found = rows(path, "SELECT count(*) FROM events WHERE who = '7' AND state = 'done'")
+        forgotten = await journal.forget_player("7")
+        assert [(forgotten.events,)] == found
+        assert (forgotten.erased, forgotten.waiting) == (True, 0)
+        assert times_found(path) == 0
+        assert times_found(path, "walnut") > 100
+
+
+async def test_what_waits_is_dealt_with_first(tmp_path: Path, reactor: Any) -> None:
+    async with started(tmp_path / "j", reactor) as journal:
+        await journal.accept(said(1, ANNA, SECRET), TRIGGER)
+        await journal.close_run(await journal.open_run(await journal.pending()), Cancelled())
+        left_open = await journal.open_run(await journal.pending())
+        assert await journal.forget_player("7") == Forgotten(0, 0, 0, 0, waiting=1, erased=True)
+        assert len(await journal.pending()) == 1
+        await journal.close_run(left_open, Answered(("say",)))
+        assert await journal.forget_player("7") == Forgotten(1, 2, 0, 0, waiting=0, erased=True)
+
+
+async def test_a_parked_event_is_forgotten_too_once_its_run_is_over(tmp_path: Path, reactor: Any) -> None:
+    async with started(tmp_path / "j", reactor) as journal:
+        await journal.accept(said(1, ANNA, SECRET), TRIGGER)
+        for _ in range(2):
+            run = await journal.open_run(await journal.pending())
+            await journal.close_run(run, Failed("x", bug=True))
+        await journal.open_run(await journal.pending())
+    async with started(tmp_path / "j", reactor) as journal:
+        assert len(await journal.parked()) == 1
+        assert await journal.forget_player("7") == Forgotten(0, 0, 0, 0, waiting=1, erased=True)
+        left = await journal.interrupted()
+        assert left is not None
+        assert len(left.events) == 1
+        await journal.close_run(left.id, Cancelled())
+        assert await journal.forget_player("7") == Forgotten(1, 3, 0, 0, waiting=0, erased=True)
+        assert await journal.parked() == ()
+        assert times_found(tmp_path / "j") == 0
+
+
+async def test_another_assistant_keeps_what_it_knows(tmp_path: Path, reactor: Any) -> None:
+    async with opened(tmp_path / "j", reactor) as store:
+        sage, tom = SqliteJournal(store, "sage"), SqliteJournal(store, "tom")
+        for journal in (sage, tom):
+            await journal.start()
+            await journal.accept(said(1, ANNA, "Hello?"), TRIGGER)
+            await run_over(journal, "7")
+            await StoredNotes(journal.lease, lambda: 0.0).add("likes tea", ANNA)
+        assert await sage.forget_player("7") == Forgotten(1, 1, 1, 1, waiting=0, erased=True)
+        assert await tom.forget_player("7") == Forgotten(1, 1, 1, 1, waiting=0, erased=True)
+
+
+async def test_an_entry_that_cannot_be_told_goes(tmp_path: Path, reactor: Any) -> None:
+    async with started(tmp_path / "j", reactor) as journal:
+        await StoredStream(journal.lease).save_stream([StreamEntry((user(SECRET),), 3, (), 1, ("8",))])
+        await journal.lease.write(lambda db: db.execute("UPDATE stream SET sources = x'00'"))
+        assert (await journal.forget_player("7")).entries == 1
+
+
+async def test_events_of_version_1_are_known_by_their_records(tmp_path: Path, reactor: Any) -> None:
+    old = gzip.decompress((Path(__file__).parents[1] / "file" / "version_1.gz").read_bytes())
+    (tmp_path / "j").write_bytes(old)
+    async with started(tmp_path / "j", reactor) as journal:
+        assert await journal.forget_player("8") == Forgotten(0, 0, 0, 0, waiting=0, erased=True)
+        # Events 1 and 2 in one run, the parked one in three; an entry names events 1 and 2; event 4 waits.
+        assert await journal.forget_player("7") == Forgotten(3, 4, 1, 1, waiting=1, erased=True)
+        assert times_found(tmp_path / "j", "poison") == 0
+        assert [accepted.event.id for accepted in await journal.pending()] == ["event-4"]
+
+
+async def test_while_another_process_reads_it_is_said_and_made_good_at_the_next_start(
+    tmp_path: Path, reactor: Any
+) -> None:
+    path = tmp_path / "j"
+    async with started(path, reactor) as journal:
+        await journal.accept(said(1, ANNA, SECRET), TRIGGER)
+        await run_over(journal, "7")
+        await journal.lease.store.read(lambda db: db.execute("PRAGMA busy_timeout = 10").fetchone())
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            assert reader.execute("SELECT count(*) FROM events").fetchone() == (1,)
+            assert await journal.forget_player("7") == Forgotten(1, 1, 0, 1, waiting=0, erased=False)
+            assert times_found(path) > 0
+            assert reader.execute("SELECT count(*) FROM events").fetchone() == (1,)  # it was not disturbed
+    async with started(path, reactor):
+        assert times_found(path) == 0
+    assert rows(path, "SELECT count(*) FROM meta WHERE key = 'compact'") == [(0,)]
+
+
+async def test_when_it_cannot_be_written_anew_that_is_said(tmp_path: Path, reactor: Any) -> None:
+    """Another process takes the file right behind the deletion; a full disk gives the same error."""
+    path = tmp_path / "j"
+    other: list[sqlite3.Connection] = []
+
+    def hold(db: sqlite3.Connection) -> None:
+        other.append(sqlite3.connect(path, isolation_level=None, check_same_thread=False))
+        other[0].execute("BEGIN IMMEDIATE")
+
+    async with started(path, reactor) as journal:
+        await journal.accept(said(1, ANNA, SECRET), TRIGGER)
+        await run_over(journal, "7")
+        store = journal.lease.store
+        await store.read(lambda db: db.execute("PRAGMA busy_timeout = 10").fetchone())
+        forgetting = Deferred.fromCoroutine(journal.forget_player("7"))
+        await store._put(Job(hold, writes=False, alone=True))
+        assert await forgetting == Forgotten(1, 1, 0, 1, waiting=0, erased=False)
+        other[0].close()
+    owed = "SELECT count(*) FROM meta WHERE key = 'compact'"
+    assert rows(path, owed) == [(1,)]
+    async with started(path, reactor):
+        assert times_found(path) == 0
+    assert rows(path, owed) == [(0,)]
+
+
+async def test_only_who_holds_the_lease_forgets(tmp_path: Path, reactor: Any) -> None:
+    async with started(tmp_path / "j", reactor) as old:
+        await SqliteJournal(old.lease.store, "sage").start()
+        with pytest.raises(Fenced):
+            await old.forget_player("7")
+
+
+async def test_a_file_that_is_mostly_free_is_smaller_after_the_next_start(tmp_path: Path, reactor: Any) -> None:
+    path = tmp_path / "j"
+    async with started(path, reactor, 10_000) as journal:
+        events = [said(number, ANNA, f"{number} {'x' * 3000}") for number in range(600)]
+        await DeferredList([Deferred.fromCoroutine(journal.accept(event, TRIGGER)) for event in events])
+        waiting = await journal.pending()
+        await journal.close_run(await journal.open_run(waiting[:250]), NothingToDo())
+        await journal.prune(-1, 10**9)
+    large = path.stat().st_size
+    async with started(path, reactor, 10_000) as journal:
+        assert path.stat().st_size == large  # less than half of it is free
+        await journal.close_run(await journal.open_run(waiting[250:590]), NothingToDo())
+        await journal.prune(-1, 10**9)
+        assert path.stat().st_size == large
+    async with started(path, reactor, 10_000) as journal:
+        assert path.stat().st_size < large / 10
+        assert len(await journal.pending()) == 10
+        run = await journal.open_run(())
+        await journal.record_intent(run, 1, 0, SAY, effect=True)

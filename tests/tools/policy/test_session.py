@@ -1,0 +1,271 @@
+"""Policy as the dispatcher keeps it: what is counted, what is in view, and what a refused call is told."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from twisted.internet.task import Clock
+
+from llm.messages import ToolCall
+from tests.guards import FlushFailures
+from tools.context import ToolContext
+from tools.errors import Status, ToolFailed
+from tools.execution.dispatch import Dispatcher
+from tools.game import Person, Scene
+from tools.notes import MemoryNotes
+from tools.policy.approvals import Approvals
+from tools.policy.config import EffectLimits, PolicyConfig
+from tools.registry import Registry
+from tools.result import Executed
+from tools.testing import ANNA, SAGE, RecordingWorld, crashing_tool, now, numbered, simple_tool, tool_call, tool_context
+from tools.tool import Category, Labelled, NoArguments, Tool
+from tools.trust import TOP, ContextTrust, Kind, Principal, Source
+from tools.verbs import MOVE, WORLD_TOOLS
+
+BEA = Principal("player:bea", "Bea", permission=3)
+HALL = Scene("Hall", "A hall.", ("north",), (Person("Anna"),))
+DONE, REFUSED = Status.DONE, Status.REFUSED
+
+
+def rules(
+    tools: Sequence[Tool], limits: EffectLimits | None = None, approvals: Approvals | None = None
+) -> PolicyConfig:
+    return PolicyConfig(frozenset(tool.name for tool in tools), limits or EffectLimits(), approvals=approvals)
+
+
+def run(
+    calls: Sequence[ToolCall],
+    tools: Sequence[Tool] = WORLD_TOOLS,
+    its_rules: PolicyConfig | None = None,
+    context: ToolContext | None = None,
+) -> tuple[list[Executed], Dispatcher]:
+    """One step of a run of its own."""
+    dispatcher = Dispatcher(Registry(tools), its_rules or rules(tools), Clock())
+    return [*now(dispatcher.answer_all(calls, context or tool_context()))], dispatcher
+
+
+def statuses(executed: Sequence[Executed]) -> list[Status]:
+    return [one.status for one in executed]
+
+
+async def tell(_: NoArguments, __: ToolContext) -> str:
+    return "told"
+
+
+def telling(category: Category = Category.SAFE_CHAIN, source: Source = Source.WORLD) -> Tool:
+    return replace(simple_tool("tell", tell, category), source=source)
+
+
+def test_the_rest_of_a_step_that_asks_too_much_is_refused_and_still_answered() -> None:
+    executed, _ = run(numbered([tool_call("who")] * 10))
+    assert statuses(executed) == [DONE] * 8 + [REFUSED] * 2
+    assert [one.result.call_id for one in executed] == [f"call_{at}" for at in range(10)]
+
+
+def test_calls_are_counted_over_the_steps_of_a_run() -> None:
+    _, dispatcher = run(numbered([tool_call("who")] * 8))
+    for expected in ([DONE] * 8, [DONE] * 4 + [REFUSED] * 4):
+        more = now(dispatcher.answer_all(numbered([tool_call("who")] * 8), tool_context()))
+        assert statuses(more) == expected
+
+
+def test_three_times_is_enough_said_and_doing_nothing_is_no_speech() -> None:
+    texts = ["one", "two", "three", "four"]
+    executed, _ = run([tool_call("noop"), *(tool_call("say", text=text) for text in texts), tool_call("noop")])
+    assert statuses(executed) == [DONE] * 4 + [REFUSED, DONE]
+
+
+def test_network_reads_are_counted_for_themselves() -> None:
+    search = telling(Category.ASYNC_REQUIRED)
+    executed, _ = run(numbered([tool_call("tell")] * 7), [search])
+    assert statuses(executed) == [DONE] * 6 + [REFUSED]
+
+
+def test_the_same_act_is_done_once_in_a_run_and_again_in_the_next() -> None:
+    world = RecordingWorld(HALL)
+    its_rules = rules(WORLD_TOOLS)
+    for _ in range(2):
+        calls = [tool_call("say", text="Good day"), tool_call("say", text=" good  DAY"), tool_call("say", text="Bye")]
+        executed, _ = run(calls, its_rules=its_rules, context=tool_context(world))
+        assert statuses(executed) == [DONE, REFUSED, DONE]
+    assert [act.text for act in world.acts] == ["Good day", "Bye"] * 2
+
+
+def test_what_the_world_refused_was_no_act() -> None:
+    world = RecordingWorld(HALL, refusals={"say": "You are gagged."})
+    executed, _ = run(numbered([tool_call("say", text="hi")] * 2), context=tool_context(world))
+    assert statuses(executed) == [Status.FAILED] * 2
+
+
+def test_for_another_assistant_nothing_of_the_last_acts_is_done_again() -> None:
+    rook = Principal("assistant:2", "Rook", Kind.ASSISTANT)
+    its_rules = rules(WORLD_TOOLS)
+    hello, noop = tool_call("say", text="Hello"), tool_call("noop")
+    for requester, expected in ((ANNA, [DONE, DONE]), (rook, [REFUSED, DONE]), (ANNA, [DONE, DONE])):
+        executed, _ = run([hello, noop], its_rules=its_rules, context=tool_context(requester=requester))
+        assert statuses(executed) == expected
+    executed, _ = run([tool_call("say", text="You again")], its_rules=its_rules, context=tool_context(requester=rook))
+    assert statuses(executed) == [DONE]
+
+
+@pytest.mark.parametrize(
+    ("tool", "level"),
+    [
+        (telling(), 1),
+        (telling(source=Source.OPERATOR), TOP),
+        (telling(source=Source.MEMORY), 0),
+        (telling(source=Source.WEB), 0),
+        (telling(Category.ASYNC_REQUIRED), 0),
+        (telling(Category.ASYNC_REQUIRED, Source.OPERATOR), 0),
+        (crashing_tool("tell", ToolFailed("no")), 1),
+        (replace(crashing_tool("tell", ToolFailed("no")), source=Source.OPERATOR), 1),
+        (replace(crashing_tool("tell", ToolFailed("no")), source=Source.WEB), 0),
+        (crashing_tool("tell", ToolFailed("no"), Category.ASYNC_REQUIRED), 0),
+    ],
+)
+def test_every_result_has_a_level_and_lowers_the_sight(tool: Tool, level: int) -> None:
+    (executed,), dispatcher = run([tool_call("tell")], [tool])
+    assert (executed.authority, dispatcher.session.trust.min_level) == (level, level)
+
+
+def test_our_own_words_have_the_highest_level(flush_failures: FlushFailures) -> None:
+    crash = crashing_tool("crash", OSError())
+    executed, dispatcher = run([tool_call("crash"), tool_call("fly"), tool_call("say")], [crash])
+    assert [one.authority for one in executed] == [TOP] * 3
+    assert dispatcher.session.trust.min_level == TOP
+    assert flush_failures(OSError)
+
+
+def test_an_answer_may_have_a_level_of_its_own() -> None:
+    async def recall(_: NoArguments, __: ToolContext) -> Labelled:
+        return Labelled("a note", 3)
+
+    tool = Tool("tell", "", NoArguments, Category.SAFE_CHAIN, recall, source=Source.MEMORY)
+    (executed,), _ = run([tool_call("tell")], [tool])
+    assert (executed.authority, executed.result.text) == (3, "a note")
+
+
+def test_the_owner_may_trust_the_games_texts_more() -> None:
+    (executed,), _ = run([tool_call("tell")], [telling()], replace(rules([telling()]), world_text=4))
+    assert executed.authority == 4
+
+
+def test_the_sight_of_the_run_and_of_the_context_both_count() -> None:
+    for given, held in ((ContextTrust(0), ContextTrust()), (ContextTrust(), ContextTrust(0))):
+        dispatcher = Dispatcher(Registry([MOVE]), rules([MOVE]), Clock(), trust=given)
+        context = replace(tool_context(RecordingWorld(HALL)), trust=held)
+        (executed,) = now(dispatcher.answer_all([tool_call("move", direction="north")], context))
+        assert executed.status is REFUSED
+        assert given.min_level == 0
+
+
+def test_a_page_read_earlier_in_the_run_keeps_it_from_changing_the_game() -> None:
+    page, world = telling(Category.ASYNC_REQUIRED), RecordingWorld(HALL)
+    tools = [page, MOVE]
+    executed, _ = run([tool_call("tell"), tool_call("move", direction="north")], tools, context=tool_context(world))
+    assert statuses(executed) == [DONE, REFUSED]
+    told = executed[1].result.text
+    assert told.startswith(
+        "You may not do this now. Tell Anna that a player must allow this. In your view is what tell told"
+    )
+    assert world.acts == []
+
+
+def test_a_call_that_needs_approval_says_whom_to_tell_and_happens_once_it_is_given() -> None:
+    clock, world = Clock(), RecordingWorld(HALL)
+    approvals = Approvals(clock.seconds)
+    its_rules = replace(rules([MOVE], approvals=approvals), required_permission={"move": 3})
+    north = tool_call("move", direction="north")
+
+    def again(requester: Principal | None = ANNA) -> Executed:
+        return run([north], [MOVE], its_rules, tool_context(world, requester=requester))[0][0]
+
+    first = again()
+    assert first.result.text == "Not done yet. Tell Anna that a builder must allow this: approval number 1."
+    assert again(None).result.text == "Not done yet. Say that a builder must allow this: approval number 2."
+    assert (first.status, first.authority, world.acts) == (REFUSED, TOP, [])
+    approvals.approve(1, BEA)
+    assert again().status is DONE
+    assert again().status is REFUSED
+    assert len(world.acts) == 1
+
+
+def test_an_approval_is_not_used_up_by_a_call_that_is_refused_anyway() -> None:
+    approvals = Approvals(Clock().seconds)
+    its_rules = replace(rules([MOVE], approvals=approvals), required_permission={"move": 3})
+    north = tool_call("move", direction="north")
+    run([north], [MOVE], its_rules)
+    approvals.approve(1, BEA)
+    capped = replace(its_rules, limits=EffectLimits(calls=0))
+    assert statuses(run([north], [MOVE], capped)[0]) == [REFUSED]
+    assert statuses(run([north], [MOVE], its_rules)[0]) == [Status.FAILED]  # the bare room has no exit: it did run
+
+
+def test_a_call_answered_before_the_run_was_taken_up_again_counts() -> None:
+    world = RecordingWorld(HALL)
+    (before,), _ = run([tool_call("move", direction="north")], context=tool_context(world))
+    dispatcher = Dispatcher(Registry(WORLD_TOOLS), rules(WORLD_TOOLS), Clock())
+    dispatcher.run.count_past(before)
+    dispatcher.run.count_past(replace(before, call=replace(before.call, name="gone")))
+    dispatcher.run.count_past(replace(before, call=replace(before.call, arguments={"way": 1})))
+    assert dispatcher.session.trust.min_level == 1
+    (more,) = now(dispatcher.answer_all([tool_call("move", direction="south")], tool_context(world)))
+    assert more.status is REFUSED
+    assert len(world.acts) == 1
+
+
+def test_a_note_is_trusted_as_the_least_in_view_and_never_more_than_who_asked() -> None:
+    for trust, requester, trust in ((5, BEA, 3), (1, BEA, 1), (5, ANNA, 1), (5, SAGE, 0), (5, None, 0)):
+        notes = MemoryNotes(lambda: 0.0)
+        context = replace(tool_context(notes=notes, requester=requester), trust=ContextTrust(trust))
+        run([tool_call("remember", text="A fact.")], context=context)
+        assert [note.trust for note in now(notes.search(""))] == [trust]
+
+
+def test_recalling_lowers_the_sight_to_the_least_trusted_note_given() -> None:
+    notes = MemoryNotes(lambda: 0.0)
+    now(notes.add("The stone key.", BEA, 3))
+    now(notes.add("The glass key.", BEA, 2))
+    now(notes.add("Nonsense.", BEA, 0))
+    for query, level in (("stone", 3), ("key", 2), ("", 0), ("dragon", TOP)):
+        context = tool_context(notes=notes, requester=BEA)
+        (executed,), dispatcher = run([tool_call("recall", query=query)], context=context)
+        assert (executed.authority, dispatcher.session.trust.min_level) == (level, level)
+
+
+def test_what_one_player_told_never_comes_back_for_another() -> None:
+    notes = MemoryNotes(lambda: 0.0)
+    for text, about in (("Anna hid the key.", ANNA), ("Bea has a key.", BEA), ("A key opens a door.", None)):
+        now(notes.add(text, about, 1))
+    for requester, expected in (
+        (ANNA, {"Anna hid the key.", "A key opens a door."}),
+        (BEA, {"Bea has a key.", "A key opens a door."}),
+        (None, {"A key opens a door."}),
+    ):
+        (executed,), _ = run([tool_call("recall", query="key")], context=tool_context(notes=notes, requester=requester))
+        texts = {"Anna hid the key.", "Bea has a key.", "A key opens a door."}
+        assert {text for text in texts if text in executed.result.text} == expected
+
+
+def test_what_goes_on_counts_in_the_place_of_its_beginning() -> None:
+    say = next(tool for tool in WORLD_TOOLS if tool.name == "say")
+    its_rules = rules(WORLD_TOOLS, EffectLimits(calls=1, spoken=1))
+    first, dispatcher = run(numbered([tool_call("say", text="One.")]), its_rules=its_rules)
+    whole = tool_call("say", text="One. Two.")
+    refused = now(dispatcher.answer_all(numbered([tool_call("say", text="Two.")]), tool_context()))
+    dispatcher.session.goes_on(whole, say)
+    rest = now(dispatcher.answer_all(numbered([tool_call("say", text="Two.")]), tool_context()))
+    after = now(dispatcher.answer_all(numbered([tool_call("say", text="Three.")]), tool_context()))
+    assert statuses([*first, *refused, *rest, *after]) == [DONE, REFUSED, DONE, REFUSED]
+
+
+def test_an_echo_of_the_whole_is_known_though_it_was_said_in_two_parts() -> None:
+    say = next(tool for tool in WORLD_TOOLS if tool.name == "say")
+    its_rules = rules(WORLD_TOOLS)
+    _, dispatcher = run(numbered([tool_call("say", text="One.")]), its_rules=its_rules)
+    dispatcher.session.goes_on(tool_call("say", text="One. Two."), say)
+    now(dispatcher.answer_all(numbered([tool_call("say", text="Two.")]), tool_context()))
+    for_a_bot = replace(tool_context(), requester=Principal("assistant:2", "Bot", Kind.ASSISTANT))
+    texts = ("One. Two.", "One.", "Two.", "Three.")
+    told = [run(numbered([tool_call("say", text=text)]), its_rules=its_rules, context=for_a_bot)[0] for text in texts]
+    assert [statuses(one) for one in told] == [[REFUSED], [REFUSED], [REFUSED], [DONE]]
