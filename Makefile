@@ -31,7 +31,8 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 # Tests of pure functions over text and bytes, of machines that take of Twisted only its Clock, of files on disk: once is
 # enough.
 PURE := */llm/test_fallback_* */llm/test_json_* */llm/test_recorded* */llm/test_pythonic* */llm/test_small_model_*
-PURE += */resilience/test_breaker* */resilience/test_simulated* */resilience/test_budget* */assistant/test_redaction*
+PURE += */resilience/admission/test_breaker* */resilience/test_simulated* */assistant/test_redaction*
+PURE += */resilience/budget/test_ledger* */resilience/budget/test_writer*
 PURE += */assistant/journal/test_damage* */assistant/journal/test_codec* */assistant/test_history* */assistant/setup/*
 PURE += */assistant/test_compaction* */tools/test_deputy* */tools/web/extracting/* */tools/web/test_addresses*
 PURE += */tools/web/test_urls* */tools/web/test_differential* */tools/web/test_citations* */llm/test_obedient*

@@ -6,7 +6,7 @@ import pytest
 from twisted.logger import capturedLogs
 
 from resilience import BreakerConfig, CircuitOpen, CircuitState, Verdict
-from tests.resilience.door import SICK, Door
+from tests.resilience.admission.door import SICK, Door
 
 #: One failure opens the circuit for ten seconds; one success closes it.
 TOUCHY = BreakerConfig(failure_threshold=1, reset_timeout=10.0, success_threshold=1, hang_seconds=5.0)
