@@ -7,7 +7,7 @@ from typing import Any
 
 from resilience import BreakerConfig
 from tests.machines.drawing import assert_same
-from tests.resilience.door import Door
+from tests.resilience.admission.door import Door
 
 
 def _state_of(door: Door, name: str) -> str:
