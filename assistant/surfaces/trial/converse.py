@@ -195,7 +195,7 @@ class Trial:
             on_failure=observer.failed,
         )
         self._assistant = stage.assistant
-        body = stage.world.add(visitor, ears=VisitorEars(screen, visitor), description="A visitor from far away.")
+        body = stage.world.add(visitor, listener=VisitorEars(screen, visitor), description="A visitor from far away.")
         self._launcher.launch(Warmer().warm(stage.assistant.context, self._models[0]), "warming the model")
         status = self._web.status if self._web else str
         session = Session(
